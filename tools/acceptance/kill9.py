@@ -1,0 +1,93 @@
+"""kill -9 under write load: no acknowledged write is lost.
+
+A round: start the service, write from 8 connections, kill -9 at a random moment, start again, and
+hold every user that was touched against the log of acknowledgements. Then stop the service and
+look into its file: integrity, and the change log replayed to exactly the stored records. A data
+directory lives for 25 rounds, so that later rounds crash on what earlier ones recovered.
+"""
+
+import random
+import sys
+import time
+
+from audit import Fault, audit
+from kill9_writers import Writer
+from service import Service, Workplace, arguments, percentile
+
+CONNECTIONS = 8
+ROUNDS_PER_DIRECTORY = 25
+
+
+def load_until_killed(service, writers, seconds):
+    for writer in writers:
+        writer.start()
+    time.sleep(seconds)
+    early = [writer.number for writer in writers if not writer.is_alive()]
+    service.kill()
+    for writer in writers:
+        writer.join()
+    for writer in writers:
+        if writer.fault:
+            raise Fault(writer.fault)
+    if early:
+        raise Fault(f"the writers {early} lost their connection before the kill")
+
+
+def verify(service, writers, clean):
+    """Through the front door first, then in the file."""
+    connection = service.connect()
+    for writer in writers:
+        if fault := writer.verify(connection):
+            raise Fault(fault)
+    connection.close()
+    if clean:
+        if code := service.stop():
+            raise Fault(f"SIGTERM ended the service with {code}")
+    else:
+        service.kill()
+    stored = audit(service.data)
+    known = {
+        user for writer in writers for user, entry in writer.entries.items() if entry.record
+    }
+    if stored.keys() != known:
+        raise Fault(f"stored and acknowledged users differ: {list(stored.keys() ^ known)[:5]}")
+
+
+def main():
+    options = arguments(__doc__, rounds=(300, 8, "rounds"))
+    chance, acknowledged, restarts = random.Random(options.seed), 0, []
+    counts, number = {}, 0
+    with Workplace("kill9") as place:
+        try:
+            while number < options.rounds:
+                service = Service(options.binary, place / f"data{number}", place / "service.log")
+                writers = [Writer(service, n, f"{options.seed}/{number}") for n in range(CONNECTIONS)]
+                for _ in range(min(ROUNDS_PER_DIRECTORY, options.rounds - number)):
+                    number += 1
+                    service.start()
+                    load_until_killed(service, writers, chance.uniform(0.1, 1.5))
+                    restarts.append(service.start() * 1000)
+                    verify(service, writers, clean=number % 2 == 0)
+                    acknowledged += sum(writer.acknowledged for writer in writers)
+                    writers = [writer.next_round() for writer in writers]
+                for writer in writers:
+                    for kind, count in writer.count.items():
+                        counts[kind] = counts.get(kind, 0) + count
+                if number % 100 == 0 or number == options.rounds:
+                    print(f"round {number}: {acknowledged:,} acknowledged writes", flush=True)
+        except Fault as fault:
+            print(f"round {number}: {fault}")
+            service.process.poll() is None and service.kill()
+            sys.exit(1)
+        except BaseException:
+            service.process.poll() is None and service.kill()
+            raise
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+        print(
+            f"kill -9: {number} rounds, {acknowledged:,} acknowledged writes ({kinds}), 0 lost; "
+            f"restart p50 {percentile(restarts, 0.5):.0f} ms, slowest {max(restarts):.0f} ms"
+        )
+
+
+if __name__ == "__main__":
+    main()
