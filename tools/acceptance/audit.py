@@ -66,7 +66,8 @@ def compare(connection, table, folded):
         for user, version, record in connection.execute(f"SELECT id, version, record FROM {table}")
     }
     if stored != folded:
-        apart = [user for user in stored.keys() | folded.keys() if stored.get(user) != folded.get(user)]
+        every = stored.keys() | folded.keys()
+        apart = [user for user in every if stored.get(user) != folded.get(user)]
         first = apart[0]
         raise Fault(
             f"{table}: {len(apart)} records differ from the log; {uuid.UUID(bytes=first)} is "

@@ -23,7 +23,9 @@ LOCALES = (
     "zh_TW ja_JP ko_KR"
 ).split()
 EMOJI = "🚀 🌻 👩🏽‍💻 🇺🇳 ☕️ 🏳️‍🌈 🐙 1️⃣".split()
-DOMAINS = "example.com example.org mail.example.net bücher.example 例え.example пример.example".split()
+DOMAINS = (
+    "example.com example.org mail.example.net bücher.example 例え.example пример.example"
+).split()
 TYPES = ("work", "home", "other")
 
 
@@ -108,7 +110,8 @@ def mail(fake, rnd, number):
     if kind < 0.5:
         out = {"email": first}
     else:
-        entries = [{"value": f"n{n}.{number}@{rnd.choice(DOMAINS)}"} for n in range(rnd.randint(0, 3))]
+        others = range(rnd.randint(0, 3))
+        entries = [{"value": f"n{n}.{number}@{rnd.choice(DOMAINS)}"} for n in others]
         entries.insert(rnd.randint(0, len(entries)), {"value": first})
         for entry in entries:
             if rnd.random() < 0.7:

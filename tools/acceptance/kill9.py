@@ -61,7 +61,8 @@ def main():
         try:
             while number < options.rounds:
                 service = Service(options.binary, place / f"data{number}", place / "service.log")
-                writers = [Writer(service, n, f"{options.seed}/{number}") for n in range(CONNECTIONS)]
+                seed = f"{options.seed}/{number}"
+                writers = [Writer(service, n, seed) for n in range(CONNECTIONS)]
                 for _ in range(min(ROUNDS_PER_DIRECTORY, options.rounds - number)):
                     number += 1
                     service.start()

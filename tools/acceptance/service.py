@@ -233,7 +233,8 @@ def arguments(description, **counts):
     parser.add_argument("--seed", type=int, default=1, help="of everything random (default 1)")
     for name, (full, small, text) in counts.items():
         text = f"{text} (default {full}, with --slice {small})"
-        parser.add_argument(f"--{name}", type=int, default=None, help=text)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=int, default=None, help=text)
     given = parser.parse_args()
     for name, (full, small, _) in counts.items():
         if getattr(given, name) is None:

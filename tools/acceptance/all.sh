@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Every acceptance command in turn, against a binary that is already built (default
+# target/release/roster, else --binary PATH); `--slice` for the small run of CI. Goes on after a
+# failure, and fails at the end if any failed.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+python=$("$here/venv.sh") || exit 1
+failed=()
+for command in faker_roundtrip races kill9 slow_connections contract_runs; do
+    echo "== $command"
+    "$python" "$here/$command.py" "$@" || failed+=("$command")
+done
+if ((${#failed[@]})); then
+    echo "failed: ${failed[*]}" >&2
+    exit 1
+fi
+echo "all acceptance commands passed"

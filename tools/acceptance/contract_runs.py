@@ -1,0 +1,88 @@
+"""schemathesis against the running binary: all checks and phases, one run for each seed.
+
+Each seed gets a service on an empty data directory. What departs from the defaults of
+schemathesis stands in schemathesis.toml with its reasons. Besides the verdict of each run, the
+number of cases must reach what was asked for.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from service import Service, Workplace, arguments
+
+HERE = Path(__file__).resolve().parent
+
+
+def run(service, place, seed, max_examples):
+    """One run; its report as JSON and its exit code."""
+    report = place / f"report-{seed}.json"
+    url = f"http://{service.address[0]}:{service.address[1]}/openapi.json"
+    command = [
+        Path(sys.executable).parent / "schemathesis",
+        f"--config-file={HERE / 'schemathesis.toml'}",
+        "run", url, f"--seed={seed}", f"--max-examples={max_examples}",
+        "--checks=all", "--phases=examples,coverage,fuzzing,stateful", "--continue-on-failure",
+        "--report=json", f"--report-json-path={report}", "--no-color",
+    ]  # fmt: skip
+    output = place / f"output-{seed}.txt"
+    with open(output, "wb") as out:
+        code = subprocess.run(
+            [str(part) for part in command],
+            cwd=place, stdout=out, stderr=out, env=environment(), check=False,
+        ).returncode  # fmt: skip
+    if code != 0 or not report.exists():
+        print(output.read_text(encoding="utf-8", errors="replace")[-12000:])
+    return (json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}), code
+
+
+def environment():
+    """Ours, without a proxy between the tool and a loopback address."""
+    ours = os.environ.items()
+    kept = {name: value for name, value in ours if not name.lower().endswith("_proxy")}
+    return {**kept, "NO_PROXY": "127.0.0.1"}
+
+
+def main():
+    options = arguments(
+        __doc__,
+        seeds=(3, 1, "seeds to run, counted up from --seed"),
+        max_examples=(1500, 25, "examples of each operation and phase"),
+        cases=(50_000, 500, "cases there must be in all"),
+    )
+    total, faults = 0, []
+    with Workplace("schemathesis") as place:
+        for seed in range(options.seed, options.seed + options.seeds):
+            service = Service(options.binary, place / f"data-{seed}")
+            service.start()
+            try:
+                report, code = run(service, place, seed, options.max_examples)
+                alive = service.process.poll() is None
+            finally:
+                service.stop()
+            cases = report.get("test_cases", {})
+            total += cases.get("generated", 0)
+            phases = {name: phase["status"] for name, phase in report.get("phases", {}).items()}
+            print(
+                f"seed {seed}: {cases.get('generated', 0):,} cases, "
+                f"{cases.get('unique_failures', '?')} failures, {len(report.get('errors', []))} "
+                f"errors, {report.get('operations', {}).get('tested')} operations, {phases}, "
+                f"{report.get('running_time', 0):.0f} s",
+                flush=True,
+            )
+            if code != 0:
+                faults.append(f"seed {seed}: schemathesis exited {code}")
+            if not alive:
+                faults.append(f"seed {seed}: the service ended during the run")
+        print(f"schemathesis: {total:,} cases in all")
+        if total < options.cases:
+            faults.append(f"{options.cases:,} cases were asked for")
+        for fault in faults:
+            print(fault)
+        sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
