@@ -1,0 +1,16 @@
+//! Where time and ids come from.
+//!
+//! The wall clock and randomness are handed in, never reached for, so that every decision can be
+//! repeated and tests own the time. The real clock stands in the binary.
+
+use crate::{id::UserId, timestamp::Timestamp};
+
+/// A source of time and of new ids.
+pub trait Clock: Send + Sync + 'static {
+    /// The present moment. May step back when the machine's clock is set.
+    fn now(&self) -> Timestamp;
+
+    /// A new UUIDv7, larger than all that this clock made before, whatever the machine's clock
+    /// does.
+    fn new_id(&self) -> UserId;
+}

@@ -1,0 +1,177 @@
+//! Commands: what is to be done to one user, with all that the decision needs.
+//!
+//! A command is complete: the moment, the new id, who asks. An engine may run it again on another
+//! state without asking anybody.
+
+use crate::{draft::Draft, id::UserId, json::Json, timestamp::Timestamp};
+
+/// The settings that the rules depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether live users may share the key of their primary e-mail address.
+    pub email: Sharing,
+    /// Whether live users may share an external id.
+    pub external_id: Sharing,
+    /// Whether a PUT without any precondition may clear stored members.
+    pub put: Guard,
+    /// Whether a DELETE may come without any precondition.
+    pub delete: Guard,
+}
+
+/// Whether several live users may hold the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// One user at most.
+    Unique,
+    /// Any number of users.
+    Shared,
+}
+
+/// Whether a precondition is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// It is not.
+    Off,
+    /// A write without one is refused.
+    On,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            email: Sharing::Unique,
+            external_id: Sharing::Shared,
+            put: Guard::Off,
+            delete: Guard::Off,
+        }
+    }
+}
+
+/// Who makes a change, as the log names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// Anybody: the service is open.
+    Anonymous,
+    /// The service itself.
+    System,
+}
+
+impl Actor {
+    /// The actor as the log spells it.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Anonymous => "anonymous",
+            Self::System => "system",
+        }
+    }
+}
+
+/// Who asks, and under which request id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Who makes the change.
+    pub actor: Actor,
+    /// The id of the request that asked for it.
+    pub request_id: String,
+}
+
+/// The versions that an `If-Match` or `If-None-Match` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tags {
+    /// `*`: any version that there is.
+    Any,
+    /// These versions. A tag that is none of ours names no version and is left out.
+    Versions(Vec<i64>),
+}
+
+impl Tags {
+    /// Whether the version is among them.
+    pub fn hold(&self, version: i64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Versions(versions) => versions.contains(&version),
+        }
+    }
+}
+
+/// The preconditions of a request (RFC 9110 section 13).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// `If-Match`.
+    pub if_match: Option<Tags>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<Tags>,
+}
+
+impl Preconditions {
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.if_match.is_none() && self.if_none_match.is_none()
+    }
+
+    /// Whether a write on a user of this version may go on (RFC 9110 section 13.2.2).
+    pub fn allow_write(&self, version: i64) -> bool {
+        self.if_match.as_ref().is_none_or(|tags| tags.hold(version))
+            && !self.if_none_match.as_ref().is_some_and(|tags| tags.hold(version))
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Create a user under a new id.
+    Create {
+        /// The new id; its moment is `created_at`.
+        id: UserId,
+        /// The user.
+        draft: Box<Draft>,
+    },
+    /// Replace the whole of a user.
+    Replace {
+        /// Which user.
+        id: UserId,
+        /// What it becomes.
+        draft: Box<Draft>,
+        /// What must hold first.
+        held: Preconditions,
+    },
+    /// Patch a user by JSON Merge Patch (RFC 7396).
+    Patch {
+        /// Which user.
+        id: UserId,
+        /// The patch.
+        patch: Box<Json>,
+        /// What must hold first.
+        held: Preconditions,
+    },
+    /// Delete a user: it leaves the collection.
+    Delete {
+        /// Which user.
+        id: UserId,
+        /// What must hold first.
+        held: Preconditions,
+    },
+}
+
+/// A change that somebody asked for.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// What is to be done.
+    pub act: Act,
+    /// When it was asked for.
+    pub at: Timestamp,
+    /// Who asked.
+    pub caller: Caller,
+}
+
+impl Command {
+    /// The user that the command is about.
+    pub const fn user_id(&self) -> UserId {
+        match &self.act {
+            Act::Create { id, .. }
+            | Act::Replace { id, .. }
+            | Act::Patch { id, .. }
+            | Act::Delete { id, .. } => *id,
+        }
+    }
+}

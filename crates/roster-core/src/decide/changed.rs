@@ -1,0 +1,29 @@
+//! Which members differ between two states of a user, as the REST face names them.
+
+use crate::{
+    attribute::{Attribute, Kind},
+    user::User,
+};
+
+/// The members that differ, in table order; server-made ones apart, short forms included.
+pub(super) fn changed_members(before: Option<&User>, after: &User) -> Vec<Attribute> {
+    let differs = |attribute: &&Attribute| match attribute.kind() {
+        Kind::ServerMade => false,
+        Kind::Status => before.is_none_or(|before| before.status != after.status),
+        Kind::ShortForm { list, .. } => {
+            before.and_then(|before| before.profile.primary_value(list))
+                != after.profile.primary_value(list)
+        }
+        Kind::Text(_) | Kind::Flag { .. } | Kind::One(_) | Kind::Many(_) | Kind::Object => {
+            before.and_then(|before| before.profile.get(**attribute))
+                != after.profile.get(**attribute)
+        }
+    };
+    Attribute::ALL.iter().filter(differs).copied().collect()
+}
+
+/// The members that had a value and have none any more, in table order.
+pub(super) fn cleared_members(before: &User, after: &User) -> Vec<Attribute> {
+    let gone = |(attribute, _): &(Attribute, _)| after.profile.get(*attribute).is_none();
+    before.profile.iter().filter(gone).map(|(attribute, _)| attribute).collect()
+}

@@ -1,0 +1,236 @@
+//! The rule book: what becomes of a user when somebody asks for a change.
+//!
+//! Pure: the same state and command always give the same decision, so it rules every engine and
+//! the oracle alike. What needs another record (is this name taken?) is told in the decision as
+//! claims, for the engine to look up in the same transaction.
+
+mod changed;
+mod resolve;
+
+use bytes::Bytes;
+
+use crate::{
+    attribute::Attribute,
+    command::{Act, Command, Guard, Preconditions, Rules, Sharing},
+    draft::Draft,
+    event::{Event, EventKind},
+    failure::{Refusal, Taken, UsernameOrigin},
+    id::UserId,
+    json::{self, Json},
+    keys::Keys,
+    limits::USER_BYTES_MAX,
+    user::User,
+    violation::{Violation, ViolationCode},
+};
+use changed::{changed_members, cleared_members};
+use resolve::{Intent, resolve};
+
+/// What becomes of a command that the rules allow.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// Everything is as it was asked to be: nothing is written.
+    Unchanged,
+    /// The user is written, with its event.
+    Write(Box<Change>),
+    /// The user leaves the collection, with its event; its last record is kept aside.
+    Remove(Box<Change>),
+}
+
+/// A change to be written.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The user after the change.
+    pub user: User,
+    /// Its canonical JSON.
+    pub record: Bytes,
+    /// Its keys.
+    pub keys: Keys,
+    /// What no other live user may hold.
+    pub claims: Claims,
+    /// The entry of the change log.
+    pub event: Event,
+}
+
+/// The keys that are new to this user and must be nobody else's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claims {
+    /// The key of the user name.
+    pub username: Option<String>,
+    /// Where the user name came from.
+    pub username_origin: UsernameOrigin,
+    /// The key of the primary e-mail address.
+    pub email: Option<String>,
+    /// The external id.
+    pub external_id: Option<String>,
+}
+
+impl Claims {
+    /// The refusal for claims of which some are held by another user; `None` when none is.
+    pub fn refuse(&self, username: bool, email: bool, external_id: bool) -> Option<Refusal> {
+        let username = username.then_some(self.username_origin);
+        let taken = Taken { username, email, external_id };
+        taken.any().then_some(Refusal::Taken(taken))
+    }
+}
+
+/// Decides upon a command, given the live user of its id, if there is one.
+pub fn decide(
+    rules: Rules,
+    current: Option<&User>,
+    command: &Command,
+) -> Result<Decision, Refusal> {
+    match &command.act {
+        Act::Create { id, draft } => create(rules, *id, draft, command),
+        Act::Replace { draft, held, .. } => {
+            let current = current.ok_or(Refusal::NotFound)?;
+            let held_at = precondition(held, draft, current)?;
+            let user = revise(current, draft, &Intent::Replace, command)?;
+            if rules.put == Guard::On && !held_at {
+                let cleared = cleared_members(current, &user);
+                if !cleared.is_empty() {
+                    return Err(Refusal::PreconditionRequired { cleared });
+                }
+            }
+            write(rules, current, user, command)
+        }
+        Act::Patch { patch, held, .. } => {
+            let current = current.ok_or(Refusal::NotFound)?;
+            let (draft, intent) = patched(current, patch);
+            precondition(held, &draft, current)?;
+            let user = revise(current, &draft, &intent, command)?;
+            write(rules, current, user, command)
+        }
+        Act::Delete { held, .. } => {
+            let current = current.ok_or(Refusal::NotFound)?;
+            if !held.allow_write(current.version) {
+                return Err(Refusal::VersionMismatch { current: current.version });
+            }
+            if rules.delete == Guard::On && held.is_empty() {
+                return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
+            }
+            let user = next_version(current, command);
+            let change = change(rules, Some(current), user, EventKind::Deleted, command);
+            Ok(Decision::Remove(Box::new(change)))
+        }
+    }
+}
+
+fn create(rules: Rules, id: UserId, draft: &Draft, command: &Command) -> Result<Decision, Refusal> {
+    let resolved = resolve(draft, None, &Intent::Create).map_err(Refusal::Invalid)?;
+    let user = User {
+        id,
+        version: 1,
+        status: resolved.status,
+        profile: resolved.profile,
+        updated_at: id.created_at(),
+    };
+    let mut change = change(rules, None, user, EventKind::Created, command);
+    change.claims.username_origin = resolved.username_origin;
+    fits(&change)?;
+    Ok(Decision::Write(Box::new(change)))
+}
+
+/// Holds the headers and the body's `version` against the user; tells whether any was given.
+fn precondition(held: &Preconditions, draft: &Draft, current: &User) -> Result<bool, Refusal> {
+    let by_body = draft.held_version.is_none_or(|version| version == current.version);
+    if held.allow_write(current.version) && by_body {
+        Ok(!held.is_empty() || draft.held_version.is_some())
+    } else {
+        Err(Refusal::VersionMismatch { current: current.version })
+    }
+}
+
+/// The draft that a patch comes to: the patch on the GET form, then read like any body.
+fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
+    let names = |attribute: Attribute| patch.member(attribute.name()).is_some();
+    let intent = Intent::Patch {
+        email_verified: names(Attribute::EmailVerified),
+        phone_number_verified: names(Attribute::PhoneNumberVerified),
+    };
+    // A record that was just made or read back is always JSON.
+    let stored = json::read(&current.to_record()).unwrap_or(Json::Object(Vec::new()));
+    let Json::Object(mut members) = stored else { return (Draft::default(), intent) };
+    // The stored version would hold itself: only one that the patch names is a precondition.
+    members.retain(|(name, _)| name != Attribute::Version.name());
+    (Draft::parse(json::merge(Json::Object(members), patch.clone())), intent)
+}
+
+/// The current user with the draft's values, one version on.
+fn revise(
+    current: &User,
+    draft: &Draft,
+    intent: &Intent,
+    command: &Command,
+) -> Result<User, Refusal> {
+    let resolved = resolve(draft, Some(current), intent).map_err(Refusal::Invalid)?;
+    let mut user = next_version(current, command);
+    user.status = resolved.status;
+    user.profile = resolved.profile;
+    Ok(user)
+}
+
+fn next_version(current: &User, command: &Command) -> User {
+    User {
+        version: current.version + 1,
+        updated_at: current.updated_at.max(command.at),
+        ..current.clone()
+    }
+}
+
+/// Writes the user, unless nothing differs.
+fn write(rules: Rules, current: &User, user: User, command: &Command) -> Result<Decision, Refusal> {
+    if user.status == current.status && user.profile == current.profile {
+        return Ok(Decision::Unchanged);
+    }
+    let change = change(rules, Some(current), user, EventKind::Updated, command);
+    fits(&change)?;
+    Ok(Decision::Write(Box::new(change)))
+}
+
+fn change(
+    rules: Rules,
+    current: Option<&User>,
+    user: User,
+    kind: EventKind,
+    command: &Command,
+) -> Change {
+    let record = user.to_record();
+    let keys = Keys::of(&user);
+    let before = current.map(Keys::of);
+    let claims = claims(rules, before.as_ref(), &keys);
+    let event = Event {
+        kind,
+        at: user.updated_at,
+        actor: command.caller.actor.as_str().to_owned(),
+        request_id: command.caller.request_id.clone(),
+        user_id: user.id,
+        version: user.version,
+        changed: changed_members(current, &user),
+        record: record.clone(),
+    };
+    Change { user, record, keys, claims, event }
+}
+
+/// A key is claimed when it is new to this user; one that is kept is already the user's own.
+fn claims(rules: Rules, before: Option<&Keys>, after: &Keys) -> Claims {
+    let username = before.is_none_or(|before| before.username != after.username);
+    let email =
+        rules.email == Sharing::Unique && before.is_none_or(|before| before.email != after.email);
+    let external_id = rules.external_id == Sharing::Unique
+        && before.is_none_or(|b| b.external_id != after.external_id);
+    Claims {
+        username: username.then(|| after.username.clone()),
+        username_origin: UsernameOrigin::Given,
+        email: after.email.clone().filter(|_| email),
+        external_id: after.external_id.clone().filter(|_| external_id),
+    }
+}
+
+fn fits(change: &Change) -> Result<(), Refusal> {
+    if change.record.len() <= USER_BYTES_MAX {
+        return Ok(());
+    }
+    let detail = format!("keep the whole record within {USER_BYTES_MAX} bytes of JSON");
+    let violation = Violation::new("", ViolationCode::UserTooLarge, detail);
+    Err(Refusal::Invalid(vec![violation]))
+}

@@ -1,0 +1,184 @@
+//! From a draft to the profile it means, over the stored one.
+//!
+//! Here stand the rules that need both: what is kept by silence, short forms, flags that vouch for
+//! an address, the default user name, and which violations a stored value excuses.
+
+use crate::{
+    attribute::{Attribute, Kind},
+    draft::Draft,
+    failure::UsernameOrigin,
+    profile::{Profile, Value},
+    short_form,
+    text::{email_key, phone_key, username_key},
+    user::{Status, User},
+    violation::{Excuse, Violation, ViolationCode},
+};
+
+/// In which way a draft is meant.
+pub(super) enum Intent {
+    Create,
+    Replace,
+    /// With the flags that the patch itself names.
+    Patch {
+        email_verified: bool,
+        phone_number_verified: bool,
+    },
+}
+
+pub(super) struct Resolved {
+    pub(super) status: Status,
+    pub(super) profile: Profile,
+    pub(super) username_origin: UsernameOrigin,
+}
+
+/// The profile that a draft means; all violations that nothing excuses.
+pub(super) fn resolve(
+    draft: &Draft,
+    current: Option<&User>,
+    intent: &Intent,
+) -> Result<Resolved, Vec<Violation>> {
+    let mut violations = counting(draft, current);
+    let mut profile = Profile::default();
+    for (attribute, value) in &draft.values {
+        if !matches!(attribute.kind(), Kind::ShortForm { .. }) {
+            profile.set(*attribute, Some(value.clone()));
+        }
+    }
+    for attribute in Attribute::ALL {
+        if let Kind::ShortForm { list, .. } = attribute.kind() {
+            take_short_form(*attribute, list, draft, current, &mut profile, &mut violations);
+        }
+    }
+    settle_flags(&mut profile, current, intent);
+    let username_origin = settle_username(&mut profile, current, &mut violations);
+    if !violations.is_empty() {
+        return Err(violations);
+    }
+    let kept = current.map_or(Status::Active, |current| current.status);
+    Ok(Resolved { status: draft.status.unwrap_or(kept), profile, username_origin })
+}
+
+/// The violations that nothing excuses, in the order in which they were found.
+fn counting(draft: &Draft, current: Option<&User>) -> Vec<Violation> {
+    let judged = |(violation, excuse): &(Violation, Excuse)| {
+        let excused = current.is_some_and(|current| excuses(*excuse, draft, current));
+        (!excused).then(|| violation.clone())
+    };
+    let mut violations: Vec<Violation> = draft.violations.iter().filter_map(judged).collect();
+    if let Some(current) = current {
+        violations.extend(draft.held_faults.iter().cloned());
+        if draft.held_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+            let detail = "send the id of the path, or leave it out";
+            violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
+        }
+    }
+    violations
+}
+
+/// A value equal to the stored one is never judged again.
+fn excuses(excuse: Excuse, draft: &Draft, current: &User) -> bool {
+    match excuse {
+        Excuse::Never => false,
+        Excuse::Member(attribute) => match (attribute.kind(), draft.values.get(&attribute)) {
+            (Kind::ShortForm { list, .. }, Some(Value::Text(text))) => {
+                current.profile.primary_value(list) == Some(text.as_str())
+            }
+            (_, sent) => sent == current.profile.get(attribute),
+        },
+        Excuse::Part(attribute, index, part) => {
+            let sent = match draft.values.get(&attribute) {
+                Some(Value::Many(entries)) => entries.get(index).and_then(|e| e.text(part)),
+                Some(Value::One(entry)) => entry.text(part),
+                Some(Value::Text(_) | Value::Flag(_) | Value::Object(_)) | None => None,
+            };
+            let stored = current.profile.entries(attribute).iter();
+            sent.is_some() && stored.map(|entry| entry.text(part)).any(|text| text == sent)
+        }
+    }
+}
+
+fn take_short_form(
+    short_form: Attribute,
+    list: Attribute,
+    draft: &Draft,
+    current: Option<&User>,
+    profile: &mut Profile,
+    violations: &mut Vec<Violation>,
+) {
+    let short = match draft.values.get(&short_form) {
+        Some(Value::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let sent = profile.get(list).is_some().then(|| profile.entries(list));
+    let stored = current.map_or(&[][..], |current| current.profile.entries(list));
+    if let Ok(entries) = short_form::resolve(short, sent, stored) {
+        profile.set(list, (!entries.is_empty()).then_some(Value::Many(entries)));
+    } else {
+        let (short, list) = (short_form.name(), list.name());
+        let detail = format!("{short} and the primary entry of {list} differ; send one");
+        let code = ViolationCode::ConflictingShortForm;
+        violations.push(Violation::new(format!("/{short}"), code, detail));
+    }
+}
+
+/// A flag vouches for one address. A PUT that changes the address takes the flag away, whatever
+/// it says; a create, or a patch that names the flag, sets it.
+fn settle_flags(profile: &mut Profile, current: Option<&User>, intent: &Intent) {
+    for attribute in Attribute::ALL {
+        let Kind::Flag { vouches_for } = attribute.kind() else { continue };
+        let by_email = *attribute == Attribute::EmailVerified;
+        let named = match intent {
+            Intent::Create => true,
+            Intent::Replace => false,
+            Intent::Patch { email_verified, phone_number_verified } => {
+                if by_email {
+                    *email_verified
+                } else {
+                    *phone_number_verified
+                }
+            }
+        };
+        let key = if by_email { email_key } else { phone_key };
+        let after = profile.primary_value(vouches_for).map(key);
+        let before = current.and_then(|c| c.profile.primary_value(vouches_for)).map(key);
+        if after.is_none() {
+            profile.set(*attribute, None);
+        } else if !named && after != before {
+            profile.set(*attribute, Some(Value::Flag(false)));
+        }
+    }
+}
+
+/// A user always has a name: the one sent, else the stored one, else the e-mail address.
+/// Tells which.
+fn settle_username(
+    profile: &mut Profile,
+    current: Option<&User>,
+    violations: &mut Vec<Violation>,
+) -> UsernameOrigin {
+    if profile.text(Attribute::Username).is_some() {
+        return UsernameOrigin::Given;
+    }
+    if let Some(current) = current {
+        profile.set(Attribute::Username, current.profile.get(Attribute::Username).cloned());
+        return UsernameOrigin::Given;
+    }
+    let refuse = |violations: &mut Vec<Violation>, code, detail| {
+        // A user name or address that was sent, but is no value, has its own violation.
+        if !violations.iter().any(|v| v.pointer.starts_with("/username")) {
+            violations.push(Violation::new("/username", code, detail));
+        }
+    };
+    let Some(email) = profile.primary_value(Attribute::Emails).map(str::to_owned) else {
+        if !violations.iter().any(|v| v.pointer.starts_with("/email") || v.pointer.is_empty()) {
+            refuse(violations, ViolationCode::Required, "give a username or an email");
+        }
+        return UsernameOrigin::Given;
+    };
+    if username_key(&email).is_err() && violations.is_empty() {
+        let detail = "the e-mail address cannot serve as a username; give a username";
+        refuse(violations, ViolationCode::InvalidUsername, detail);
+    }
+    profile.set(Attribute::Username, Some(Value::Text(email)));
+    UsernameOrigin::Email
+}

@@ -1,0 +1,89 @@
+//! Taking the free JSON object `attributes` into a draft: kept as sent, but for null members.
+
+use super::Draft;
+use crate::{
+    attribute::Attribute,
+    json::{Json, write_json},
+    limits::{ATTRIBUTES_BYTES_MAX, ATTRIBUTES_DEPTH_MAX},
+    profile::Value,
+    text::{Controls, Pointer, check_controls},
+    violation::{Excuse, Violation, ViolationCode},
+};
+
+impl Draft {
+    pub(super) fn take_free(&mut self, attribute: Attribute, sent: Json) {
+        let pointer = Pointer::root().member(attribute.name());
+        let sent = without_nulls(sent);
+        if !matches!(sent, Json::Object(_)) {
+            return self.refuse_type(pointer.to_string(), "an object", &sent);
+        }
+        let excuse = Excuse::Member(attribute);
+        if depth(&sent) > ATTRIBUTES_DEPTH_MAX {
+            let detail = format!("nest at most {ATTRIBUTES_DEPTH_MAX} levels");
+            let violation = Violation::new(pointer.to_string(), ViolationCode::TooDeep, detail);
+            self.refuse(violation, excuse);
+        }
+        let mut text = Vec::new();
+        write_json(&mut text, &sent);
+        if text.len() > ATTRIBUTES_BYTES_MAX {
+            let detail = format!("keep it within {ATTRIBUTES_BYTES_MAX} bytes of JSON");
+            let violation = Violation::new(pointer.to_string(), ViolationCode::TooLarge, detail);
+            self.refuse(violation, excuse);
+        }
+        self.check_texts(&sent, &pointer, excuse);
+        if let Json::Object(members) = sent
+            && !members.is_empty()
+        {
+            self.keep(attribute, Value::Object(members));
+        }
+    }
+
+    fn check_texts(&mut self, tree: &Json, pointer: &Pointer, excuse: Excuse) {
+        match tree {
+            Json::Text(text) => self.check_text(text, pointer, excuse),
+            Json::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.check_texts(item, &pointer.clone().index(index), excuse);
+                }
+            }
+            Json::Object(members) => {
+                for (name, value) in members {
+                    let place = pointer.clone().member(name);
+                    self.check_text(name, &place, excuse);
+                    self.check_texts(value, &place, excuse);
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) => {}
+        }
+    }
+
+    fn check_text(&mut self, text: &str, pointer: &Pointer, excuse: Excuse) {
+        if let Err(detail) = check_controls(text, Controls::LineBreaks) {
+            let code = ViolationCode::ControlCharacter;
+            self.refuse(Violation::new(pointer.to_string(), code, detail), excuse);
+        }
+    }
+}
+
+/// The tree without the members of objects that are null; an array keeps its nulls.
+fn without_nulls(tree: Json) -> Json {
+    match tree {
+        Json::Object(members) => {
+            let kept = members.into_iter().filter(|(_, value)| *value != Json::Null);
+            Json::Object(kept.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Json::Array(items) => Json::Array(items.into_iter().map(without_nulls).collect()),
+        Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Text(_) => tree,
+    }
+}
+
+/// Levels of nesting; a scalar has none. The reader's own limit bounds the recursion.
+fn depth(tree: &Json) -> usize {
+    match tree {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Json::Object(members) => {
+            1 + members.iter().map(|(_, value)| depth(value)).max().unwrap_or(0)
+        }
+        Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Text(_) => 0,
+    }
+}

@@ -1,0 +1,69 @@
+//! What a client says a user should be, read off a JSON tree.
+//!
+//! Parsing never stops at the first fault: it walks the attribute table over the tree, keeps every
+//! value that can be kept, normalised to NFC, and lists every violation with its place. Whether a
+//! violation counts is decided later, against the stored record: a value equal to the stored one
+//! is never judged again, so that GET, edit, PUT always works.
+
+mod entry;
+mod free;
+mod member;
+mod rule;
+
+use std::collections::BTreeMap;
+
+use crate::{
+    attribute::Attribute,
+    json::Json,
+    profile::Value,
+    violation::{Excuse, Violation, ViolationCode},
+};
+
+/// A user as a client sent it: read and normalised, not yet decided upon.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The members that were sent with a value. Short forms stand here as texts of their own.
+    pub(crate) values: BTreeMap<Attribute, Value>,
+    /// The status, if one was sent.
+    pub(crate) status: Option<crate::user::Status>,
+    /// The `id` in the body, held against the path on a later write.
+    pub(crate) held_id: Option<String>,
+    /// The `version` in the body, held like `If-Match` on a later write.
+    pub(crate) held_version: Option<i64>,
+    /// A `version` or `id` that is not of its type: a fault on a later write, ignored on create.
+    pub(crate) held_faults: Vec<Violation>,
+    /// All that is wrong, each with what would excuse it.
+    pub(crate) violations: Vec<(Violation, Excuse)>,
+}
+
+impl Draft {
+    /// Reads a draft off a tree; never fails, what is wrong stands in the draft.
+    pub fn parse(tree: Json) -> Self {
+        let mut draft = Self::default();
+        let kind = tree.kind();
+        let Json::Object(members) = tree else {
+            draft.refuse(
+                Violation::new(
+                    "",
+                    ViolationCode::WrongType,
+                    format!("send one user as a JSON object, not {kind}"),
+                ),
+                Excuse::Never,
+            );
+            return draft;
+        };
+        for (name, value) in members {
+            draft.take_member(&name, value);
+        }
+        draft
+    }
+
+    fn refuse(&mut self, violation: Violation, excuse: Excuse) {
+        self.violations.push((violation, excuse));
+    }
+
+    fn refuse_type(&mut self, pointer: String, wanted: &str, sent: &Json) {
+        let detail = format!("send {wanted}, not {}", sent.kind());
+        self.refuse(Violation::new(pointer, ViolationCode::WrongType, detail), Excuse::Never);
+    }
+}

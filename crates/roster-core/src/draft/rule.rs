@@ -1,0 +1,73 @@
+//! The rules of a text: which code and which words a faulty one gets.
+
+use crate::{
+    attribute::TextRule,
+    text::{
+        Controls, Detail, check_absolute_url, check_controls, check_country, check_email,
+        check_language_tag, check_phone, check_zone, username_key,
+    },
+    violation::{Violation, ViolationCode},
+};
+
+/// What is wrong with a text, wherever it stands.
+pub(crate) struct TextFault {
+    code: ViolationCode,
+    detail: Detail,
+}
+
+impl TextFault {
+    /// The fault at its place.
+    pub(crate) fn at(self, pointer: String) -> Violation {
+        Violation::new(pointer, self.code, self.detail)
+    }
+}
+
+/// Holds a normalised text against its rule; tells the first fault of it.
+pub(crate) fn judge(rule: TextRule, text: &str) -> Result<(), TextFault> {
+    let controls =
+        if rule == TextRule::AddressLines { Controls::LineBreaks } else { Controls::None };
+    check_controls(text, controls).map_err(fault(ViolationCode::ControlCharacter))?;
+    let max = rule.length_max();
+    // A text of no more bytes than that has no more code points either.
+    if text.len() > max && text.chars().nth(max).is_some() {
+        let detail = format!("shorten it to at most {max} characters");
+        return Err(TextFault { code: ViolationCode::TooLong, detail: detail.into() });
+    }
+    match rule {
+        TextRule::Plain | TextRule::AddressLines => Ok(()),
+        TextRule::Username if text.is_empty() => {
+            let detail = "give at least one character, or leave it out".into();
+            Err(TextFault { code: ViolationCode::TooShort, detail })
+        }
+        TextRule::Username => {
+            username_key(text).map(drop).map_err(fault(ViolationCode::InvalidUsername))
+        }
+        TextRule::Email => check_email(text).map_err(fault(ViolationCode::InvalidEmail)),
+        TextRule::PhoneNumber => {
+            check_phone(text).map_err(fault(ViolationCode::InvalidPhoneNumber))
+        }
+        TextRule::Url => check_absolute_url(text).map_err(fault(ViolationCode::InvalidUrl)),
+        TextRule::LanguageTag => {
+            check_language_tag(text).map_err(fault(ViolationCode::InvalidLanguageTag))
+        }
+        TextRule::Zone => check_zone(text).map_err(fault(ViolationCode::InvalidZone)),
+        TextRule::Country => check_country(text).map_err(fault(ViolationCode::InvalidCountry)),
+        TextRule::Certificate => check_base64(text),
+    }
+}
+
+fn fault(code: ViolationCode) -> impl FnOnce(Detail) -> TextFault {
+    move |detail| TextFault { code, detail }
+}
+
+/// Base64 (RFC 4648 section 4) with its padding and without line breaks.
+fn check_base64(text: &str) -> Result<(), TextFault> {
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    let plain = digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'));
+    if plain && padding <= 2 && !digits.is_empty() && text.len().is_multiple_of(4) {
+        return Ok(());
+    }
+    let detail = "send the DER certificate in base64, in one line, with its padding".into();
+    Err(TextFault { code: ViolationCode::InvalidCertificate, detail })
+}

@@ -1,0 +1,83 @@
+//! The id of a user: a UUIDv7 (RFC 9562) that the server makes and never takes from a client.
+//!
+//! One user has one URL, so an id has one spelling: 36 characters, lower case. Its first 48 bits
+//! are the moment of creation, which is how `created_at` and creation order come for free.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+use crate::timestamp::Timestamp;
+
+/// The id of one user; orders by creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserId(Uuid);
+
+impl UserId {
+    /// Reads the canonical spelling; `None` for anything else, upper case included.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() != 36 || text.bytes().any(|b| b.is_ascii_uppercase()) {
+            return None;
+        }
+        Uuid::try_parse(text).ok().map(Self)
+    }
+
+    /// The id with these bytes, most significant first.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+
+    /// The id with the bytes of an engine's column; `None` unless there are 16.
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        Uuid::from_slice(bytes).ok().map(Self)
+    }
+
+    /// The bytes, most significant first: they order as ids do.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The moment in the id's first 48 bits.
+    pub fn created_at(self) -> Timestamp {
+        let mut millis = [0; 8];
+        for (to, from) in millis.iter_mut().skip(2).zip(self.0.as_bytes()) {
+            *to = *from;
+        }
+        Timestamp::from_millis(i64::from_be_bytes(millis))
+    }
+}
+
+impl fmt::Display for UserId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buffer = Uuid::encode_buffer();
+        f.write_str(self.0.as_hyphenated().encode_lower(&mut buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "0190d1c2-8000-7000-8000-000000000001";
+
+    #[test]
+    fn has_exactly_one_spelling() {
+        assert_eq!(UserId::parse(TEXT).map(|id| id.to_string()).as_deref(), Some(TEXT));
+        for other in [
+            "0190D1C2-8000-7000-8000-000000000001",
+            "0190d1c2800070008000000000000001",
+            "{0190d1c2-8000-7000-8000-000000000001}",
+            "0190d1c2-8000-7000-8000-00000000000",
+            "",
+            "ada",
+        ] {
+            assert_eq!(UserId::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn carries_the_moment_of_creation() {
+        let id = UserId::parse(TEXT).map(UserId::created_at);
+        assert_eq!(id, Some(Timestamp::from_millis(0x0190_d1c2_8000)));
+    }
+}

@@ -1,0 +1,56 @@
+//! The keys of a user: what uniqueness, equality and order compare.
+//!
+//! Made in Rust, once, for every engine and the oracle, so that all compare alike: an engine
+//! stores keys and compares bytes. Order is by code point of the key, not by any language's
+//! alphabet.
+
+use crate::{
+    attribute::Attribute,
+    text::{email_key, fold_key, phone_key, username_key},
+    timestamp::Timestamp,
+    user::{Status, User},
+};
+
+/// The keys of one user. `None`: the member is absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    /// The PRECIS key of the user name (RFC 8265 UsernameCaseMapped).
+    pub username: String,
+    /// The key of the primary e-mail address.
+    pub email: Option<String>,
+    /// The key of the primary telephone number.
+    pub phone_number: Option<String>,
+    /// The external id, exactly as stored.
+    pub external_id: Option<String>,
+    /// The folded family name.
+    pub family_name: Option<String>,
+    /// The folded full name.
+    pub name: Option<String>,
+    /// The status.
+    pub status: Status,
+    /// The moment of the last change.
+    pub updated_at: Timestamp,
+}
+
+impl Keys {
+    /// The keys of a user.
+    pub fn of(user: &User) -> Self {
+        let profile = &user.profile;
+        Self {
+            username: profile.text(Attribute::Username).map(username_lookup).unwrap_or_default(),
+            email: profile.primary_value(Attribute::Emails).map(email_key),
+            phone_number: profile.primary_value(Attribute::PhoneNumbers).map(phone_key),
+            external_id: profile.text(Attribute::ExternalId).map(str::to_owned),
+            family_name: profile.text(Attribute::FamilyName).map(fold_key),
+            name: profile.text(Attribute::Name).map(fold_key),
+            status: user.status,
+            updated_at: user.updated_at,
+        }
+    }
+}
+
+/// The key by which a user name is looked up. One that breaks the rules has a key too, which no
+/// valid name shares: it begins with a space.
+pub fn username_lookup(typed: &str) -> String {
+    username_key(typed).unwrap_or_else(|_| format!(" {}", fold_key(typed)))
+}

@@ -1,0 +1,47 @@
+//! The heart of Roster: the record of a user, the rules it obeys, the change log, and the store
+//! that both are kept in.
+//!
+//! All of it is pure. This crate knows nothing of HTTP, SQL, SCIM, an async runtime, the
+//! environment or the wall clock: time and ids are handed in through [`Clock`], storage through
+//! [`Store`]. A change of a rule is a change here and nowhere else; engines and faces only
+//! translate.
+
+pub mod attribute;
+pub mod clock;
+pub mod command;
+pub mod decide;
+pub mod directory;
+pub mod draft;
+pub mod event;
+pub mod failure;
+pub mod id;
+pub mod json;
+pub mod keys;
+pub mod limits;
+pub mod list;
+pub mod plan;
+pub mod profile;
+pub mod project;
+pub mod short_form;
+pub mod store;
+pub mod text;
+pub mod timestamp;
+pub mod user;
+pub mod violation;
+
+pub use attribute::Attribute;
+pub use clock::Clock;
+pub use command::{Act, Actor, Caller, Command, Guard, Preconditions, Rules, Sharing, Tags};
+pub use decide::{Change, Claims, Decision, decide};
+pub use directory::Directory;
+pub use draft::Draft;
+pub use event::{Event, EventKind};
+pub use failure::{Failure, Refusal, StoreError, Taken, UsernameOrigin};
+pub use id::UserId;
+pub use json::Json;
+pub use keys::Keys;
+pub use profile::{Entry, Part, Profile, Scalar, Value};
+pub use store::{Answer, Head, LogId, Outcome, Position, Store, Stored};
+pub use timestamp::Timestamp;
+pub use user::{Status, User};
+pub use violation::{Violation, ViolationCode};

@@ -1,0 +1,42 @@
+//! The limits of a record and of a list, each with its name.
+//!
+//! They are shown in the service document and in the API description; a face or an engine that
+//! needs a limit takes it from here.
+
+/// Most bytes of a whole record as JSON.
+pub const USER_BYTES_MAX: usize = 64 * 1024;
+/// Most bytes of `attributes` as JSON.
+pub const ATTRIBUTES_BYTES_MAX: usize = 16 * 1024;
+/// Most levels of nesting inside `attributes`; the object itself is the first.
+pub const ATTRIBUTES_DEPTH_MAX: usize = 8;
+/// Most code points of an ordinary text member, after NFC.
+pub const TEXT_LENGTH_MAX: usize = 256;
+/// Most code points of the free lines of an address.
+pub const ADDRESS_TEXT_LENGTH_MAX: usize = 1024;
+/// Most code points of a URL.
+pub const URL_LENGTH_MAX: usize = 2048;
+/// Most octets of an e-mail address (RFC 5321 section 4.5.3.1.3).
+pub const EMAIL_LENGTH_MAX: usize = 254;
+/// Most code points of a telephone number.
+pub const PHONE_NUMBER_LENGTH_MAX: usize = 64;
+/// Most characters of a certificate in base64.
+pub const CERTIFICATE_LENGTH_MAX: usize = 8192;
+/// Most entries of `addresses`.
+pub const ADDRESSES_MAX: usize = 10;
+/// Most entries of every other list.
+pub const ENTRIES_MAX: usize = 20;
+/// Most levels of nesting in any JSON text that is read.
+pub const JSON_DEPTH_MAX: usize = 64;
+
+/// Users on a page when the caller does not say.
+pub const PAGE_SIZE_DEFAULT: usize = 50;
+/// Most users on a page.
+pub const PAGE_SIZE_MAX: usize = 1000;
+/// A page ends early once its records hold this many bytes.
+pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// A page ends early, perhaps empty, once this many rows were looked at.
+pub const PAGE_EXAMINED_MAX: usize = 20_000;
+/// Most values of the repeatable `id` parameter.
+pub const ID_PARAMETERS_MAX: usize = 100;
+/// A filtered total is exact up to here.
+pub const TOTAL_EXACT_MAX: u64 = 10_000;

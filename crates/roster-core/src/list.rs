@@ -1,0 +1,149 @@
+//! A list of users: its order, its conditions, its pages.
+//!
+//! Pages are keyset pages: the next one begins after the last row's sort key and id, so that the
+//! last page of a million costs what the first costs. There is no offset.
+
+use crate::{id::UserId, limits, store::Stored, timestamp::Timestamp, user::Status};
+
+/// What the users are ordered by; ties break by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SortBy {
+    /// The id: creation order.
+    Id,
+    /// The moment of the last change.
+    UpdatedAt,
+    /// The key of the user name.
+    Username,
+    /// The key of the primary e-mail address.
+    Email,
+    /// The folded family name.
+    FamilyName,
+    /// The folded full name.
+    Name,
+}
+
+impl SortBy {
+    /// Every order.
+    pub const ALL: &[Self] =
+        &[Self::Id, Self::UpdatedAt, Self::Username, Self::Email, Self::FamilyName, Self::Name];
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Smallest first, absent values last.
+    Ascending,
+    /// Largest first, absent values first.
+    Descending,
+}
+
+/// An order of users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sort {
+    /// By what.
+    pub by: SortBy,
+    /// Which way.
+    pub direction: Direction,
+}
+
+/// The value of a row that its order compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SortKey {
+    /// The id alone.
+    Id,
+    /// A moment.
+    Time(Timestamp),
+    /// A text key; `None` is an absent value, larger than all others.
+    Text(Option<String>),
+}
+
+/// The place between two rows of an ordered list: after the row of this key and id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageKey {
+    /// The row's sort key.
+    pub key: SortKey,
+    /// The row's id.
+    pub id: UserId,
+}
+
+/// Equality conditions; all must hold. Texts are keys, as [`crate::keys`] makes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Equals {
+    /// One of these ids.
+    pub ids: Option<Vec<UserId>>,
+    /// The user name.
+    pub username: Option<String>,
+    /// The primary e-mail address.
+    pub email: Option<String>,
+    /// The external id.
+    pub external_id: Option<String>,
+    /// The primary telephone number.
+    pub phone_number: Option<String>,
+    /// The status.
+    pub status: Option<Status>,
+}
+
+impl Equals {
+    /// Whether there is no condition.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A question for one page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageQuery {
+    /// The order.
+    pub sort: Sort,
+    /// Where the page begins; `None` at the start.
+    pub after: Option<PageKey>,
+    /// Most users on the page; 0 asks for the head and the total alone.
+    pub limit: usize,
+    /// The conditions.
+    pub equals: Equals,
+    /// Whether to count all users that meet the conditions.
+    pub count: bool,
+    /// The page ends early once its records hold this many bytes.
+    pub bytes_max: usize,
+    /// The page ends early once this many rows were looked at.
+    pub examined_max: usize,
+}
+
+impl PageQuery {
+    /// The first page in creation order.
+    pub fn first(limit: usize) -> Self {
+        Self {
+            sort: Sort { by: SortBy::Id, direction: Direction::Ascending },
+            after: None,
+            limit,
+            equals: Equals::default(),
+            count: false,
+            bytes_max: limits::PAGE_BYTES_MAX,
+            examined_max: limits::PAGE_EXAMINED_MAX,
+        }
+    }
+}
+
+/// How many users meet the conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total {
+    /// So many.
+    Exactly(u64),
+    /// So many or more; counting stopped there.
+    AtLeast(u64),
+}
+
+/// One page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The users.
+    pub items: Vec<Stored>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<PageKey>,
+    /// The log position that the page reflects.
+    pub position: i64,
+    /// The count, if it was asked for.
+    pub total: Option<Total>,
+    /// How many rows were looked at, if that is what ended the page.
+    pub examined: Option<usize>,
+}

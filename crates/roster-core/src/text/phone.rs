@@ -1,0 +1,205 @@
+//! Phone numbers, kept as typed: people write them in more ways than any plan of numbers knows.
+//!
+//! A number has two digits at least, of any script, and else only what numbers are written with
+//! (ITU-T E.123, RFC 3966, and what address books add). The key is the digits with the `+` that
+//! stands before them; it guesses no country and drops no trunk prefix.
+
+use super::Detail;
+use super::character::{is_bidi_mark, written};
+use super::digit::decimal_digit;
+
+const LENGTH_MAX: usize = 64;
+const DIGITS_MIN: usize = 2;
+
+/// The words that numbers are written with; `tel` only as the scheme of RFC 3966, in front.
+const WORDS: [&str; 6] = ["ext", "extn", "extension", "x", "isub", "phone-context"];
+
+/// Refuses a text that nobody would call a phone number.
+pub fn check_phone(typed: &str) -> Result<(), Detail> {
+    if typed.len() > LENGTH_MAX && typed.chars().nth(LENGTH_MAX).is_some() {
+        return Err("a phone number has at most 64 characters: shorten it".into());
+    }
+    if let Some(c) = typed.chars().find(|&c| !is_usual(c)) {
+        return Err(format!(
+            "{} is not used in phone numbers: write digits, spaces and + - ( ) . /",
+            written(c)
+        )
+        .into());
+    }
+    if typed.chars().filter(|&c| decimal_digit(c).is_some()).count() < DIGITS_MIN {
+        return Err("a phone number has at least two digits".into());
+    }
+    if !words(after_scheme(typed)).all(is_known_word) {
+        return Err("write a phone number in digits, and an extension as `ext. 12` or `x12`".into());
+    }
+    Ok(())
+}
+
+/// The form by which phone numbers are compared: ASCII digits, after a `+` if one stands before
+/// the first digit as typed. Empty for a text without digits.
+pub fn phone_key(typed: &str) -> String {
+    let mut key = String::with_capacity(typed.len().min(LENGTH_MAX));
+    for c in typed.chars() {
+        if let Some(value) = decimal_digit(c) {
+            key.push(char::from(b'0' + value));
+        } else if is_plus(c) && key.is_empty() {
+            key.push('+');
+        }
+    }
+    if key == "+" {
+        key.clear();
+    }
+    key
+}
+
+fn is_plus(c: char) -> bool {
+    matches!(c, '+' | '\u{FF0B}')
+}
+
+fn is_usual(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || " +-().,;:/=#*[]".contains(c);
+    }
+    is_plus(c)
+        || is_dash(c)
+        || is_space(c)
+        || is_bidi_mark(c)
+        || matches!(c, '·' | '（' | '）' | '．' | '／' | '＊' | '＃')
+        || decimal_digit(c).is_some()
+}
+
+/// Hyphens, dashes and the minus sign, full width ones and the long-vowel mark that stands in
+/// for them in Japan included.
+fn is_dash(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FE58}' | '\u{FE63}' | '\u{FF0D}' | '\u{30FC}'
+    )
+}
+
+/// Spaces within a line: no-break, narrow, fixed and ideographic.
+fn is_space(c: char) -> bool {
+    matches!(c, '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
+}
+
+fn after_scheme(typed: &str) -> &str {
+    let start = typed.trim_start_matches(|c| c == ' ' || is_bidi_mark(c));
+    match start.split_at_checked(4) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("tel:") => rest,
+        Some(_) | None => typed,
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphabetic() || c == '-'))
+        .map(|run| run.trim_matches('-'))
+        .filter(|run| run.contains(|c: char| c.is_ascii_alphabetic()))
+}
+
+fn is_known_word(word: &str) -> bool {
+    WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_as_people_write_them_pass() {
+        for typed in [
+            "+44 20 7946 0958",
+            "(020) 7946-0958",
+            "030/1234-5678",
+            "555-555-5555x1234",
+            "1-555-555-5555 ext. 12",
+            "555 5555 Ext 3",
+            "020 7946 0958 extension 4",
+            "tel:+1-201-555-0123",
+            "TEL:863-1234;phone-context=+1-914-555",
+            "tel:+1;ext=22",
+            "*123#",
+            "112",
+            "+49\u{A0}30\u{202F}1234",
+            "+81\u{3000}３−１２３４−５６７８",
+            "０３（１２３４）５６７８",
+            "٠١٢ ٣٤٥ ٦٧٨٩",
+            "\u{202A}+49 151 1234\u{202C}",
+            "\u{200F}02-1234567",
+            "03ー1234ー5678",
+            "93·123·45·67",
+            "+1 (555) 555-5555,,12#",
+            "962.952.7601x89555",
+            "55-55-X-5",
+            "[0]30 12",
+        ] {
+            assert_eq!(check_phone(typed), Ok(()), "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_with_what_to_do() {
+        for (typed, part) in [
+            ("", "two digits"),
+            ("+", "two digits"),
+            ("ext", "two digits"),
+            ("1", "two digits"),
+            ("none", "two digits"),
+            ("see 12 below", "in digits"),
+            ("1-800-FLOWERS", "in digits"),
+            ("12 tel:34", "in digits"),
+            ("tel:tel:12", "in digits"),
+            ("ada@example.com 12", "`@` (U+0040)"),
+            ("12\n34", "U+000A"),
+            ("12\u{200B}34", "U+200B"),
+            ("12 ☎", "U+260E"),
+            ("１２²", "`²` (U+00B2)"),
+            ("十二 12", "U+5341"),
+        ] {
+            let detail = check_phone(typed).expect_err(typed);
+            assert!(detail.contains(part), "{typed:?}: {detail}");
+        }
+    }
+
+    #[test]
+    fn length_counts_code_points() {
+        assert_eq!(check_phone(&"٣".repeat(64)), Ok(()));
+        assert!(check_phone(&"٣".repeat(65)).is_err());
+        assert!(check_phone(&"3".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn the_key_is_the_digits_with_the_plus_before_them() {
+        for (typed, key) in [
+            ("+44 20 7946-0958", "+442079460958"),
+            ("tel:+44-20-7946-0958", "+442079460958"),
+            ("＋４４ ２０ ７９４６ ０９５８", "+442079460958"),
+            ("\u{202A}+٤٤ ٢٠\u{202C}", "+4420"),
+            ("(+44) 20", "+4420"),
+            ("++44", "+44"),
+            ("020 7946 0958", "02079460958"),
+            ("020+1", "0201"),
+            ("555-5555 ext. 12", "555555512"),
+            ("+", ""),
+            ("Ada", ""),
+        ] {
+            assert_eq!(phone_key(typed), key, "{typed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_the_key_of_itself(typed in any::<String>()) {
+            let key = phone_key(&typed);
+            prop_assert_eq!(phone_key(&key), key);
+        }
+
+        #[test]
+        fn every_number_has_a_key_that_is_a_number(typed in "[+٣3-9 ().x-]{1,20}") {
+            if check_phone(&typed).is_ok() {
+                prop_assert_eq!(check_phone(&phone_key(&typed)), Ok(()));
+            }
+        }
+    }
+}

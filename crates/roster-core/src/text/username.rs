@@ -1,0 +1,206 @@
+//! The key of a username: the form that must be unique among live users.
+//!
+//! It is UsernameCaseMapped of RFC 8265 section 3.3 (width map, lower case, NFC, bidi rule), the
+//! parts between single spaces mapped by themselves (section 3.5). A username is kept and shown
+//! as typed. What is refused is refused by the profile, never by taste: `@`, `.` and `+` are fine.
+
+use precis_profiles::UsernameCaseMapped;
+use precis_profiles::precis_core::profile::PrecisFastInvocation;
+use precis_profiles::precis_core::{CodepointInfo, DerivedPropertyValue, Error, UnexpectedError};
+
+use super::Detail;
+use super::character::{is_invisible, written};
+use super::nfc::nfc;
+
+/// The key of a username, or why it cannot be one.
+pub fn username_key(typed: &str) -> Result<String, Detail> {
+    if typed.is_empty() {
+        return Err("a username has at least one character".into());
+    }
+    if typed.starts_with(' ') || typed.ends_with(' ') {
+        return Err("remove the space at the beginning or end of the username".into());
+    }
+    if typed.contains("  ") {
+        return Err("write one space between the parts of a username, not several".into());
+    }
+    if typed.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(typed.to_ascii_lowercase());
+    }
+    key_by_profile(typed)
+}
+
+fn key_by_profile(typed: &str) -> Result<String, Detail> {
+    // Composed first, since the profile refuses the jamo of a decomposed Korean name.
+    let composed = nfc(typed.to_owned());
+    let mut key = String::with_capacity(composed.len());
+    for part in composed.split(' ') {
+        if !key.is_empty() {
+            key.push(' ');
+        }
+        let mapped = UsernameCaseMapped::enforce(part).map_err(|error| refusal(&error))?;
+        key.push_str(&mapped);
+    }
+    Ok(key)
+}
+
+fn refusal(error: &Error) -> Detail {
+    match error {
+        Error::BadCodepoint(info)
+        | Error::Unexpected(
+            UnexpectedError::ContextRuleNotApplicable(info)
+            | UnexpectedError::MissingContextRule(info),
+        ) => refused_character(info),
+        // A rule of context that would look beyond the part's first or last character.
+        Error::Unexpected(UnexpectedError::Undefined) => "a mark that joins letters, such as \
+            U+00B7, U+200C or U+200D, stands between them in a username: not first, not last"
+            .into(),
+        // No part is empty here, so what is left is the bidi rule of RFC 5893 section 2.
+        Error::Invalid | Error::Unexpected(UnexpectedError::ProfileRuleNotApplicable) => {
+            "use letters of one direction in each part of a username: right-to-left and \
+             left-to-right letters do not mix, and a right-to-left part begins with a letter"
+                .into()
+        }
+    }
+}
+
+fn refused_character(info: &CodepointInfo) -> Detail {
+    let Some(c) = char::from_u32(info.cp) else {
+        return "use letters, digits and ASCII marks in a username".into();
+    };
+    let shown = written(c);
+    if c == ' ' || c.is_whitespace() {
+        // A wide space (U+3000) reaches the profile and is told by its mapping, U+0020.
+        return "write an ordinary space (U+0020) between the parts of a username".into();
+    }
+    match info.property {
+        DerivedPropertyValue::ContextJ | DerivedPropertyValue::ContextO => {
+            format!("{shown} may not stand at this place of a username: remove it")
+        }
+        DerivedPropertyValue::Unassigned => {
+            format!("{shown} is not a character that usernames know yet: use another")
+        }
+        DerivedPropertyValue::PValid
+        | DerivedPropertyValue::SpecClassPval
+        | DerivedPropertyValue::SpecClassDis
+        | DerivedPropertyValue::Disallowed => {
+            if c.is_control() || is_invisible(c) {
+                format!("{shown} is an invisible character: remove it from the username")
+            } else {
+                format!("{shown} may not stand in a username: use letters, digits and ASCII marks")
+            }
+        }
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn detail(typed: &str) -> String {
+        username_key(typed).unwrap_err().into_owned()
+    }
+
+    #[test]
+    fn spellings_of_one_name_share_a_key() {
+        for typed in ["Ada", "ADA", "ada", "Ａｄａ"] {
+            assert_eq!(username_key(typed).as_deref(), Ok("ada"), "{typed}");
+        }
+        assert_eq!(username_key("ZOE\u{308} Ada"), username_key("zoë ada"));
+        assert_eq!(username_key("\u{1112}\u{1161}\u{11AB}"), username_key("한"));
+        assert_eq!(username_key("ﾃｽﾄ"), username_key("テスト"));
+    }
+
+    #[test]
+    fn names_as_people_have_them_are_usernames() {
+        for typed in [
+            "ada@example.com",
+            "a.b+c",
+            "Ada Lovelace",
+            "o'neill",
+            "姓名",
+            "שלום",
+            "محمد١",
+            "Ñandú",
+            "राम",
+            "#1",
+            "ทดสอบ",
+            "a b c",
+            "l\u{B7}l",
+            "Ärzte GmbH 2",
+        ] {
+            assert!(username_key(typed).is_ok(), "{typed}: {}", detail(typed));
+        }
+    }
+
+    #[test]
+    fn spaces_stand_singly_and_between_parts_alone() {
+        assert_eq!(
+            username_key("Ada  Lovelace"),
+            Err("write one space between the parts of a username, not several".into())
+        );
+        for typed in [" ada", "ada ", " ", "  "] {
+            assert!(detail(typed).contains("beginning or end"), "{typed:?}");
+        }
+        for typed in ["a\u{3000}b", "a\u{A0}b", "a\u{2003}b"] {
+            assert!(detail(typed).contains("ordinary space"), "{typed:?}: {}", detail(typed));
+        }
+        assert!(username_key("").is_err());
+    }
+
+    #[test]
+    fn a_refusal_names_the_character_and_not_the_value() {
+        for (typed, part) in [
+            ("secret\u{1F600}", "U+1F600 may not stand"),
+            ("secret\u{200B}", "U+200B is an invisible"),
+            ("secret\u{202E}", "U+202E is an invisible"),
+            ("secret\u{7}", "U+0007 is an invisible"),
+            ("secret\u{7F}", "U+007F is an invisible"),
+            ("secret\u{B7}s", "U+00B7 may not stand at this place"),
+            ("secret\u{B7}", "joins letters"),
+            ("secret \u{200D}a", "joins letters"),
+            ("secret\u{10D40}", "not a character that usernames know yet"),
+            ("secretשלום", "one direction"),
+            ("١אב", "one direction"),
+        ] {
+            let detail = detail(typed);
+            assert!(detail.contains(part), "{typed:?}: {detail}");
+            assert!(!detail.contains("secret"), "{detail}");
+        }
+    }
+
+    #[test]
+    fn each_part_has_a_direction_of_its_own() {
+        assert_eq!(username_key("Ada שלום").as_deref(), Ok("ada שלום"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_of_ascii_is_the_way_of_the_profile(typed in "[\0-\u{7F}]{1,24}") {
+            let parts: Result<Vec<_>, _> =
+                typed.split(' ').map(UsernameCaseMapped::enforce).collect();
+            let expected = parts.ok().map(|parts| parts.join(" "));
+            prop_assert_eq!(username_key(&typed).ok(), expected);
+        }
+
+        #[test]
+        fn a_printable_ascii_name_is_keyed_as_the_profile_says(
+            typed in "[!-~]{1,12}( [!-~]{1,12}){0,2}"
+        ) {
+            let expected: Vec<_> =
+                typed.split(' ').map(|part| UsernameCaseMapped::enforce(part).unwrap()).collect();
+            prop_assert_eq!(username_key(&typed).unwrap(), expected.join(" "));
+        }
+
+        #[test]
+        fn a_key_is_the_key_of_itself(
+            typed in "[a-zA-ZÀ-ž\u{370}-\u{52F}\u{FF21}-\u{FF5A}\u{300}-\u{308}]{1,12}"
+        ) {
+            if let Ok(key) = username_key(&typed) {
+                prop_assert_eq!(username_key(&key), Ok(key.clone()));
+            }
+        }
+    }
+}
