@@ -1,0 +1,83 @@
+//! What `roster serve` prints on stdout once it listens.
+//!
+//! Where it listens, where the data lies, and a line that can be pasted into a shell as it is: it
+//! names the address that is truly served, not the one callers elsewhere may use.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use crate::config::BaseUrl;
+use crate::data_dir::DataDir;
+
+/// The first user that a newcomer creates.
+const FIRST_USER: &str = r#"{"email":"ada@example.com","name":"Ada Lovelace"}"#;
+
+/// Prints the banner. A closed stdout is no reason not to serve, so its error is passed over.
+pub(super) fn print(listening: SocketAddr, base_url: &BaseUrl, data: &DataDir) {
+    let mut out = io::stdout().lock();
+    let banner = text(listening, base_url, data);
+    out.write_all(banner.as_bytes()).and_then(|()| out.flush()).unwrap_or_default();
+}
+
+/// The banner's lines.
+fn text(listening: SocketAddr, base_url: &BaseUrl, data: &DataDir) -> String {
+    let here = format!("http://{listening}{}", base_url.mount());
+    let version = env!("CARGO_PKG_VERSION");
+    let callers = match base_url.to_string() {
+        url if url == here => String::new(),
+        url => format!("Callers reach it by   {url}\n"),
+    };
+    let path = data.path().display();
+    let place = match data {
+        DataDir::Kept { .. } => format!("The data lies in      {path}"),
+        DataDir::Temporary(_) => format!("Sample users lie in   {path} (removed at exit)"),
+    };
+    let users = pasted(&here);
+    format!(
+        "Roster {version} listens on {here}\n{callers}{place}\n\
+         Open to every program on this machine; other machines cannot reach it.\n\n\
+         Try:  curl --json '{FIRST_USER}' {users}\n"
+    )
+}
+
+/// The users' URL as a shell takes it: brackets of an IPv6 address are a pattern to some shells.
+fn pasted(here: &str) -> String {
+    if here.contains('[') { format!("'{here}/users'") } else { format!("{here}/users") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn banner(listening: &str, base_url: Option<&str>) -> String {
+        let listening = listening.parse().unwrap();
+        let base_url = base_url
+            .map_or_else(|| BaseUrl::of_address(listening), |url| BaseUrl::parse(url).unwrap());
+        let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
+        text(listening, &base_url, &data)
+    }
+
+    #[test]
+    fn the_curl_line_names_what_is_served() {
+        let banner = banner("127.0.0.1:8080", None);
+        let curl = concat!(
+            r#"Try:  curl --json '{"email":"ada@example.com","name":"Ada Lovelace"}' "#,
+            "http://127.0.0.1:8080/users\n"
+        );
+        assert!(banner.ends_with(curl), "{banner}");
+        assert!(banner.contains("/srv/roster"), "{banner}");
+        assert!(!banner.contains("Callers"), "{banner}");
+    }
+
+    #[test]
+    fn the_curl_line_goes_to_the_mount_of_the_base_url() {
+        let banner = banner("127.0.0.1:9000", Some("https://directory.example.com/v1/"));
+        assert!(banner.ends_with(" http://127.0.0.1:9000/v1/users\n"), "{banner}");
+        assert!(banner.contains("https://directory.example.com/v1\n"), "{banner}");
+    }
+
+    #[test]
+    fn an_ipv6_address_is_quoted_for_the_shell() {
+        assert!(banner("[::1]:8080", None).ends_with(" 'http://[::1]:8080/users'\n"));
+    }
+}

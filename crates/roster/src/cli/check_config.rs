@@ -1,0 +1,34 @@
+//! `roster check-config`: each setting with its value and origin.
+//!
+//! The output is a settings file: keys and values in TOML, origins as comments. Whatever would
+//! keep `roster serve` from starting with these settings is a fault here too.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::exposure;
+use super::flags::SettingFlags;
+use crate::config::Report;
+
+/// Prints the settings, or fails with all that is wrong with them.
+pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
+    let (config, report) = flags.load()?;
+    exposure::check(&config, &report)?;
+    io::stdout().lock().write_all(text(&report).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line for each setting, the comments in one column.
+fn text(report: &Report) -> String {
+    let settings: Vec<_> = report
+        .lines
+        .iter()
+        .map(|line| (format!("{} = {}", line.key, line.value), &line.origin))
+        .collect();
+    let width = settings.iter().map(|(setting, _)| setting.chars().count()).max().unwrap_or(0);
+    let lines: Vec<_> = settings
+        .iter()
+        .map(|(setting, origin)| format!("{setting:width$}  # {origin}\n"))
+        .collect();
+    lines.concat()
+}

@@ -1,0 +1,79 @@
+//! The command line: what can be asked of the binary, and its exit status.
+//!
+//! Each command is a file. Whatever fails is written to stderr once, in words for whoever typed
+//! the command: wrong settings end with 78 (`EX_CONFIG`), a wrong command line with 2, everything
+//! else with 1. Output that programs read goes to stdout.
+
+mod banner;
+mod check_config;
+mod exposure;
+mod flags;
+mod listener;
+mod logging;
+mod open_files;
+pub mod serve;
+mod stop;
+mod version;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{EXIT_CONFIG, Faults};
+use flags::{ServeFlags, SettingFlags};
+
+/// A user directory in one binary: it keeps a collection of users and serves it over HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "roster", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the users over HTTP until a signal says stop
+    ///
+    /// A setting is taken from its flag, else from its environment variable, else from the file
+    /// of --config, else from its default. SIGTERM or SIGINT (Ctrl-C) stops: what is under way is
+    /// finished first; a second signal ends at once.
+    Serve(ServeFlags),
+    /// Print every setting with its value and where the value comes from
+    ///
+    /// Takes the flags of `roster serve` and reads what it would read, but starts nothing. What is
+    /// printed can be kept as a settings file. Wrong settings are all named, with exit status 78.
+    CheckConfig(SettingFlags),
+    /// Print the version
+    Version,
+}
+
+/// Reads the command line, does what it asks and returns the exit status.
+pub fn run() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
+        Command::CheckConfig(flags) => check_config::run(&flags),
+        Command::Version => version::run(),
+    };
+    outcome.unwrap_or_else(|error| {
+        say(&format!("error: {error:#}"));
+        if error.is::<Faults>() { ExitCode::from(EXIT_CONFIG) } else { ExitCode::FAILURE }
+    })
+}
+
+/// Writes a line to stderr. Where even that fails, the exit status is all that is left to tell.
+fn say(line: &str) {
+    writeln!(io::stderr().lock(), "{line}").unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

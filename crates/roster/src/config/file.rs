@@ -1,0 +1,98 @@
+//! The settings file (TOML) as a source of settings.
+//!
+//! One flat table: each key is a key of the settings table, each value has that setting's own
+//! TOML type. Unknown keys are faults that name the nearest known key. Each claim remembers its
+//! line, so that a fault can be found.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::fault::{Faults, Origin};
+use super::kind::Kind;
+use super::nearest::did_you_mean;
+use super::resolve::Claim;
+use super::table::{SETTINGS, Setting};
+
+/// Reads the file at `path` into claims; whatever cannot be read is a fault.
+pub(super) fn read(path: &Path, faults: &mut Faults) -> Vec<Claim> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(path, &text, faults),
+        Err(error) => {
+            let origin = Origin::File { path: path.to_owned(), line: None };
+            faults.push(origin, format!("cannot be read: {error}"));
+            Vec::new()
+        }
+    }
+}
+
+/// Reads the text of a file into claims.
+pub(super) fn parse(path: &Path, text: &str, faults: &mut Faults) -> Vec<Claim> {
+    let origin_at = |span: Option<Range<usize>>| Origin::File {
+        path: path.to_owned(),
+        line: span.and_then(|span| line_of(text, span.start)),
+    };
+    let table = match DeTable::parse(text) {
+        Ok(table) => table.into_inner(),
+        Err(error) => {
+            faults.push(origin_at(error.span()), format!("is not TOML: {}", error.message()));
+            return Vec::new();
+        }
+    };
+    // The parser gives keys in alphabetical order; people read a file from its top.
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let mut claims = Vec::new();
+    for (key, value) in entries {
+        let origin = origin_at(Some(key.span()));
+        let name: &str = key.get_ref();
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.key == name) else {
+            let hint = did_you_mean(name, SETTINGS.iter().map(|setting| setting.key));
+            faults.push(origin, format!("there is no setting {name:?}{hint}"));
+            continue;
+        };
+        match text_of(setting, value.get_ref()) {
+            Ok(text) => claims.push(Claim { setting, text, origin }),
+            Err(detail) => faults.push(origin, detail),
+        }
+    }
+    claims
+}
+
+/// The value as the text that a flag would give, where it has the setting's TOML type.
+fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
+    let expected = match (&setting.kind, value) {
+        (Kind::Switch(_), DeValue::Boolean(on)) => return Ok(on.to_string()),
+        (Kind::Switch(_), _) => "true or false",
+        (
+            Kind::Count { .. } | Kind::Bytes { .. } | Kind::Millis { .. },
+            DeValue::Integer(number),
+        ) => {
+            if number.radix() == 10 {
+                return Ok(number.as_str().to_owned());
+            }
+            "a decimal number"
+        }
+        (Kind::Count { .. } | Kind::Bytes { .. } | Kind::Millis { .. }, _) => "a whole number",
+        (Kind::Hosts(_), DeValue::Array(names)) => {
+            let names: Option<Vec<&str>> = names
+                .iter()
+                .map(|name| name.get_ref().as_str().filter(|name| !name.contains(',')))
+                .collect();
+            match names {
+                Some(names) => return Ok(names.join(",")),
+                None => "a list of host names",
+            }
+        }
+        (Kind::Hosts(_), _) => "a list, as in [\"directory.example.com\"]",
+        (_, DeValue::String(text)) => return Ok(text.to_string()),
+        (_, _) => "a string in quotes",
+    };
+    Err(format!("{} must be {expected}", setting.key))
+}
+
+/// The line, counted from 1, that a byte of the text stands on.
+fn line_of(text: &str, offset: usize) -> Option<usize> {
+    text.get(..offset).map(|before| before.matches('\n').count() + 1)
+}

@@ -1,0 +1,189 @@
+//! The types that a setting can have: how its text is read, where it goes, how it is shown.
+//!
+//! A kind carries the place of its field in [`Config`], so that a setting's type and its field's
+//! type cannot differ. What is shown is TOML: it can be read back.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Config;
+use super::base_url::BaseUrl;
+use super::host_name::HostName;
+
+/// Where a setting's value stands in the settings.
+pub type Slot<T> = fn(&mut Config) -> &mut T;
+
+/// The type of a setting.
+#[derive(Debug)]
+pub enum Kind {
+    /// Address and port to listen on.
+    Address(Slot<SocketAddr>),
+    /// A directory.
+    Directory(Slot<PathBuf>),
+    /// A base URL; empty is none.
+    BaseUrl(Slot<Option<BaseUrl>>),
+    /// Host names, separated by commas; empty is none.
+    Hosts(Slot<Vec<HostName>>),
+    /// On or off.
+    Switch(Slot<bool>),
+    /// One of a few words.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+        /// Puts a word's meaning in its place; false where the word is none of them.
+        set: fn(&mut Config, &str) -> bool,
+    },
+    /// A number of things.
+    Count {
+        /// The least allowed.
+        min: u64,
+        /// The most allowed.
+        max: u64,
+        /// Its place.
+        slot: Slot<usize>,
+    },
+    /// A number of bytes, or of bytes a second.
+    Bytes {
+        /// The least allowed.
+        min: u64,
+        /// The most allowed.
+        max: u64,
+        /// Its place.
+        slot: Slot<u64>,
+    },
+    /// A time in milliseconds.
+    Millis {
+        /// The shortest allowed.
+        min: u64,
+        /// The longest allowed.
+        max: u64,
+        /// Its place.
+        slot: Slot<Duration>,
+    },
+}
+
+impl Kind {
+    /// Reads `text`, puts the value in its place and returns it as TOML; or says what is wrong.
+    pub(super) fn put(&self, config: &mut Config, text: &str) -> Result<String, String> {
+        match self {
+            Self::Address(slot) => {
+                let address = address(text)?;
+                *slot(config) = address;
+                Ok(quoted(address.to_string()))
+            }
+            Self::Directory(slot) => {
+                if text.is_empty() || text.contains('\0') {
+                    return Err("must be the path of a directory".to_owned());
+                }
+                *slot(config) = PathBuf::from(text);
+                Ok(quoted(text))
+            }
+            Self::BaseUrl(slot) => {
+                let url = (!text.is_empty()).then(|| BaseUrl::parse(text)).transpose();
+                // A password in a URL is not repeated into a terminal or a log.
+                let echo = if text.contains('@') { "the URL" } else { text };
+                let url = url.map_err(|detail| format!("{echo} {detail}"))?;
+                let shown = url.as_ref().map(ToString::to_string).unwrap_or_default();
+                *slot(config) = url;
+                Ok(quoted(shown))
+            }
+            Self::Hosts(slot) => {
+                let hosts = hosts(text)?;
+                let shown: Vec<_> = hosts.iter().map(|host| quoted(host.to_string())).collect();
+                *slot(config) = hosts;
+                Ok(format!("[{}]", shown.join(", ")))
+            }
+            Self::Switch(slot) => {
+                let on: bool =
+                    text.parse().map_err(|_| format!("{text:?} is not true or false"))?;
+                *slot(config) = on;
+                Ok(on.to_string())
+            }
+            Self::Choice { words, set } => {
+                let known = set(config, text);
+                known
+                    .then(|| quoted(text))
+                    .ok_or_else(|| format!("{text:?} is none of {}", words.join(", ")))
+            }
+            Self::Count { min, max, slot } => {
+                let count = number(text, *min, *max)?;
+                *slot(config) = usize::try_from(count).map_err(|_| "is too large".to_owned())?;
+                Ok(count.to_string())
+            }
+            Self::Bytes { min, max, slot } => {
+                let bytes = number(text, *min, *max)?;
+                *slot(config) = bytes;
+                Ok(bytes.to_string())
+            }
+            Self::Millis { min, max, slot } => {
+                let millis = number(text, *min, *max)?;
+                *slot(config) = Duration::from_millis(millis);
+                Ok(millis.to_string())
+            }
+        }
+    }
+
+    /// What the help writes in the place of a value.
+    pub fn placeholder(&self) -> &'static str {
+        match self {
+            Self::Address(_) => "ADDRESS:PORT",
+            Self::Directory(_) => "DIR",
+            Self::BaseUrl(_) => "URL",
+            Self::Hosts(_) => "NAMES",
+            Self::Switch(_) => "BOOL",
+            Self::Choice { .. } => "WORD",
+            Self::Count { .. } => "N",
+            Self::Bytes { .. } => "BYTES",
+            Self::Millis { .. } => "MS",
+        }
+    }
+
+    /// The values that are allowed, in words; none where the placeholder says it all.
+    pub fn range(&self) -> Option<String> {
+        match self {
+            Self::Choice { words, .. } => Some(words.join(", ")),
+            Self::Count { min, max, .. }
+            | Self::Bytes { min, max, .. }
+            | Self::Millis { min, max, .. } => Some(format!("{min} to {max}")),
+            Self::Address(_)
+            | Self::Directory(_)
+            | Self::BaseUrl(_)
+            | Self::Hosts(_)
+            | Self::Switch(_) => None,
+        }
+    }
+}
+
+/// Reads an address; `localhost` stands for 127.0.0.1, as people write it.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let literal = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    literal.parse().map_err(|_| {
+        format!("{text:?} is not an address with a port, as in 127.0.0.1:8080 or [::1]:8080")
+    })
+}
+
+/// Reads host names between commas.
+fn hosts(text: &str) -> Result<Vec<HostName>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(|name| HostName::parse(name.trim())).collect()
+}
+
+/// Reads a whole number in a range.
+fn number(text: &str, min: u64, max: u64) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        Ok(number) => Err(format!("{number} is not within {min} to {max}")),
+        Err(_) => Err(format!("{text:?} is not a whole number within {min} to {max}")),
+    }
+}
+
+/// A TOML string.
+fn quoted(text: impl Into<String>) -> String {
+    toml::Value::String(text.into()).to_string()
+}

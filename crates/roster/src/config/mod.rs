@@ -1,0 +1,105 @@
+//! The settings of `roster serve`, and the only place that reads the environment or a file for
+//! them.
+//!
+//! One static table ([`SETTINGS`]) drives everything: flags and their help, environment names,
+//! keys of the file, ranges, defaults and `roster check-config`. The order is always flag, then
+//! environment, then file, then default. Every value that was given is checked, also one that a
+//! stronger source overrides, and all faults are reported at once.
+//! It must not know what a setting does to the service.
+
+mod base_url;
+mod choice;
+mod environment;
+mod fault;
+mod file;
+mod host_name;
+mod kind;
+mod nearest;
+mod resolve;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use base_url::BaseUrl;
+pub use choice::{EmailUniqueness, LogFormat, LogLevel};
+pub use fault::{Fault, Faults, Origin};
+pub use host_name::HostName;
+pub use kind::{Kind, Slot};
+pub use resolve::{Given, Report, ReportLine};
+pub use table::{Group, SETTINGS, Setting};
+
+/// Exit status of a process whose settings are wrong (`EX_CONFIG` of `sysexits.h`).
+pub const EXIT_CONFIG: u8 = 78;
+
+/// Name of the environment variable that names the settings file.
+pub const CONFIG_FILE_ENV: &str = "ROSTER_CONFIG";
+
+/// The settings of one run, typed and in range.
+///
+/// Units stand in the documentation of each field; sources and ranges in [`SETTINGS`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each switch is a setting of its own")]
+pub struct Config {
+    /// Address and port to listen on; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Where the data lies, as it was given (a relative path counts from the working directory).
+    pub data: PathBuf,
+    /// What callers write before `/users`; none means the address that is listened on.
+    pub base_url: Option<BaseUrl>,
+    /// Names that callers may send in `Host` beside the loopback names and that of `base_url`.
+    pub hosts: Vec<HostName>,
+    /// Run on a temporary directory with sample users; `data` is not touched then.
+    pub dev: bool,
+    /// The least severe level that is logged.
+    pub log: LogLevel,
+    /// How a log line is written.
+    pub log_format: LogFormat,
+    /// Whether two live users may share a primary e-mail address.
+    pub email_uniqueness: EmailUniqueness,
+    /// Whether `external_id` must be unique among live users.
+    pub unique_external_id: bool,
+    /// Whether a PUT without precondition that would clear members is answered 428.
+    pub put_guard: bool,
+    /// Whether a DELETE without precondition is answered 428.
+    pub delete_guard: bool,
+    /// The largest request body, in bytes.
+    pub body_bytes_max: u64,
+    /// How long a request head may take to arrive.
+    pub header_timeout: Duration,
+    /// How long a connection may stand without a request.
+    pub idle_timeout: Duration,
+    /// The slowest request body that is still waited for, in bytes a second; 0 is no floor.
+    pub body_floor_bytes_per_s: u64,
+    /// The slowest reader of an answer that is still served, in bytes a second; 0 is no floor.
+    pub write_floor_bytes_per_s: u64,
+    /// How many connections may be open at once.
+    pub connections_max: usize,
+    /// How long requests under way may take to finish after a stop signal.
+    pub drain_timeout: Duration,
+    /// How many users are kept in memory; 0 turns the cache off.
+    pub cache_entries: usize,
+    /// Free bytes on the disk below which `/readyz` says no.
+    pub disk_floor_bytes: u64,
+    /// Threads that serve requests; 0 is one per core.
+    pub workers: usize,
+    /// Writes that may wait for the writer; more are answered 503.
+    pub write_queue_max: usize,
+}
+
+impl Config {
+    /// Reads flags, environment and file, and checks every value.
+    ///
+    /// Besides the settings it tells each value's origin, for `roster check-config`.
+    pub fn load(given: &Given) -> Result<(Self, Report), Faults> {
+        resolve::resolve(given, environment::read())
+    }
+
+    /// The URL that callers reach the service by, once it listens on `local`.
+    pub fn effective_base_url(&self, local: SocketAddr) -> BaseUrl {
+        self.base_url.clone().unwrap_or_else(|| BaseUrl::of_address(local))
+    }
+}

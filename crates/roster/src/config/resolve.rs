@@ -1,0 +1,155 @@
+//! Puts the sources together: flag over environment over file over default.
+//!
+//! Pure but for the settings file. Weak sources are put first and stronger ones over them, so
+//! each given value is checked, also where a stronger one replaces it: a file that is wrong is
+//! wrong even while a flag hides it.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::choice::{EmailUniqueness, LogFormat, LogLevel};
+use super::fault::{Faults, Origin};
+use super::table::{SETTINGS, Setting};
+use super::{Config, environment, file};
+
+/// What the command line gave.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// The values of setting flags, by the setting's key.
+    pub flags: Vec<(&'static str, OsString)>,
+    /// The file of `--config`.
+    pub config_file: Option<PathBuf>,
+    /// Whether `--dev` was given.
+    pub dev: bool,
+}
+
+/// Each setting with its value and origin, in the order of the table.
+#[derive(Debug)]
+pub struct Report {
+    /// One line for each setting.
+    pub lines: Vec<ReportLine>,
+}
+
+/// One setting of a [`Report`].
+#[derive(Debug)]
+pub struct ReportLine {
+    /// The key.
+    pub key: &'static str,
+    /// The value as TOML.
+    pub value: String,
+    /// Who gave it.
+    pub origin: Origin,
+}
+
+impl Report {
+    /// Who gave the value of `key`; the default for a key that is none.
+    pub fn origin_of(&self, key: &str) -> Origin {
+        let line = self.lines.iter().find(|line| line.key == key);
+        line.map_or(Origin::Default, |line| line.origin.clone())
+    }
+}
+
+/// A value that some source gave to a setting, not yet read.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// The value as text.
+    pub text: String,
+    /// Who gave it.
+    pub origin: Origin,
+}
+
+/// Settings and report from the command line and the variables of the environment.
+pub(super) fn resolve(
+    given: &Given,
+    variables: Vec<(OsString, OsString)>,
+) -> Result<(Config, Report), Faults> {
+    let mut faults = Faults::default();
+    let environment = environment::sort(variables, &mut faults);
+    let config_file = given.config_file.clone().or(environment.config_file.map(PathBuf::from));
+    let from_file = config_file.map(|path| file::read(&path, &mut faults)).unwrap_or_default();
+    let from_flags = flag_claims(given, &mut faults);
+
+    let mut config = unset();
+    config.dev = given.dev;
+    let mut lines = Vec::with_capacity(SETTINGS.len());
+    for setting in SETTINGS {
+        let given_to = |claim: &&Claim| claim.setting.key == setting.key;
+        let default = Claim { setting, text: setting.default.to_owned(), origin: Origin::Default };
+        let weakest_first = std::iter::once(&default)
+            .chain(from_file.iter().filter(given_to))
+            .chain(environment.claims.iter().filter(given_to))
+            .chain(from_flags.iter().filter(given_to));
+        for claim in weakest_first {
+            match setting.kind.put(&mut config, &claim.text) {
+                Ok(value) => {
+                    lines.retain(|line: &ReportLine| line.key != setting.key);
+                    let origin = claim.origin.clone();
+                    lines.push(ReportLine { key: setting.key, value, origin });
+                }
+                Err(detail) => faults.push(claim.origin.clone(), named(claim, &detail)),
+            }
+        }
+    }
+    if faults.is_empty() { Ok((config, Report { lines })) } else { Err(faults) }
+}
+
+/// The claims of the command line.
+fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for setting in SETTINGS {
+        let Some((_, value)) = given.flags.iter().find(|(key, _)| *key == setting.key) else {
+            continue;
+        };
+        let origin = Origin::Flag(setting.flag);
+        if given.dev && setting.key == "data" {
+            let detail = "cannot go with --dev, which runs on a temporary directory";
+            faults.push(origin.clone(), detail);
+        }
+        match value.clone().into_string() {
+            Ok(text) => claims.push(Claim { setting, text, origin }),
+            Err(_) => faults.push(origin, "the value is not valid UTF-8"),
+        }
+    }
+    claims
+}
+
+/// The detail of a fault, with the key where the origin does not tell it.
+fn named(claim: &Claim, detail: &str) -> String {
+    match claim.origin {
+        Origin::File { .. } | Origin::Default => format!("{}: {detail}", claim.setting.key),
+        Origin::Flag(_) | Origin::Environment(_) => detail.to_owned(),
+    }
+}
+
+/// Settings before any default was put in. Nobody sees these values: the table has a default for
+/// every field but `dev`, which is set apart (a test holds the table to that).
+pub(super) fn unset() -> Config {
+    Config {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        data: Path::new("").to_owned(),
+        base_url: None,
+        hosts: Vec::new(),
+        dev: false,
+        log: LogLevel::Error,
+        log_format: LogFormat::Json,
+        email_uniqueness: EmailUniqueness::None,
+        unique_external_id: true,
+        put_guard: true,
+        delete_guard: true,
+        body_bytes_max: 0,
+        header_timeout: Duration::ZERO,
+        idle_timeout: Duration::ZERO,
+        body_floor_bytes_per_s: 0,
+        write_floor_bytes_per_s: 0,
+        connections_max: 0,
+        drain_timeout: Duration::ZERO,
+        cache_entries: 0,
+        disk_floor_bytes: 0,
+        workers: usize::MAX,
+        write_queue_max: 0,
+    }
+}

@@ -1,0 +1,389 @@
+//! The table and its sources: precedence, every kind of fault, all of them at once.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use super::resolve::{resolve, unset};
+use super::*;
+
+/// What a test gives to the sources.
+#[derive(Default)]
+struct Sources {
+    given: Given,
+    variables: Vec<(OsString, OsString)>,
+    file: Option<tempfile::NamedTempFile>,
+}
+
+impl Sources {
+    fn flag(mut self, key: &'static str, value: &str) -> Self {
+        self.given.flags.push((key, value.into()));
+        self
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    fn file(mut self, text: &str) -> Self {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        self.given.config_file = Some(file.path().to_owned());
+        self.file = Some(file);
+        self
+    }
+
+    fn resolve(self) -> Result<(Config, Report), Faults> {
+        resolve(&self.given, self.variables)
+    }
+
+    fn config(self) -> Config {
+        self.resolve().unwrap().0
+    }
+
+    /// The faults as they are printed, the file's path written FILE.
+    fn faults(self) -> Vec<String> {
+        let path = self.given.config_file.clone().unwrap_or_default();
+        let faults = self.resolve().unwrap_err();
+        let path = path.display().to_string();
+        faults
+            .as_slice()
+            .iter()
+            .map(|fault| {
+                let fault = fault.to_string();
+                if path.is_empty() { fault } else { fault.replace(&path, "FILE") }
+            })
+            .collect()
+    }
+}
+
+fn none() -> Sources {
+    Sources::default()
+}
+
+#[test]
+fn the_defaults_are_those_that_the_documentation_promises() {
+    let config = none().config();
+    assert_eq!(config.listen, "127.0.0.1:8080".parse().unwrap());
+    assert_eq!(config.data, Path::new("./roster-data"));
+    assert_eq!(config.base_url, None);
+    assert_eq!(config.hosts, []);
+    assert!(!config.dev && !config.put_guard && !config.delete_guard);
+    assert!(!config.unique_external_id);
+    assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
+    assert_eq!((config.log, config.log_format), (LogLevel::Info, LogFormat::Text));
+    assert_eq!(config.body_bytes_max, 1024 * 1024);
+    assert_eq!(config.header_timeout, Duration::from_secs(10));
+    assert_eq!(config.cache_entries, 100_000);
+    assert_eq!(config.disk_floor_bytes, 64 * 1024 * 1024);
+    assert_eq!((config.workers, config.write_queue_max), (0, 4096));
+}
+
+#[test]
+fn the_table_covers_every_field() {
+    // Two starts that differ in every field: what the table does not set would still differ.
+    let one = unset();
+    let mut other = Config {
+        listen: "[::1]:9".parse().unwrap(),
+        data: "elsewhere".into(),
+        base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
+        hosts: vec![HostName::parse("a.example").unwrap()],
+        dev: one.dev,
+        log: LogLevel::Debug,
+        log_format: LogFormat::Text,
+        email_uniqueness: EmailUniqueness::Primary,
+        unique_external_id: false,
+        put_guard: false,
+        delete_guard: false,
+        body_bytes_max: 1,
+        header_timeout: Duration::from_secs(1),
+        idle_timeout: Duration::from_secs(1),
+        body_floor_bytes_per_s: 1,
+        write_floor_bytes_per_s: 1,
+        connections_max: 1,
+        drain_timeout: Duration::from_secs(1),
+        cache_entries: 1,
+        disk_floor_bytes: 1,
+        workers: 1,
+        write_queue_max: 1,
+    };
+    let mut config = one;
+    for setting in SETTINGS {
+        assert_ne!(config, other, "{} is the last field, yet all are equal", setting.key);
+        setting.kind.put(&mut config, setting.default).unwrap();
+        setting.kind.put(&mut other, setting.default).unwrap();
+    }
+    assert_eq!(config, other);
+}
+
+#[test]
+fn flag_and_variable_follow_from_the_key() {
+    let mut keys = HashSet::new();
+    for setting in SETTINGS {
+        assert!(keys.insert(setting.key), "{} stands twice", setting.key);
+        assert_eq!(setting.flag, setting.key.replace('_', "-"));
+        assert_eq!(setting.env, format!("ROSTER_{}", setting.key.to_uppercase()));
+        assert!(setting.doc.ends_with('.') && setting.doc.len() > 20, "{}", setting.key);
+    }
+}
+
+#[test]
+fn a_stronger_source_wins() {
+    let file = "cache_entries = 1\nworkers = 1\nwrite_queue_max = 1\n";
+    let (config, report) = none()
+        .file(file)
+        .env("ROSTER_CACHE_ENTRIES", "2")
+        .env("ROSTER_WORKERS", "2")
+        .flag("cache_entries", "3")
+        .resolve()
+        .unwrap();
+    assert_eq!((config.cache_entries, config.workers, config.write_queue_max), (3, 2, 1));
+    assert_eq!(report.origin_of("cache_entries").to_string(), "flag --cache-entries");
+    assert_eq!(report.origin_of("workers").to_string(), "environment ROSTER_WORKERS");
+    assert!(report.origin_of("write_queue_max").to_string().ends_with(":3"));
+    assert_eq!(report.origin_of("listen"), Origin::Default);
+    assert_eq!(report.lines.len(), SETTINGS.len());
+}
+
+#[test]
+fn the_flag_for_the_file_wins_over_its_variable() {
+    let config = none().file("workers = 7").env("ROSTER_CONFIG", "/nonexistent").config();
+    assert_eq!(config.workers, 7);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "workers = 8").unwrap();
+    let config = none().env("ROSTER_CONFIG", file.path().to_str().unwrap()).config();
+    assert_eq!(config.workers, 8);
+    assert_eq!(none().env("ROSTER_CONFIG", "").config().workers, 0, "empty names no file");
+}
+
+#[test]
+fn every_setting_is_taken_from_every_source() {
+    for setting in SETTINGS {
+        let sample = sample(setting);
+        let by_flag = none().flag(setting.key, sample).resolve().unwrap().1;
+        let by_env = none().env(setting.env, sample).resolve().unwrap().1;
+        let flag_line = by_flag.lines.iter().find(|line| line.key == setting.key).unwrap();
+        let env_line = by_env.lines.iter().find(|line| line.key == setting.key).unwrap();
+        // What is shown is what a file takes.
+        let text = format!("{} = {}\n", setting.key, flag_line.value);
+        let (config, by_file) = none().file(&text).resolve().unwrap();
+        let file_line = by_file.lines.iter().find(|line| line.key == setting.key).unwrap();
+        assert_eq!(flag_line.value, env_line.value);
+        assert_eq!(flag_line.value, file_line.value);
+        assert_ne!(config, none().config(), "{} has no effect", setting.key);
+    }
+}
+
+/// A value of a setting that is not its default.
+fn sample(setting: &Setting) -> &'static str {
+    match &setting.kind {
+        Kind::Address(_) => "[::1]:9000",
+        Kind::Directory(_) => "/srv/roster \"data\"",
+        Kind::BaseUrl(_) => "https://directory.example.com/v1",
+        Kind::Hosts(_) => "directory.example.com,b.example:8443",
+        Kind::Switch(_) => "true",
+        Kind::Choice { words, .. } => words.iter().find(|word| **word != setting.default).unwrap(),
+        Kind::Count { .. } => "17",
+        Kind::Bytes { .. } => "65537",
+        Kind::Millis { .. } => "1234",
+    }
+}
+
+#[test]
+fn every_bad_value_is_named_with_its_origin_and_all_at_once() {
+    let file = "# ours\nlisten = 8080\nlisen = \"x\"\nput_guard = \"yes\"\nworkers = 1025\n\
+                log = \"loud\"\nhosts = \"a.example\"\ncache_entries = 0x10\n";
+    let faults = none()
+        .file(file)
+        .env("ROSTER_CACHE_ENTRIES", "many")
+        .env("ROSTER_CACHE_ENTRYS", "1")
+        .env("ROSTER_ZZZZZZZZ", "1")
+        .flag("listen", "8080")
+        .flag("header_timeout_ms", "-1")
+        .faults();
+    assert_eq!(
+        faults,
+        [
+            "environment ROSTER_CACHE_ENTRYS: no setting has this name; did you mean \
+             ROSTER_CACHE_ENTRIES?",
+            "environment ROSTER_ZZZZZZZZ: no setting has this name",
+            "file FILE:2: listen must be a string in quotes",
+            "file FILE:3: there is no setting \"lisen\"; did you mean listen?",
+            "file FILE:4: put_guard must be true or false",
+            "file FILE:7: hosts must be a list, as in [\"directory.example.com\"]",
+            "file FILE:8: cache_entries must be a decimal number",
+            "flag --listen: \"8080\" is not an address with a port, as in 127.0.0.1:8080 or \
+             [::1]:8080",
+            "file FILE:6: log: \"loud\" is none of error, warn, info, debug",
+            "flag --header-timeout-ms: \"-1\" is not a whole number within 100 to 600000",
+            "environment ROSTER_CACHE_ENTRIES: \"many\" is not a whole number within 0 to \
+             100000000",
+            "file FILE:5: workers: 1025 is not within 0 to 1024",
+        ]
+    );
+}
+
+#[test]
+fn a_fault_that_a_stronger_source_hides_is_still_named() {
+    let faults = none().file("workers = 9999").flag("workers", "2").faults();
+    assert_eq!(faults, ["file FILE:1: workers: 9999 is not within 0 to 1024"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let faults = none().env("ROSTER_CONFIG", "/nonexistent/roster.toml").faults();
+    assert_eq!(faults.len(), 1);
+    let fault = faults.first().unwrap();
+    assert!(fault.starts_with("file /nonexistent/roster.toml: cannot be read"), "{fault}");
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_named_with_its_line() {
+    for (text, line) in [("workers = 1\nlog = loud\n", 2), ("workers = 1\nworkers = 2\n", 2)] {
+        let faults = none().file(text).faults();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        let start = format!("file FILE:{line}: is not TOML: ");
+        assert!(faults.iter().all(|fault| fault.starts_with(&start)), "{faults:?}");
+    }
+}
+
+#[test]
+fn what_belongs_to_one_run_is_no_setting() {
+    let faults = none().file("dev = true\nconfig = \"x\"\n").env("ROSTER_DEV", "1").faults();
+    assert_eq!(faults.len(), 3, "{faults:?}");
+}
+
+#[test]
+fn the_limits_of_each_range_are_taken_and_what_is_beyond_is_not() {
+    for setting in SETTINGS {
+        let (Kind::Count { min, max, .. }
+        | Kind::Bytes { min, max, .. }
+        | Kind::Millis { min, max, .. }) = &setting.kind
+        else {
+            continue;
+        };
+        for inside in [*min, *max] {
+            assert!(none().flag(setting.key, &inside.to_string()).resolve().is_ok());
+        }
+        let above = (max + 1).to_string();
+        assert_eq!(none().flag(setting.key, &above).faults().len(), 1, "{}", setting.key);
+        if let Some(below) = min.checked_sub(1) {
+            let faults = none().flag(setting.key, &below.to_string()).faults();
+            assert_eq!(faults.len(), 1, "{}", setting.key);
+        }
+    }
+}
+
+#[test]
+fn variables_that_kubernetes_makes_for_a_service_are_passed_over() {
+    let linked = none()
+        .env("ROSTER_SERVICE_HOST", "10.0.0.1")
+        .env("ROSTER_SERVICE_PORT", "80")
+        .env("ROSTER_SERVICE_PORT_HTTP", "80")
+        .env("ROSTER_PORT", "tcp://10.0.0.1:80")
+        .env("ROSTER_PORT_80_TCP_ADDR", "10.0.0.1");
+    assert_eq!(linked.config(), none().config());
+    assert_eq!(none().env("ROSTER_PORT_HTTP", "80").faults().len(), 1);
+}
+
+#[test]
+fn a_variable_that_is_not_utf_8_is_named() {
+    use std::os::unix::ffi::OsStringExt;
+    let mut sources = none().env("OTHER", "x");
+    sources.variables.push(("ROSTER_DATA".into(), OsString::from_vec(vec![b'a', 0xff])));
+    assert_eq!(sources.faults(), ["environment ROSTER_DATA: the value is not valid UTF-8"]);
+}
+
+#[test]
+fn dev_with_a_data_flag_contradicts_itself() {
+    let mut sources = none().flag("data", "/srv/roster");
+    sources.given.dev = true;
+    assert_eq!(
+        sources.faults(),
+        ["flag --data: cannot go with --dev, which runs on a temporary directory"]
+    );
+    let mut sources = none().env("ROSTER_DATA", "/srv/roster");
+    sources.given.dev = true;
+    assert!(sources.config().dev);
+}
+
+#[test]
+fn localhost_stands_for_the_loopback_address() {
+    let listen = none().flag("listen", "localhost:81").config().listen;
+    assert_eq!(listen, "127.0.0.1:81".parse().unwrap());
+}
+
+#[test]
+fn a_base_url_keeps_its_mount_and_loses_its_last_slash() {
+    let rows = [
+        ("http://a.example", "http://a.example", "a.example", ""),
+        ("http://a.example/", "http://a.example", "a.example", ""),
+        ("HTTPS://A.Example:443/v1/", "https://a.example/v1", "a.example", "/v1"),
+        ("http://[::1]:8080/a/b", "http://[::1]:8080/a/b", "[::1]:8080", "/a/b"),
+        ("https://bücher.example", "https://xn--bcher-kva.example", "xn--bcher-kva.example", ""),
+    ];
+    for (text, whole, authority, mount) in rows {
+        let url = BaseUrl::parse(text).unwrap();
+        assert_eq!(
+            (url.to_string().as_str(), url.authority(), url.mount()),
+            (whole, authority, mount)
+        );
+        assert_eq!(BaseUrl::parse(whole).unwrap(), url, "what is shown reads back the same");
+    }
+}
+
+#[test]
+fn a_base_url_of_any_other_form_is_refused() {
+    let refused = [
+        "directory.example.com",
+        "/v1",
+        "ftp://a.example",
+        "http://",
+        "http://a.example?x=1",
+        "http://a.example/?",
+        "http://a.example/#top",
+        "http://u@a.example",
+        "http://u:p@a.example",
+        "http://@a.example",
+        "http://a.example//v1",
+        "http://a.example/v1//",
+        "http://a.example/v1/../v2",
+        "http://a.example/./v1",
+        "http://a.example/v%31",
+        "http://a.example/v 1",
+        "http://a.example\\v1",
+        "http:a.example/v1",
+    ];
+    for text in refused {
+        assert!(BaseUrl::parse(text).is_err(), "{text}");
+    }
+    let faults = none().flag("base_url", "http://ada:secret@a.example").faults();
+    assert!(faults.iter().all(|fault| !fault.contains("secret")), "{faults:?}");
+}
+
+#[test]
+fn without_a_base_url_callers_use_the_address_listened_on() {
+    let config = none().config();
+    let url = |address: &str| config.effective_base_url(address.parse().unwrap());
+    assert_eq!(url("127.0.0.1:41234").to_string(), "http://127.0.0.1:41234");
+    assert_eq!(url("[::1]:80").authority(), "[::1]");
+    assert_eq!(url("127.0.0.1:8080").authority(), "127.0.0.1:8080");
+    let set = none().flag("base_url", "https://a.example/v1").config();
+    let url = set.effective_base_url("127.0.0.1:1".parse().unwrap());
+    assert_eq!(url.to_string(), "https://a.example/v1");
+}
+
+#[test]
+fn host_names_are_kept_as_they_are_compared() {
+    let config = none().flag("hosts", "Directory.Example.com, Bücher.example:8443,[::1]").config();
+    let hosts: Vec<String> = config.hosts.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["directory.example.com", "xn--bcher-kva.example:8443", "[::1]"]);
+    assert_eq!(none().file("hosts = []").config().hosts, []);
+    for bad in ["*", "a b", "a.example:", "a.example:0", "a.example:99999", "a,,b", "http://a"] {
+        assert_eq!(none().flag("hosts", bad).faults().len(), 1, "{bad}");
+    }
+    assert_eq!(none().file("hosts = [\"a,b\"]").faults().len(), 1);
+    assert_eq!(none().file("hosts = [1]").faults().len(), 1);
+}

@@ -1,0 +1,227 @@
+//! The built binary as an operator meets it: settings, exit statuses, start and stop.
+//!
+//! Every process that a test starts is stopped by that test. Nothing of the machine's own
+//! environment reaches the binary but its path.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// The binary without any `ROSTER_*` variable of the machine.
+fn roster(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(arguments).env_clear().env("PATH", "/usr/bin:/bin");
+    command
+}
+
+/// Exit status, stdout and stderr.
+fn outcome(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    outcome(roster(arguments).output().unwrap())
+}
+
+#[test]
+fn check_config_prints_each_value_with_its_origin() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("roster.toml");
+    std::fs::write(&file, "# settings\nput_guard = true\nlog = \"warn\"\n").unwrap();
+    let mut command =
+        roster(&["check-config", "--listen", "localhost:9000", "--delete-guard", "--log=debug"]);
+    command.env("ROSTER_CONFIG", &file).env("ROSTER_CACHE_ENTRIES", "7");
+    let (status, out, err) = outcome(command.output().unwrap());
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let line = |key: &str| {
+        let start = format!("{key} = ");
+        let line = out.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line("listen"), "\"127.0.0.1:9000\" # flag --listen");
+    assert_eq!(line("delete_guard"), "true # flag --delete-guard");
+    assert_eq!(line("log"), "\"debug\" # flag --log");
+    assert_eq!(line("cache_entries"), "7 # environment ROSTER_CACHE_ENTRIES");
+    assert_eq!(line("put_guard"), format!("true # file {}:2", file.display()));
+    assert_eq!(line("hosts"), "[] # default");
+}
+
+#[test]
+fn what_check_config_prints_can_be_kept_as_the_settings_file() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("roster.toml");
+    let (_, first, _) = run(&["check-config", "--hosts", "a.example,b.example", "--workers", "3"]);
+    std::fs::write(&file, &first).unwrap();
+    let (status, second, _) = run(&["check-config", "--config", file.to_str().unwrap()]);
+    assert_eq!(status, Some(0));
+    let values = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split("  #").next().unwrap().trim().to_owned()).collect()
+    };
+    assert_eq!(values(&first), values(&second));
+    assert_eq!(second.matches("# file ").count(), second.lines().count());
+}
+
+#[test]
+fn wrong_settings_end_with_78_and_are_all_named() {
+    for command in ["check-config", "serve"] {
+        let mut command = roster(&[command, "--workers", "x", "--config", "/nonexistent.toml"]);
+        command.env("ROSTER_LISTENN", "1");
+        let (status, out, err) = outcome(command.output().unwrap());
+        assert_eq!((status, out.as_str()), (Some(78), ""));
+        assert!(err.starts_with("error: 3 settings need attention:\n"), "{err}");
+        assert!(err.contains("did you mean ROSTER_LISTEN?"), "{err}");
+        assert!(err.contains("file /nonexistent.toml: cannot be read"), "{err}");
+        assert!(err.contains("flag --workers: \"x\""), "{err}");
+    }
+}
+
+#[test]
+fn an_address_that_others_can_reach_is_refused_with_two_remedies() {
+    let place = tempfile::tempdir().unwrap();
+    for command in ["serve", "check-config"] {
+        let mut command = roster(&[command]);
+        command.current_dir(&place).env("ROSTER_LISTEN", "0.0.0.0:8080");
+        let (status, out, err) = outcome(command.output().unwrap());
+        assert_eq!((status, out.as_str()), (Some(78), ""));
+        assert!(err.contains("environment ROSTER_LISTEN: 0.0.0.0:8080"), "{err}");
+        assert!(err.contains("--listen 127.0.0.1:8080"), "{err}");
+        assert!(err.contains("put a proxy on this machine in front"), "{err}");
+    }
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn the_help_tells_of_every_setting() {
+    let (status, out, _) = run(&["serve", "--help"]);
+    assert_eq!(status, Some(0));
+    for setting in roster::config::SETTINGS {
+        assert!(out.contains(&format!("--{}", setting.flag)), "{}", setting.flag);
+        assert!(out.contains(&format!("[env: {}]", setting.env)), "{}", setting.env);
+    }
+    assert!(out.contains("--dev"));
+    let (status, _, err) = run(&["serve", "--lisen", "x"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("'--listen'"), "{err}");
+}
+
+#[test]
+fn both_ways_to_ask_for_the_version_answer() {
+    let version = concat!("roster ", env!("CARGO_PKG_VERSION"));
+    let (status, out, _) = run(&["--version"]);
+    assert_eq!((status, out.trim_end()), (Some(0), version));
+    let (status, out, _) = run(&["version"]);
+    assert_eq!(status, Some(0));
+    assert!(out.starts_with(&format!("{version} (")), "{out}");
+}
+
+/// A running service, killed where a test fails.
+struct Service {
+    child: Child,
+    banner: String,
+}
+
+impl Service {
+    /// Starts the service on a free port and waits for its banner.
+    fn start(place: &Path, arguments: &[&str]) -> Self {
+        let mut child = roster(&["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .current_dir(place)
+            .env("TMPDIR", place)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut banner = String::new();
+        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
+        while !banner.contains("Try:") {
+            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
+        }
+        Self { child, banner }
+    }
+
+    fn port(&self) -> &str {
+        let (_, rest) = self.banner.split_once("listens on http://127.0.0.1:").unwrap();
+        rest.lines().next().unwrap()
+    }
+
+    /// Sends a signal to this process and no other.
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+
+    /// Waits for the end; exit status and log.
+    fn end(&mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap();
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (status.code(), log)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn a_stop_signal_ends_the_service_with_success() {
+    for signal in ["TERM", "INT"] {
+        let place = tempfile::tempdir().unwrap();
+        let mut service = Service::start(place.path(), &["--log-format", "json"]);
+        assert_ne!(service.port(), "0", "the banner names the real port");
+        assert!(service.banner.contains(place.path().join("roster-data").to_str().unwrap()));
+        let curl = format!("http://127.0.0.1:{}/users", service.port());
+        assert!(service.banner.trim_end().ends_with(&curl), "{}", service.banner);
+        service.signal(signal);
+        let (status, log) = service.end();
+        assert_eq!(status, Some(0), "{log}");
+        for line in log.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let time = line.get("timestamp").and_then(serde_json::Value::as_str).unwrap();
+            assert!(time.ends_with('Z'), "{time}");
+        }
+        assert!(place.path().join("roster-data").is_dir(), "the data stays");
+    }
+}
+
+#[test]
+fn a_trial_run_leaves_nothing_behind() {
+    let place = tempfile::tempdir().unwrap();
+    let mut service = Service::start(place.path(), &["--dev"]);
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1, "its temporary directory");
+    service.signal("TERM");
+    assert_eq!(service.end().0, Some(0));
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut command = roster(&["serve", "--listen", &address]);
+    let (status, out, err) = outcome(command.current_dir(&place).output().unwrap());
+    assert_eq!((status, out.as_str()), (Some(1), ""));
+    let port = taken.local_addr().unwrap().port();
+    assert!(err.contains(&format!("error: port {port} on 127.0.0.1 is in use")), "{err}");
+}
+
+#[test]
+fn the_sample_users_are_apart_from_each_other_and_from_the_first_user_of_the_banner() {
+    let text = include_str!("../assets/sample-users.json");
+    let users: Vec<serde_json::Value> = serde_json::from_str(text).unwrap();
+    assert!(users.len() >= 12);
+    let mut seen = std::collections::HashSet::from(["ada@example.com"]);
+    for user in &users {
+        let email = user.get("email").and_then(serde_json::Value::as_str).unwrap();
+        assert!(seen.insert(email), "{email} stands twice");
+        let username = user.get("username").and_then(serde_json::Value::as_str);
+        assert!(username.is_none_or(|username| seen.insert(username)), "{username:?}");
+    }
+}
