@@ -19,7 +19,9 @@ pub enum Controls {
 /// Refuses a text that holds a control character which is not allowed in its member.
 pub fn check_controls(text: &str, allowed: Controls) -> Result<(), Detail> {
     // 0xC2 leads the two bytes of each C1 control, and of U+00A0 to U+00BF, which are fine.
-    if !text.bytes().any(|byte| byte < 0x20 || byte == 0x7F || byte == 0xC2) {
+    // Looking at every byte, instead of stopping at the first, lets many be compared at once.
+    let is_suspect = |byte: u8| byte < 0x20 || byte == 0x7F || byte == 0xC2;
+    if !text.bytes().fold(false, |found, byte| found | is_suspect(byte)) {
         return Ok(());
     }
     match text.chars().find(|&c| c.is_control() && !is_allowed(c, allowed)) {

@@ -179,7 +179,9 @@ proptest! {
         let ours = check_email(&typed).is_ok();
         // The crate splits a display name off inside quotes, and refuses the quoted pair of a
         // space, which RFC 5321 allows (quoted-pairSMTP).
-        prop_assume!(!typed.contains(" <") && !typed.contains("\\ "));
+        if typed.contains(" <") || typed.contains("\\ ") {
+            return Ok(());
+        }
         prop_assert_eq!(ours, second && !number, "{}", typed);
     }
 

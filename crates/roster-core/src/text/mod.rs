@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+mod bidi;
 mod character;
 mod control;
 mod country;

@@ -4,11 +4,15 @@
 //! parts between single spaces mapped by themselves (section 3.5). A username is kept and shown
 //! as typed. What is refused is refused by the profile, never by taste: `@`, `.` and `+` are fine.
 
+use std::borrow::Cow;
+
 use precis_profiles::UsernameCaseMapped;
-use precis_profiles::precis_core::profile::PrecisFastInvocation;
+use precis_profiles::precis_core::profile::{Profile, Rules};
 use precis_profiles::precis_core::{CodepointInfo, DerivedPropertyValue, Error, UnexpectedError};
+use unicode_normalization::UnicodeNormalization;
 
 use super::Detail;
+use super::bidi::satisfies_bidi_rule;
 use super::character::{is_invisible, written};
 use super::nfc::nfc;
 
@@ -37,10 +41,24 @@ fn key_by_profile(typed: &str) -> Result<String, Detail> {
         if !key.is_empty() {
             key.push(' ');
         }
-        let mapped = UsernameCaseMapped::enforce(part).map_err(|error| refusal(&error))?;
+        let mapped = enforce(part).map_err(|error| refusal(&error))?;
+        if !satisfies_bidi_rule(&mapped) {
+            return Err("use letters of one direction in each part of a username: left-to-right \
+                        and right-to-left letters do not mix, and a right-to-left part begins \
+                        and ends with a letter or ends with a digit"
+                .into());
+        }
         key.push_str(&mapped);
     }
     Ok(key)
+}
+
+/// The steps of RFC 8265 section 3.3.2 up to normalisation; the bidi rule follows outside.
+fn enforce(part: &str) -> Result<Cow<'_, str>, Error> {
+    let profile = UsernameCaseMapped::new();
+    let prepared = profile.prepare(part)?;
+    let lower = profile.case_mapping_rule(prepared)?;
+    profile.normalization_rule(lower)
 }
 
 fn refusal(error: &Error) -> Detail {
@@ -54,11 +72,8 @@ fn refusal(error: &Error) -> Detail {
         Error::Unexpected(UnexpectedError::Undefined) => "a mark that joins letters, such as \
             U+00B7, U+200C or U+200D, stands between them in a username: not first, not last"
             .into(),
-        // No part is empty here, so what is left is the bidi rule of RFC 5893 section 2.
         Error::Invalid | Error::Unexpected(UnexpectedError::ProfileRuleNotApplicable) => {
-            "use letters of one direction in each part of a username: right-to-left and \
-             left-to-right letters do not mix, and a right-to-left part begins with a letter"
-                .into()
+            "use letters, digits and ASCII marks in a username".into()
         }
     }
 }
@@ -85,6 +100,8 @@ fn refused_character(info: &CodepointInfo) -> Detail {
         | DerivedPropertyValue::Disallowed => {
             if c.is_control() || is_invisible(c) {
                 format!("{shown} is an invisible character: remove it from the username")
+            } else if let Some(spelled) = spelled_out(c) {
+                format!("{shown} may not stand in a username: write `{spelled}` in its place")
             } else {
                 format!("{shown} may not stand in a username: use letters, digits and ASCII marks")
             }
@@ -93,11 +110,23 @@ fn refused_character(info: &CodepointInfo) -> Detail {
     .into()
 }
 
+/// What a ligature or another compatibility character is made of, where that may stand.
+fn spelled_out(c: char) -> Option<String> {
+    let spelled: String = c.nfkc().collect();
+    let differs = !spelled.chars().eq([c]);
+    (differs && enforce(&spelled).is_ok()).then_some(spelled)
+}
+
 #[cfg(test)]
 mod tests {
+    use precis_profiles::precis_core::profile::PrecisFastInvocation;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn by_profile(part: &str) -> Result<Cow<'_, str>, Error> {
+        <UsernameCaseMapped as PrecisFastInvocation>::enforce(part)
+    }
 
     fn detail(typed: &str) -> String {
         username_key(typed).unwrap_err().into_owned()
@@ -125,6 +154,8 @@ mod tests {
             "محمد١",
             "Ñandú",
             "राम",
+            "مُحَمَّد",
+            "שָׁלוֹם",
             "#1",
             "ทดสอบ",
             "a b c",
@@ -161,6 +192,10 @@ mod tests {
             ("secret\u{B7}s", "U+00B7 may not stand at this place"),
             ("secret\u{B7}", "joins letters"),
             ("secret \u{200D}a", "joins letters"),
+            ("secret\u{FB01}", "write `fi` in its place"),
+            ("secret\u{587}", "write `եւ` in its place"),
+            ("secret½", "`½` (U+00BD) may not stand in a username: use letters"),
+            ("secret’s", "U+2019 may not stand in a username: use letters"),
             ("secret\u{10D40}", "not a character that usernames know yet"),
             ("secretשלום", "one direction"),
             ("١אב", "one direction"),
@@ -180,7 +215,7 @@ mod tests {
         #[test]
         fn the_short_way_of_ascii_is_the_way_of_the_profile(typed in "[\0-\u{7F}]{1,24}") {
             let parts: Result<Vec<_>, _> =
-                typed.split(' ').map(UsernameCaseMapped::enforce).collect();
+                typed.split(' ').map(by_profile).collect();
             let expected = parts.ok().map(|parts| parts.join(" "));
             prop_assert_eq!(username_key(&typed).ok(), expected);
         }
@@ -190,7 +225,7 @@ mod tests {
             typed in "[!-~]{1,12}( [!-~]{1,12}){0,2}"
         ) {
             let expected: Vec<_> =
-                typed.split(' ').map(|part| UsernameCaseMapped::enforce(part).unwrap()).collect();
+                typed.split(' ').map(|part| by_profile(part).unwrap()).collect();
             prop_assert_eq!(username_key(&typed).unwrap(), expected.join(" "));
         }
 
