@@ -1,0 +1,129 @@
+//! The house rules that no compiler or linter checks.
+//!
+//! Sizes, names, module headers, lints that are silenced without a reason, words that must not
+//! stay, links and paths in the documents. Each rule is a pure function from text to faults; what
+//! is excepted stands in one table with its reason, and an exception that excepts nothing is a
+//! fault itself.
+
+mod architecture;
+mod exceptions;
+mod links;
+mod rust;
+mod sizes;
+mod strip;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod words;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use exceptions::{EXCEPTIONS, Exception};
+use tree::Tree;
+
+/// What a fault offends against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// A file has too many lines.
+    FileLength,
+    /// A line of Rust has too many characters.
+    LineLength,
+    /// A Rust file does not open by saying what it is for.
+    Header,
+    /// A name says nothing.
+    Name,
+    /// A lint is silenced without a reason.
+    LintReason,
+    /// The environment is read outside the settings.
+    Environment,
+    /// A word that must not stay.
+    Word,
+    /// A document links to what does not exist.
+    Link,
+    /// The map of the code is missing, too long or wrong.
+    Architecture,
+    /// An exception excepts nothing.
+    Exception,
+}
+
+/// Something that offends against a rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Fault {
+    rule: Rule,
+    /// The file, from the root of the repository, with slashes.
+    path: String,
+    /// The line, counted from 1; 0 where the whole file is meant.
+    line: usize,
+    detail: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        write!(f, ": {} [{:?}]", self.detail, self.rule)
+    }
+}
+
+/// Checks the repository and prints what is wrong with it.
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tree = Tree::read(&root)?;
+    let faults = check(&tree, EXCEPTIONS);
+    let mut out = io::stdout().lock();
+    for fault in &faults {
+        writeln!(out, "{fault}")?;
+    }
+    let files = tree.files().count();
+    writeln!(out, "tidy: {files} files, {} faults", faults.len())?;
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Every fault that is not excepted, and every exception that excepts nothing.
+fn check(tree: &Tree, exceptions: &[Exception]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (path, text) in tree.files() {
+        sizes::check(path, text, &mut faults);
+        words::check(path, text, &mut faults);
+        if is_rust(path) {
+            rust::check(path, text, &mut faults);
+        }
+        if has_extension(path, "md") {
+            links::check(tree, path, text, &mut faults);
+        }
+    }
+    architecture::check(tree, &mut faults);
+    let unused = exceptions
+        .iter()
+        .filter(|exception| !faults.iter().any(|fault| exception.covers(fault)))
+        .map(|exception| Fault {
+            rule: Rule::Exception,
+            path: exception.path.to_owned(),
+            line: 0,
+            detail: format!("is excepted from {:?} without need", exception.rule),
+        })
+        .collect::<Vec<_>>();
+    faults.retain(|fault| !exceptions.iter().any(|exception| exception.covers(fault)));
+    faults.extend(unused);
+    faults
+}
+
+fn is_rust(path: &str) -> bool {
+    has_extension(path, "rs")
+}
+
+fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found == extension)
+}
+
+/// Whether a file holds tests alone.
+fn is_test(path: &str) -> bool {
+    let mut folders = path.split('/');
+    let file = folders.next_back().unwrap_or_default();
+    file == "tests.rs" || file.ends_with("_tests.rs") || folders.any(|folder| folder == "tests")
+}

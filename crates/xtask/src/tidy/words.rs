@@ -1,0 +1,34 @@
+//! Words that must not stay: marks of unfinished work, tests that cannot fail, and paths of
+//! somebody's own machine.
+
+use super::{Fault, Rule, is_rust};
+
+/// Words of their own, in any file.
+const MARKS: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
+/// Text anywhere in a Rust file.
+const IN_RUST: &[&str] = &["todo!(", "unimplemented!(", "#[ignore", "assert!(true", "dbg!("];
+/// Text anywhere in any file.
+const PLACES: &[&str] = &["/home/", "/root/", "/Users/"];
+
+/// Checks one file.
+pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
+    for (at, line) in text.lines().enumerate() {
+        let marks = MARKS.iter().filter(|mark| has_word(line, mark));
+        let in_rust = IN_RUST.iter().filter(|text| is_rust(path) && line.contains(**text));
+        let places = PLACES.iter().filter(|place| line.contains(**place));
+        for found in marks.chain(in_rust).chain(places) {
+            let detail = format!("{found:?} must not stay");
+            faults.push(Fault { rule: Rule::Word, path: path.to_owned(), line: at + 1, detail });
+        }
+    }
+}
+
+/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+fn has_word(line: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line.get(..at).and_then(|before| before.chars().next_back());
+        let after = line.get(at + word.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(inside) && !after.is_some_and(inside)
+    })
+}
