@@ -211,17 +211,3 @@ fn a_port_in_use_is_named() {
     let port = taken.local_addr().unwrap().port();
     assert!(err.contains(&format!("error: port {port} on 127.0.0.1 is in use")), "{err}");
 }
-
-#[test]
-fn the_sample_users_are_apart_from_each_other_and_from_the_first_user_of_the_banner() {
-    let text = include_str!("../assets/sample-users.json");
-    let users: Vec<serde_json::Value> = serde_json::from_str(text).unwrap();
-    assert!(users.len() >= 12);
-    let mut seen = std::collections::HashSet::from(["ada@example.com"]);
-    for user in &users {
-        let email = user.get("email").and_then(serde_json::Value::as_str).unwrap();
-        assert!(seen.insert(email), "{email} stands twice");
-        let username = user.get("username").and_then(serde_json::Value::as_str);
-        assert!(username.is_none_or(|username| seen.insert(username)), "{username:?}");
-    }
-}

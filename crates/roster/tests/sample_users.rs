@@ -1,0 +1,39 @@
+//! The sample users of `roster serve --dev` are users that the rules accept, each apart from the
+//! others and from the one that the banner's curl line creates.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+
+use std::collections::HashSet;
+
+use roster_core::{
+    Act, Actor, Caller, Command, Decision, Draft, Json, Rules, Timestamp, UserId, decide,
+    json::read,
+};
+
+/// The banner's user comes first: a sample that clashes with it would spoil the first minute.
+const FIRST_USER: &[u8] = br#"{"email":"ada@example.com","name":"Ada Lovelace"}"#;
+
+#[test]
+fn every_sample_user_can_be_created_beside_all_others() {
+    let Json::Array(samples) = read(include_bytes!("../assets/sample-users.json")).unwrap() else {
+        unreachable!("the samples are an array");
+    };
+    assert!(samples.len() >= 12);
+    let mut usernames = HashSet::new();
+    let mut emails = HashSet::new();
+    for sample in std::iter::once(read(FIRST_USER).unwrap()).chain(samples) {
+        let told = format!("{sample:?}");
+        let draft = Box::new(Draft::parse(sample));
+        let command = Command {
+            act: Act::Create { id: UserId::from_bytes([7; 16]), draft },
+            at: Timestamp::from_millis(0),
+            caller: Caller { actor: Actor::System, request_id: "samples".to_owned() },
+        };
+        let change = match decide(Rules::default(), None, &command) {
+            Ok(Decision::Write(change)) => change,
+            other => unreachable!("{told} is refused: {other:?}"),
+        };
+        assert!(usernames.insert(change.claims.username.unwrap()), "{told}: user name held");
+        assert!(emails.insert(change.claims.email.unwrap()), "{told}: address held");
+    }
+}
