@@ -1,0 +1,188 @@
+//! One connection, from its socket to the handler and back.
+//!
+//! Every request that was read gets an answer, also when the handler panics. An answer that
+//! leaves a request body unread ends the connection. This module must not know routes.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto::Builder,
+};
+use tokio::net::TcpStream;
+
+use super::{
+    Handle, Peer,
+    counters::FrontCounters,
+    settings::FrontSettings,
+    watch::{Exchange, Order, Watch},
+    wire::Wire,
+};
+use crate::body::Body;
+
+/// The HTTP/2 limits that are no settings: HTTP/2's own header list, windows and abuse limits.
+const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 32 * 1024;
+const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
+const HTTP2_SEND_BYTES_MAX: usize = 256 * 1024;
+const HTTP2_PENDING_RESETS_MAX: usize = 20;
+const HTTP2_ERROR_RESETS_MAX: usize = 256;
+const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
+const HTTP2_PONG_WITHIN: Duration = Duration::from_secs(10);
+
+/// What all connections of a front share.
+pub(super) struct Shared<H> {
+    pub(super) handler: Arc<H>,
+    pub(super) protocol: Builder<TokioExecutor>,
+    pub(super) counters: Arc<FrontCounters>,
+    pub(super) settings: FrontSettings,
+}
+
+/// How both protocols are spoken.
+pub(super) fn protocol(settings: &FrontSettings) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        // hyper's timer starts anew as soon as an answer is sent, so it cannot grant a resting
+        // connection more than a head may take. The sweep tells the two apart.
+        .header_read_timeout(None)
+        .max_headers(settings.headers_max)
+        .max_buf_size(settings.header_bytes_max.max(8_192));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(HTTP2_PING_EVERY)
+        .keep_alive_timeout(HTTP2_PONG_WITHIN)
+        .max_concurrent_streams(settings.streams_max)
+        .max_header_list_size(HTTP2_HEADER_LIST_BYTES_MAX)
+        .initial_stream_window_size(HTTP2_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_WINDOW_BYTES)
+        .max_send_buf_size(HTTP2_SEND_BYTES_MAX)
+        .max_pending_accept_reset_streams(HTTP2_PENDING_RESETS_MAX)
+        .max_local_error_reset_streams(HTTP2_ERROR_RESETS_MAX);
+    builder
+}
+
+/// Serves one connection to its end, or until it is told to end.
+pub(super) async fn serve_connection<H: Handle>(
+    shared: Arc<Shared<H>>,
+    stream: TcpStream,
+    peer: Peer,
+    watch: Arc<Watch>,
+) {
+    let _open = Open { counters: Arc::clone(&shared.counters), watch: Arc::clone(&watch) };
+    let wire = TokioIo::new(Wire::new(stream, Arc::clone(&watch)));
+    let service = service_fn(|request| {
+        let exchange = Exchange::start(Arc::clone(&watch), request.version());
+        answer(Arc::clone(&shared), request, peer, exchange)
+    });
+    let mut connection = pin!(shared.protocol.serve_connection(wire, service));
+    let mut heard = Order::None;
+    let mut known = false;
+    let ended = poll_fn(|context| {
+        if !known {
+            known = true;
+            watch.wake_me(context.waker());
+        }
+        let order = watch.order();
+        if order > heard {
+            heard = order;
+            if order > Order::Finish {
+                return Poll::Ready(None);
+            }
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context).map(Some)
+    })
+    .await;
+    if watch.is_stalled() {
+        shared.counters.closed_slow_read.up();
+    }
+    if let Some(Err(error)) = ended {
+        tracing::debug!(error = error.as_ref(), "a connection ended early");
+    }
+}
+
+/// Answers one request, whatever the handler does.
+async fn answer<H: Handle>(
+    shared: Arc<Shared<H>>,
+    request: Request<Incoming>,
+    peer: Peer,
+    mut exchange: Exchange,
+) -> Result<Response<Body>, Infallible> {
+    let head_only = request.method() == Method::HEAD;
+    let http2 = request.version() == Version::HTTP_2;
+    let handled = pin!(async { shared.handler.handle(request, peer).await });
+    let mut response = caught(handled).await.unwrap_or_else(|| {
+        shared.counters.panics.up();
+        shared.handler.on_panic()
+    });
+    let status = response.status();
+    if status == StatusCode::REQUEST_TIMEOUT {
+        shared.counters.closed_slow_body.up();
+    }
+    if !http2 && matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
+        close_after(&mut response);
+    }
+    if head_only {
+        leave_body_out(&mut response);
+    }
+    exchange.answer();
+    response.body_mut().attach(exchange);
+    Ok(response)
+}
+
+/// Marks an HTTP/1 answer as the last of its connection (RFC 9112 9.6). For answers that leave a
+/// request body unread; the front does it by itself for 408 and 413.
+pub fn close_after(response: &mut Response<Body>) {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+}
+
+/// The answer to HEAD: the length that GET would send, and no content (RFC 9110 9.3.2). hyper
+/// does so for HTTP/1 alone.
+fn leave_body_out(response: &mut Response<Body>) {
+    let length = response.body().len();
+    if length > 0 {
+        response
+            .headers_mut()
+            .entry(header::CONTENT_LENGTH)
+            .or_insert_with(|| HeaderValue::from(length));
+        *response.body_mut() = Body::empty();
+    }
+}
+
+/// The outcome of a future, or nothing if it panicked. What a panic leaves half done stays inside
+/// the future, which is never polled again.
+async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|context: &mut Context<'_>| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        match polled {
+            Ok(Poll::Ready(output)) => Poll::Ready(Some(output)),
+            Ok(Poll::Pending) => Poll::Pending,
+            Err(_panic) => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
+/// Counts the connection as open for as long as its task lives, however that ends.
+struct Open {
+    counters: Arc<FrontCounters>,
+    watch: Arc<Watch>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.watch.set_gone();
+        self.counters.open.down();
+    }
+}

@@ -1,0 +1,49 @@
+//! What the front counts about connections, for the metrics page.
+//!
+//! Only totals, never an address: nothing here can identify a caller.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Totals since the start; `open` is the present number. Reading them disturbs nobody.
+#[derive(Debug, Default)]
+pub struct FrontCounters {
+    /// Connections taken.
+    pub accepted: Tally,
+    /// Connections turned away because `connections_max` were open.
+    pub refused: Tally,
+    /// Connections open now.
+    pub open: Tally,
+    /// Accepts that failed, for want of file descriptors for example.
+    pub accept_failures: Tally,
+    /// Closed because a request head did not arrive in time.
+    pub closed_slow_head: Tally,
+    /// Requests answered 408 because their body came below the floor.
+    pub closed_slow_body: Tally,
+    /// Reset because the caller took its answers below the floor, or not at all.
+    pub closed_slow_read: Tally,
+    /// Closed after resting for the idle limit.
+    pub closed_idle: Tally,
+    /// Handlers that panicked; each caller got an answer all the same.
+    pub panics: Tally,
+}
+
+/// One number that many tasks count.
+#[derive(Debug, Default)]
+pub struct Tally(AtomicU64);
+
+impl Tally {
+    /// The number now.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Counts one more.
+    pub(super) fn up(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts one less.
+    pub(super) fn down(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

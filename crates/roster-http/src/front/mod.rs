@@ -1,0 +1,61 @@
+//! The front: everything from the accepted socket to a function from request to answer.
+//!
+//! Every connection is bounded in number, time and memory before any route is looked at: a slow
+//! head, a slow body, a caller that does not read, a connection that rests. HTTP/1.1 and HTTP/2
+//! with prior knowledge share one port. Each request that was read is answered, also when its
+//! handler panics. The front must not know routes, problems or the directory; which host, origin
+//! or caller may come in is for the guards behind it.
+
+use std::net::SocketAddr;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+
+mod accept;
+mod connection;
+mod counters;
+mod read_body;
+mod settings;
+mod sweep;
+mod watch;
+mod wire;
+
+pub use accept::serve;
+pub use connection::close_after;
+pub use counters::{FrontCounters, Tally};
+pub use read_body::{BodyFault, read_body};
+pub use settings::{Floor, FrontSettings};
+pub(crate) use watch::Exchange;
+
+use crate::body::Body;
+
+/// What answers requests.
+pub trait Handle: Send + Sync + 'static {
+    /// Answers one request. The future is dropped when the caller goes away first.
+    fn handle(
+        &self,
+        request: Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response<Body>> + Send;
+
+    /// The answer in place of that of a handler that panicked: a 500 that tells nothing.
+    fn on_panic(&self) -> Response<Body>;
+}
+
+/// Who is at the other end, and what the front holds it to.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer {
+    /// The address of the other end of the socket, which may be a proxy's.
+    pub address: SocketAddr,
+    /// The least speed of a request body, for [`read_body`].
+    pub body_floor: Floor,
+}
+
+/// How a drain went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrainReport {
+    /// Connections that were open at the start and ended in good order.
+    pub finished: u64,
+    /// Connections that were cut off at the end of the drain.
+    pub cut: u64,
+}

@@ -1,0 +1,157 @@
+//! The one place that decides that a connection has had its time.
+//!
+//! It looks at every connection a few times a second and compares what it is doing with what it
+//! was doing. A limit is therefore overrun by at most two ticks, and a connection costs nothing
+//! between them. It must not know HTTP or sockets.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{
+    counters::FrontCounters,
+    settings::{Floor, FrontSettings, milliseconds},
+    watch::{Order, Phase, Watch},
+};
+
+/// All connections and the limits they are held to.
+pub(super) struct Sweep {
+    connections: Vec<Watched>,
+    limits: Limits,
+    counters: Arc<FrontCounters>,
+}
+
+struct Limits {
+    header: Duration,
+    idle: Duration,
+    close: Duration,
+    write: Floor,
+    /// Above this many connections a resting one is granted no more than a head may take.
+    crowd: usize,
+}
+
+/// A connection as it was when we last looked.
+struct Watched {
+    watch: Arc<Watch>,
+    phase: Phase,
+    since: Instant,
+    /// What had been written when the phase, or the window of the write floor, began.
+    written: u64,
+    /// When it was told to finish while nothing was open.
+    leaving: Option<Instant>,
+}
+
+enum Verdict {
+    Keep,
+    Forget,
+    SlowHead,
+    SlowRead,
+    Idle,
+    Overdue,
+}
+
+impl Sweep {
+    pub(super) fn new(settings: &FrontSettings, counters: Arc<FrontCounters>) -> Self {
+        let limits = Limits {
+            header: milliseconds(settings.header_timeout_ms),
+            idle: milliseconds(settings.idle_timeout_ms),
+            close: milliseconds(settings.close_timeout_ms),
+            write: settings.write_floor(),
+            crowd: settings.connections_max - settings.connections_max / 4,
+        };
+        Self { connections: Vec::new(), limits, counters }
+    }
+
+    /// Looks after one more connection, accepted now.
+    pub(super) fn add(&mut self, watch: Arc<Watch>, now: Instant) {
+        let phase = watch.phase();
+        self.connections.push(Watched { watch, phase, since: now, written: 0, leaving: None });
+    }
+
+    /// Looks at all connections and ends those that have had their time.
+    pub(super) fn pass(&mut self, now: Instant) {
+        let crowded = self.connections.len() > self.limits.crowd;
+        let idle =
+            if crowded { self.limits.idle.min(self.limits.header) } else { self.limits.idle };
+        let Self { connections, limits, counters } = self;
+        connections.retain_mut(|connection| {
+            let order = match connection.look(now, limits, idle) {
+                Verdict::Keep => return true,
+                Verdict::Forget => return false,
+                Verdict::SlowHead => {
+                    counters.closed_slow_head.up();
+                    Order::Cut
+                }
+                Verdict::SlowRead => {
+                    counters.closed_slow_read.up();
+                    Order::Reset
+                }
+                Verdict::Idle => {
+                    counters.closed_idle.up();
+                    connection.leaving = Some(now);
+                    Order::Finish
+                }
+                Verdict::Overdue => Order::Cut,
+            };
+            connection.watch.tell(order);
+            // A connection that was cut needs no second look; one that finishes does.
+            order == Order::Finish
+        });
+    }
+
+    /// Tells every connection to finish what is open and to take nothing new.
+    pub(super) fn finish_all(&mut self, now: Instant) {
+        for connection in &mut self.connections {
+            connection.leaving = Some(now);
+            connection.watch.tell(Order::Finish);
+        }
+    }
+
+    /// Ends all that are left and tells how many were.
+    pub(super) fn cut_all(&mut self) -> u64 {
+        let mut cut = 0;
+        for connection in self.connections.drain(..) {
+            if connection.watch.phase() != Phase::Gone {
+                connection.watch.tell(Order::Cut);
+                cut += 1;
+            }
+        }
+        cut
+    }
+}
+
+impl Watched {
+    fn look(&mut self, now: Instant, limits: &Limits, idle: Duration) -> Verdict {
+        let phase = self.watch.phase();
+        if phase != self.phase {
+            self.phase = phase;
+            self.since = now;
+            self.written = self.watch.written();
+        }
+        let age = now.saturating_duration_since(self.since);
+        let overdue =
+            self.leaving.is_some_and(|told| now.saturating_duration_since(told) >= limits.close);
+        match phase {
+            Phase::Gone => Verdict::Forget,
+            Phase::Closing if age >= limits.close => Verdict::Overdue,
+            Phase::Stalled if age >= limits.write.window() => self.pace(now, limits.write),
+            Phase::Head(_) if age >= limits.header => Verdict::SlowHead,
+            Phase::Idle(_) if overdue => Verdict::Overdue,
+            Phase::Idle(_) if self.leaving.is_none() && age >= idle => Verdict::Idle,
+            Phase::Closing | Phase::Stalled | Phase::Busy | Phase::Head(_) | Phase::Idle(_) => {
+                Verdict::Keep
+            }
+        }
+    }
+
+    /// A window of the write floor is over: was enough taken in it?
+    fn pace(&mut self, now: Instant, floor: Floor) -> Verdict {
+        let written = self.watch.written();
+        if written.saturating_sub(self.written) < floor.bytes_per_window() {
+            return Verdict::SlowRead;
+        }
+        self.since = now;
+        self.written = written;
+        Verdict::Keep
+    }
+}

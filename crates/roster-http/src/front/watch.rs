@@ -1,0 +1,239 @@
+//! What a connection tells about itself, and what it is told to do.
+//!
+//! The connection's own tasks only store plain numbers here: no clock is read and no timer is
+//! armed per request. The sweep reads them now and then and draws the conclusions. This module
+//! must not know any limit.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
+    },
+    task::Waker,
+};
+
+use bytes::Bytes;
+
+/// The state of one connection, shared between its tasks and the sweep.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Exchanges whose head has been read.
+    started: AtomicU32,
+    /// Exchanges whose handler has answered.
+    answered: AtomicU32,
+    /// Exchanges whose answer has been handed over to the last byte.
+    ended: AtomicU32,
+    /// One more than `ended` was when bytes came in while no exchange was open.
+    head_begun: AtomicU32,
+    written: AtomicU64,
+    blocked: AtomicBool,
+    closing: AtomicBool,
+    quiet: AtomicBool,
+    http2: AtomicBool,
+    stalled: AtomicBool,
+    gone: AtomicBool,
+    order: AtomicU8,
+    waker: Mutex<Option<Waker>>,
+}
+
+/// What a connection is doing. Two equal phases in a row are one and the same phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The task of the connection has ended.
+    Gone,
+    /// We have closed our side and wait for the peer's end.
+    Closing,
+    /// We have something to send and the peer does not take it.
+    Stalled,
+    /// A request is being handled or answered, and not by the peer's fault.
+    Busy,
+    /// The head of the exchange of this number is awaited or arriving.
+    Head(u32),
+    /// Nothing has come in since this many exchanges ended.
+    Idle(u32),
+}
+
+/// What a connection is told to do, in rising order; a later order never softens an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Order {
+    /// Go on.
+    None,
+    /// Finish what is open, take nothing new.
+    Finish,
+    /// End now.
+    Cut,
+    /// End now and throw away what the kernel still holds.
+    Reset,
+}
+
+impl Order {
+    fn from_u8(value: u8) -> Self {
+        match value {
+            0 => Self::None,
+            1 => Self::Finish,
+            2 => Self::Cut,
+            _ => Self::Reset,
+        }
+    }
+
+    fn to_u8(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Finish => 1,
+            Self::Cut => 2,
+            Self::Reset => 3,
+        }
+    }
+}
+
+impl Watch {
+    /// What the connection is doing now.
+    pub(super) fn phase(&self) -> Phase {
+        if self.gone.load(Ordering::Acquire) {
+            return Phase::Gone;
+        }
+        if self.closing.load(Ordering::Relaxed) {
+            return Phase::Closing;
+        }
+        let ended = self.ended.load(Ordering::Acquire);
+        let answered = self.answered.load(Ordering::Acquire);
+        let started = self.started.load(Ordering::Acquire);
+        // With HTTP/2 the socket takes what flow control lets through, so a peer that keeps its
+        // window shut never blocks a write: answers that stay in our hands tell it instead.
+        let withheld = self.http2.load(Ordering::Relaxed) && answered != ended;
+        if self.blocked.load(Ordering::Relaxed) || withheld {
+            return Phase::Stalled;
+        }
+        if started != ended {
+            return Phase::Busy;
+        }
+        // Frames that are not requests keep arriving on a resting HTTP/2 connection.
+        let begun = !self.http2.load(Ordering::Relaxed)
+            && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1);
+        if ended == 0 || begun { Phase::Head(ended) } else { Phase::Idle(ended) }
+    }
+
+    /// All bytes that the kernel has taken from us.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Tells the connection what to do and wakes it.
+    pub(super) fn tell(&self, order: Order) {
+        if matches!(self.phase(), Phase::Head(_) | Phase::Idle(_)) {
+            self.quiet.store(true, Ordering::Relaxed);
+        }
+        self.order.fetch_max(order.to_u8(), Ordering::AcqRel);
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waker) = waker.as_ref() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// What the connection has been told.
+    pub(super) fn order(&self) -> Order {
+        Order::from_u8(self.order.load(Ordering::Acquire))
+    }
+
+    /// Whether nothing was open when the connection was told to end.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet.load(Ordering::Relaxed)
+    }
+
+    /// Whom to wake when there is an order.
+    pub(super) fn wake_me(&self, waker: &Waker) {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+    }
+
+    /// Bytes have come in.
+    pub(super) fn read(&self) {
+        let ended = self.ended.load(Ordering::Relaxed);
+        if self.started.load(Ordering::Relaxed) == ended {
+            self.head_begun.store(ended.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// The kernel has taken this many bytes in all.
+    pub(super) fn wrote(&self, total: u64) {
+        self.written.store(total, Ordering::Relaxed);
+    }
+
+    /// The kernel takes no more bytes, or takes them again.
+    pub(super) fn set_blocked(&self, blocked: bool) {
+        self.blocked.store(blocked, Ordering::Relaxed);
+    }
+
+    /// Our side has been closed.
+    pub(super) fn set_closing(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    /// The kernel has given the peer up.
+    pub(super) fn set_stalled(&self) {
+        self.stalled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the kernel has given the peer up.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Relaxed)
+    }
+
+    /// The connection has ended.
+    pub(super) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+}
+
+/// One request and its answer, from the head that was read to the last byte handed over.
+/// Dropped earlier, it ends just the same.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    watch: Arc<Watch>,
+    answered: bool,
+    http2: bool,
+}
+
+impl Exchange {
+    /// A head has been read.
+    pub(super) fn start(watch: Arc<Watch>, version: http::Version) -> Self {
+        let http2 = version == http::Version::HTTP_2;
+        if http2 {
+            watch.http2.store(true, Ordering::Relaxed);
+        }
+        watch.started.fetch_add(1, Ordering::AcqRel);
+        Self { watch, answered: false, http2 }
+    }
+
+    /// The handler has answered.
+    pub(super) fn answer(&mut self) {
+        if !self.answered {
+            self.answered = true;
+            self.watch.answered.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// The last bytes are handed over. With HTTP/2 they may lie in its buffers for as long as the
+    /// peer's window is shut, so there the exchange ends when the bytes are let go of.
+    pub(crate) fn end_with(self, bytes: Bytes) -> Bytes {
+        if self.http2 { Bytes::from_owner(Withheld { bytes, _exchange: self }) } else { bytes }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.answer();
+        self.watch.ended.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Bytes that end an exchange when they are dropped.
+struct Withheld {
+    bytes: Bytes,
+    _exchange: Exchange,
+}
+
+impl AsRef<[u8]> for Withheld {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}

@@ -1,0 +1,165 @@
+//! The accepted socket, as hyper reads and writes it.
+//!
+//! It tells the watch what comes in and what the kernel takes, closes our side first and waits
+//! for the peer's, and throws away what the kernel holds when the connection is reset. It must
+//! not know HTTP or time.
+
+use std::{
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use super::{
+    settings::{FrontSettings, milliseconds},
+    watch::{Order, Watch},
+};
+
+/// How much unsent data the kernel takes before it reports a full socket. The kernel's own
+/// buffers grow to megabytes, in which a caller that never reads would go unnoticed.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES_MAX: u32 = 64 * 1024;
+
+/// A socket under watch.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TcpStream,
+    watch: Arc<Watch>,
+    written: u64,
+    blocked: bool,
+    peer_ended: bool,
+    shut: bool,
+}
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream, watch: Arc<Watch>) -> Self {
+        Self { stream, watch, written: 0, blocked: false, peer_ended: false, shut: false }
+    }
+
+    fn wrote(&mut self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &outcome {
+            Poll::Ready(Ok(count)) => {
+                self.written += u64::try_from(*count).unwrap_or_default();
+                self.watch.wrote(self.written);
+                self.set_blocked(false);
+            }
+            Poll::Ready(Err(error)) => self.failed(error),
+            Poll::Pending => self.set_blocked(true),
+        }
+        outcome
+    }
+
+    fn set_blocked(&mut self, blocked: bool) {
+        if self.blocked != blocked {
+            self.blocked = blocked;
+            self.watch.set_blocked(blocked);
+        }
+    }
+
+    fn failed(&self, error: &io::Error) {
+        if error.kind() == io::ErrorKind::TimedOut {
+            self.watch.set_stalled();
+        }
+    }
+}
+
+/// Sets what every accepted socket has. A socket that refuses an option is served without it:
+/// the peer may have gone already, which shows soon enough.
+pub(super) fn prepare(stream: &TcpStream, settings: &FrontSettings) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    #[cfg(target_os = "linux")]
+    {
+        let socket = SockRef::from(stream);
+        socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+        socket.set_tcp_user_timeout(Some(milliseconds(settings.stall_timeout_ms)))?;
+    }
+    Ok(())
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
+        match &outcome {
+            Poll::Ready(Ok(())) if buffer.filled().len() == before => self.peer_ended = true,
+            Poll::Ready(Ok(())) => self.watch.read(),
+            Poll::Ready(Err(error)) => self.failed(error),
+            Poll::Pending => {}
+        }
+        outcome
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.wrote(outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.wrote(outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    /// Closes our side, then reads and discards until the peer closes its own. Closing a socket
+    /// with unread bytes makes the kernel send a reset, which can overtake our last answer (RFC
+    /// 9112 9.6). How long that may take is for the sweep to say.
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.shut {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            self.shut = true;
+            self.watch.set_closing();
+        }
+        if self.watch.is_quiet() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut scratch = [0_u8; 4_096];
+        while !self.peer_ended {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer)) {
+                Ok(()) => self.peer_ended = buffer.filled().is_empty(),
+                // The peer is gone: there is nobody left to wait for.
+                Err(_) => break,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        if self.watch.order() == Order::Reset {
+            // Without this the kernel would go on holding and offering what the peer never reads.
+            // Where it fails the connection closes in the usual way.
+            let _closed_anyway = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+}
