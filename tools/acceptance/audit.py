@@ -36,7 +36,7 @@ def fold(connection):
     """Replays the log: the live and the deleted users as {id: (version, record)}."""
     live, deleted, position = {}, {}, 0
     log = connection.execute(
-        "SELECT position, type, user_id, version, record FROM events ORDER BY position"
+        "SELECT position, kind, user_id, version, record FROM events ORDER BY position"
     )
     for number, kind, user, version, record in log:
         position += 1

@@ -1,0 +1,100 @@
+//! The cases that are measured over HTTP: what is asked, and on how many connections.
+
+use std::fmt;
+
+/// What is asked of which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// The bare hyper server, 500 bytes.
+    Hello,
+    /// The bare hyper server, the bytes of a page.
+    HelloPage,
+    /// One user out of a set that the byte cache holds.
+    GetHot,
+    /// One user of all, on a service without a byte cache.
+    GetCold,
+    /// The first page of 50.
+    ListFirst,
+    /// The last page of 50.
+    ListLast,
+    /// The first page of 50, on a service without a byte cache.
+    ListCold,
+    /// The user with a username.
+    ByUsername,
+    /// The user with an e-mail address.
+    ByEmail,
+    /// A new user.
+    Post,
+    /// A change of a user.
+    Put,
+    /// A user leaves.
+    Delete,
+}
+
+/// A kind of request on a number of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Case {
+    /// What is asked.
+    pub(super) kind: Kind,
+    /// On how many connections, one request under way on each.
+    pub(super) connections: usize,
+}
+
+/// Every case, in the order in which a round goes through them. Creates come before deletes, which
+/// take what they made.
+pub(super) const CASES: [Case; 24] = [
+    case(Kind::Hello, 1),
+    case(Kind::GetHot, 1),
+    case(Kind::ListFirst, 1),
+    case(Kind::ListLast, 1),
+    case(Kind::Hello, 16),
+    case(Kind::GetHot, 16),
+    case(Kind::GetCold, 16),
+    case(Kind::ListFirst, 16),
+    case(Kind::ListLast, 16),
+    case(Kind::ListCold, 16),
+    case(Kind::HelloPage, 16),
+    case(Kind::ByUsername, 16),
+    case(Kind::ByEmail, 16),
+    case(Kind::Hello, 64),
+    case(Kind::GetHot, 64),
+    case(Kind::GetCold, 64),
+    case(Kind::ListFirst, 64),
+    case(Kind::ByUsername, 64),
+    case(Kind::ByEmail, 64),
+    case(Kind::Post, 1),
+    case(Kind::Post, 16),
+    case(Kind::Post, 64),
+    case(Kind::Put, 64),
+    case(Kind::Delete, 64),
+];
+
+/// A case by its parts.
+pub(super) const fn case(kind: Kind, connections: usize) -> Case {
+    Case { kind, connections }
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Hello => "hello (500 bytes)",
+            Self::HelloPage => "hello (24 KB)",
+            Self::GetHot => "GET one, hot",
+            Self::GetCold => "GET one, cold",
+            Self::ListFirst => "list of 50, first page",
+            Self::ListLast => "list of 50, last page",
+            Self::ListCold => "list of 50, no byte cache",
+            Self::ByUsername => "list by username",
+            Self::ByEmail => "list by email",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} conn", self.kind.name(), self.connections)
+    }
+}

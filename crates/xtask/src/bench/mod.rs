@@ -1,0 +1,185 @@
+//! The bench: the real binary, a bare hyper server and the engine's bare loop, in turn.
+//!
+//! `cargo xtask bench [--quick] [--users N]` prints ratios, for figures of two sittings or two
+//! machines do not compare, and holds them against the targets. Nothing else may run meanwhile.
+//! It knows the service from outside only: its command line, its port, and the tables it keeps.
+
+mod answer;
+mod case;
+mod disk;
+mod engine;
+mod hello;
+mod load;
+mod people;
+mod process;
+mod report;
+mod seed;
+mod sitting;
+mod statements;
+mod targets;
+mod work;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::{
+    report::{median, number, print_rows, print_table, say},
+    sitting::Results,
+};
+
+const USAGE: &str = "usage: cargo xtask bench [--quick] [--users N] [--binary PATH]";
+/// Fewest users: enough for pages that are neither first nor last.
+const USERS_MIN: u64 = 1000;
+
+/// What to measure, and with which binaries.
+struct Options {
+    users: u64,
+    rounds: u32,
+    warm_up: Duration,
+    measure: Duration,
+    program: PathBuf,
+    roster: PathBuf,
+    place: PathBuf,
+}
+
+/// Runs the bench with the words that follow `bench` on the command line.
+pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
+    if let [first, address] = words
+        && first == "hello"
+    {
+        hello::serve(address.parse()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let asked = parse(words)?;
+    if cfg!(debug_assertions) {
+        run_optimised(words)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let results = sitting::run(&options(&asked)?)?;
+    say(&format!("\nMedians of {} rounds, {} users\n", results.append_us.len(), asked.users))?;
+    print_figures(&results)?;
+    say("Against the targets\n")?;
+    print_rows(&targets::rows(&results, asked.users))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    quick: bool,
+    users: u64,
+    binary: Option<PathBuf>,
+}
+
+fn parse(words: &[String]) -> Result<Asked> {
+    let mut asked = Asked { quick: false, users: 10_000, binary: None };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--quick" => asked.quick = true,
+            "--users" => asked.users = words.next().context(USAGE)?.parse()?,
+            "--binary" => asked.binary = Some(words.next().context(USAGE)?.into()),
+            _ => bail!(USAGE),
+        }
+    }
+    ensure!(asked.users >= USERS_MIN, "at least {USERS_MIN} users");
+    Ok(asked)
+}
+
+fn options(asked: &Asked) -> Result<Options> {
+    let program = env::current_exe()?;
+    let roster = if let Some(path) = &asked.binary {
+        path.clone()
+    } else {
+        build(&["roster"])?;
+        program.with_file_name("roster")
+    };
+    ensure!(roster.is_file(), "{} does not exist", roster.display());
+    let (rounds, warm_up, measure) = if asked.quick { (3, 100, 300) } else { (7, 300, 1000) };
+    Ok(Options {
+        users: asked.users,
+        rounds,
+        warm_up: Duration::from_millis(warm_up),
+        measure: Duration::from_millis(measure),
+        place: program.with_file_name("bench"),
+        program,
+        roster,
+    })
+}
+
+/// Builds the bench itself as it has to be built, and goes on in that.
+fn run_optimised(words: &[String]) -> Result<()> {
+    build(&["roster", "xtask"])?;
+    let program = env::current_exe()?;
+    let target = program.ancestors().nth(2).context("xtask runs outside a target directory")?;
+    let optimised = target.join("release").join("xtask");
+    let status = Command::new(optimised).arg("bench").args(words).status()?;
+    ensure!(status.success(), "the bench ended with {status}");
+    Ok(())
+}
+
+fn build(packages: &[&str]) -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
+    cargo.args(["build", "--release"]).args(packages.iter().flat_map(|name| ["-p", name]));
+    ensure!(cargo.status()?.success(), "the build failed");
+    Ok(())
+}
+
+fn print_figures(results: &Results) -> Result<()> {
+    let mut lines = Vec::new();
+    for case in case::CASES {
+        let figure = |of: fn(&sitting::Sample) -> f64, unit| {
+            results.figure(case, of).map_or_else(String::new, |value| number(value, unit))
+        };
+        let bytes = results.cases.get(&case).and_then(|samples| samples.last());
+        lines.push(vec![
+            case.to_string(),
+            figure(|sample| sample.rate, "/s"),
+            figure(|sample| sample.p50_us, "us"),
+            figure(|sample| sample.p99_us, "us"),
+            figure(|sample| sample.cpu_us, "us"),
+            bytes.map_or_else(String::new, |sample| sample.body_bytes.to_string()),
+        ]);
+    }
+    for act in engine::ACTS {
+        let figure = |part: fn(&engine::Grouped) -> f64, unit| {
+            let values = results.engine.iter().map(|round| part(&round.of(act))).collect();
+            median(values).map_or_else(String::new, |value| number(value, unit))
+        };
+        lines.push(vec![
+            format!("engine, {act:?}, groups of 128"),
+            figure(|grouped| grouped.rate, "/s"),
+            figure(|grouped| grouped.commit_p50_us, "us"),
+            figure(|grouped| grouped.commit_p99_us, "us"),
+        ]);
+    }
+    let append = median(results.append_us.clone()).map(|value| number(value, "us"));
+    let name = "durable append of 4 KiB".to_owned();
+    lines.push(vec![name, String::new(), append.unwrap_or_default()]);
+    let heads = ["", "rate", "p50", "p99", "server CPU", "body bytes"];
+    print_table(&heads, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, parse};
+
+    #[test]
+    fn the_command_line_is_read_or_refused() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        let asked = Asked { quick: false, users: 10_000, binary: None };
+        assert_eq!(parse(&[]).unwrap(), asked);
+        let asked = Asked { quick: true, users: 5000, binary: Some("a/b".into()) };
+        assert_eq!(parse(&words("--quick --users 5000 --binary a/b")).unwrap(), asked);
+        assert!(parse(&words("--users")).is_err());
+        assert!(parse(&words("--users 10")).is_err());
+        assert!(parse(&words("--fast")).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! The requests of the bench, one kind of [`Work`] for each.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+
+use super::{
+    load::Work,
+    people::{self, Random},
+};
+
+/// A user that is stored: its number, from which its keys follow, and its id.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// The number that made it.
+    pub(super) number: u64,
+    /// The id that the service gave it.
+    pub(super) id: String,
+}
+
+/// How a request for one of the known users is made.
+pub(super) type PathOf = fn(&Known) -> String;
+
+/// GETs of one fixed path.
+pub(super) struct Fixed {
+    /// The server, for the Host field.
+    pub(super) host: SocketAddr,
+    /// Path and query.
+    pub(super) path: String,
+}
+
+impl Work for Fixed {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        write_request(request, "GET", &self.path, self.host, None);
+        true
+    }
+
+    fn expected(&self) -> u16 {
+        200
+    }
+}
+
+/// GETs of users at random.
+pub(super) struct Reads<'a> {
+    /// The server, for the Host field.
+    pub(super) host: SocketAddr,
+    /// Whom to read.
+    pub(super) users: &'a [Known],
+    /// The path for each.
+    pub(super) path: PathOf,
+    /// The order.
+    pub(super) random: Random,
+}
+
+impl Work for Reads<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        let Some(user) = self.random.pick(self.users) else { return false };
+        write_request(request, "GET", &(self.path)(user), self.host, None);
+        true
+    }
+
+    fn expected(&self) -> u16 {
+        200
+    }
+
+    fn answered(&mut self, body: &[u8]) -> Result<()> {
+        // A fast empty page would be no result.
+        anyhow::ensure!(body.len() > 200, "a read found nothing");
+        Ok(())
+    }
+}
+
+/// POSTs of new users, with consecutive numbers.
+pub(super) struct Creates<'a> {
+    /// The server, for the Host field.
+    pub(super) host: SocketAddr,
+    /// The number of the next user.
+    pub(super) next: u64,
+    /// Where to stop.
+    pub(super) end: u64,
+    /// Those that were created.
+    pub(super) created: &'a mut Vec<Known>,
+}
+
+impl Work for Creates<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        if self.next >= self.end {
+            return false;
+        }
+        write_request(request, "POST", "/users", self.host, Some(&people::body(self.next, 0)));
+        self.next += 1;
+        true
+    }
+
+    fn expected(&self) -> u16 {
+        201
+    }
+
+    fn answered(&mut self, body: &[u8]) -> Result<()> {
+        self.created.push(read_known(body)?);
+        Ok(())
+    }
+}
+
+/// PUTs of users at random, each a real change.
+pub(super) struct Replaces<'a> {
+    /// The server, for the Host field.
+    pub(super) host: SocketAddr,
+    /// Whom to replace.
+    pub(super) users: &'a [Known],
+    /// The order.
+    pub(super) random: Random,
+    /// Grows with each request and never repeats, so that nothing is written twice.
+    pub(super) revision: &'a mut u64,
+}
+
+impl Work for Replaces<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        let Some(user) = self.random.pick(self.users) else { return false };
+        *self.revision += 1;
+        let body = people::body(user.number, *self.revision);
+        write_request(request, "PUT", &one(user), self.host, Some(&body));
+        true
+    }
+
+    fn expected(&self) -> u16 {
+        200
+    }
+}
+
+/// DELETEs, each user once; at random, for the newest users lie side by side.
+pub(super) struct Deletes<'a> {
+    /// The server, for the Host field.
+    pub(super) host: SocketAddr,
+    /// Whom to delete; those that were sent off are gone from it.
+    pub(super) users: &'a mut Vec<Known>,
+    /// The order.
+    pub(super) random: Random,
+}
+
+impl Work for Deletes<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        let Some(index) = self.random.index(self.users.len()) else { return false };
+        let user = self.users.swap_remove(index);
+        write_request(request, "DELETE", &one(&user), self.host, None);
+        true
+    }
+
+    fn expected(&self) -> u16 {
+        204
+    }
+}
+
+/// The path of one user.
+pub(super) fn one(user: &Known) -> String {
+    format!("/users/{}", user.id)
+}
+
+/// The list of users with this username.
+pub(super) fn by_username(user: &Known) -> String {
+    format!("/users?username={}", people::username(user.number))
+}
+
+/// The list of users with this e-mail address.
+pub(super) fn by_email(user: &Known) -> String {
+    format!("/users?email={}", people::email(user.number))
+}
+
+fn write_request(
+    request: &mut Vec<u8>,
+    method: &str,
+    path: &str,
+    host: SocketAddr,
+    body: Option<&str>,
+) {
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n");
+    request.extend_from_slice(head.as_bytes());
+    if let Some(body) = body {
+        let length = body.len();
+        let rest =
+            format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
+        request.extend_from_slice(rest.as_bytes());
+    } else {
+        request.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The created user, read off the record that was answered.
+fn read_known(body: &[u8]) -> Result<Known> {
+    let record: serde_json::Value = serde_json::from_slice(body)?;
+    let text = |name| record.get(name).and_then(serde_json::Value::as_str);
+    let id = text("id").context("a record without id")?.to_owned();
+    let number = text("employee_number").context("not a user of ours")?.parse()?;
+    Ok(Known { number, id })
+}
