@@ -3,5 +3,20 @@
 //! What arrives at a socket is turned into calls of the directory, and its outcomes into answers.
 //! This crate must not know how anything is stored, nor where settings come from.
 
+mod app;
 pub mod body;
+mod cursor;
+pub mod description;
+mod extract;
 pub mod front;
+mod metrics;
+mod middleware;
+mod pages;
+pub mod problem;
+mod request_id;
+mod rest;
+pub mod router;
+mod settings;
+
+pub use app::App;
+pub use settings::{FaceSettings, URI_BYTES_MAX};

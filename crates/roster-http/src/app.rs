@@ -1,0 +1,188 @@
+//! The way of a request through the faces, in its one order.
+//!
+//! Request id, metrics and log, problem writer; then host and origin guard and cheap limits, which
+//! health passes by; then the route. Every answer leaves through the same door.
+
+use std::{borrow::Cow, sync::Arc, time::Instant};
+
+use http::{
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    header::{ALLOW, X_CONTENT_TYPE_OPTIONS},
+    request::Parts,
+};
+use hyper::body::Incoming;
+use roster_core::{Caller, Directory, command::Actor};
+
+use crate::{
+    body::Body,
+    cursor::Cursors,
+    front::{FrontCounters, Handle, Peer},
+    metrics::Metrics,
+    middleware::{Hosts, check_limits, check_origin},
+    pages::Pages,
+    problem::{Problem, ProblemCode},
+    request_id::{self, RequestIds, X_REQUEST_ID},
+    rest,
+    router::{self, Operation, Route},
+    settings::FaceSettings,
+};
+
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
+const PATCH_TYPES: HeaderValue =
+    HeaderValue::from_static("application/merge-patch+json, application/json");
+/// The methods of RFC 9110, RFC 5789 and RFC 10008: known, wherever they are not offered.
+const KNOWN_METHODS: [&str; 10] =
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"];
+const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/// The faces over one directory.
+pub struct App {
+    pub(crate) directory: Directory,
+    pub(crate) settings: FaceSettings,
+    pub(crate) cursors: Cursors,
+    pub(crate) metrics: Metrics,
+    pub(crate) pages: Pages,
+    hosts: Hosts,
+    request_ids: RequestIds,
+}
+
+/// One request on its way to its handler.
+pub(crate) struct Call<'a> {
+    pub(crate) parts: Parts,
+    pub(crate) body: Incoming,
+    pub(crate) peer: Peer,
+    pub(crate) request_id: &'a str,
+}
+
+impl Call<'_> {
+    /// Who asks, for the change log.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller { actor: Actor::Anonymous, request_id: self.request_id.to_owned() }
+    }
+}
+
+impl App {
+    /// The faces over a directory.
+    pub fn new(directory: Directory, settings: FaceSettings, front: Arc<FrontCounters>) -> Self {
+        let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
+        Self {
+            cursors: Cursors::new(&directory.secret()),
+            metrics: Metrics::new(front),
+            pages: Pages::new(&settings),
+            hosts: Hosts::new(hosts),
+            request_ids: RequestIds::new(),
+            directory,
+            settings,
+        }
+    }
+
+    async fn answer(
+        &self,
+        call: Call<'_>,
+        found: Option<(&Route, &str)>,
+        operation: Option<Operation>,
+    ) -> Result<Response<Body>, Problem> {
+        let parts = &call.parts;
+        if !operation.is_some_and(Operation::is_health) {
+            let own = self.hosts.check(parts.version, &parts.uri, &parts.headers)?;
+            check_origin(parts, own.as_ref(), &self.settings.base_url, operation)?;
+        }
+        check_limits(parts, self.settings.uri_bytes_max)?;
+        if !KNOWN_METHODS.contains(&parts.method.as_str()) {
+            return Err(Problem::new(ProblemCode::MethodNotImplemented));
+        }
+        if parts.uri.path() == "*" {
+            return if parts.method == Method::OPTIONS {
+                Ok(allowing(EVERY_METHOD))
+            } else {
+                let detail = "the target * goes with OPTIONS alone";
+                Err(Problem::saying(ProblemCode::InvalidRequest, detail))
+            };
+        }
+        let (route, segment) = found.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+        if parts.method == Method::OPTIONS {
+            let mut response = allowing(route.allow);
+            if route.offer(&Method::PATCH).is_some() {
+                response.headers_mut().insert(ACCEPT_PATCH, PATCH_TYPES);
+            }
+            return Ok(response);
+        }
+        let Some(operation) = operation else {
+            let detail = format!("this path offers {}", route.allow);
+            return Err(Problem::saying(ProblemCode::MethodNotAllowed, detail)
+                .with_header(ALLOW, HeaderValue::from_static(route.allow)));
+        };
+        rest::dispatch(self, operation, segment, call).await
+    }
+
+    /// Turns a problem into its answer; what failed inside is logged here and only here.
+    fn refuse(&self, problem: Problem, request_id: &str) -> Response<Body> {
+        let code = problem.code.as_str();
+        if let Some(cause) = &problem.cause {
+            let chain = chain(cause);
+            tracing::error!(request_id, code, cause = chain.as_str(), "a request failed");
+        }
+        problem.into_response(&self.settings.base_url, request_id)
+    }
+}
+
+impl Handle for App {
+    async fn handle(&self, request: Request<Incoming>, peer: Peer) -> Response<Body> {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let id = self.request_ids.of(&parts.headers);
+        let request_id = request_id::text(&id);
+        let uri = parts.uri.clone();
+        let found = router::find(self.settings.base_path(), uri.path());
+        let operation = found.and_then(|(route, _)| route.offer(&parts.method));
+        let method = parts.method.clone();
+
+        let call = Call { parts, body, peer, request_id };
+        let mut response = match self.answer(call, found, operation).await {
+            Ok(response) => response,
+            Err(problem) => self.refuse(problem, request_id),
+        };
+
+        let status = response.status().as_u16();
+        let took = started.elapsed();
+        self.metrics.answered(operation, status, took);
+        tracing::debug!(
+            request_id,
+            method = method.as_str(),
+            operation = operation.map_or("none", Operation::id),
+            status,
+            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            "answered"
+        );
+        let headers = response.headers_mut();
+        headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        headers.insert(X_REQUEST_ID, id);
+        response
+    }
+
+    fn on_panic(&self) -> Response<Body> {
+        let id = self.request_ids.of(&http::HeaderMap::new());
+        let request_id = request_id::text(&id);
+        tracing::error!(request_id, "a handler panicked");
+        let problem = Problem::new(ProblemCode::Internal);
+        let mut response = problem.into_response(&self.settings.base_url, request_id);
+        response.headers_mut().insert(X_REQUEST_ID, id);
+        response
+    }
+}
+
+/// The answer to `OPTIONS` (RFC 9110 section 9.3.7).
+fn allowing(methods: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+/// An error and its causes, in one line.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let words: Vec<Cow<'_, str>> = causes.map(|cause| cause.to_string().into()).collect();
+    words.join(": ")
+}

@@ -1,0 +1,122 @@
+//! Cursors: where the next page of a list begins, sealed.
+//!
+//! A cursor may hold an e-mail address, so it is encrypted; it is authenticated together with the
+//! question it belongs to, so that one of another order, another filter, another caller or
+//! another store does not open. A nonce is random and never repeats within 192 bits.
+
+use chacha20poly1305::{
+    Key, KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Payload},
+};
+use data_encoding::BASE64URL_NOPAD;
+use roster_core::{
+    Timestamp, UserId,
+    list::{PageKey, SortKey},
+    store::Secret,
+};
+
+const NONCE_BYTES: usize = 24;
+const ID_BYTES: usize = 16;
+
+/// Seals and opens the cursors of one store.
+pub(crate) struct Cursors {
+    cipher: XChaCha20Poly1305,
+}
+
+impl Cursors {
+    pub(crate) fn new(secret: &Secret) -> Self {
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(secret.0)) }
+    }
+
+    /// The cursor of a place in the list that `question` asks for; `None` without randomness.
+    pub(crate) fn seal(&self, place: &PageKey, question: &[u8]) -> Option<String> {
+        let mut sealed = vec![0; NONCE_BYTES];
+        getrandom::fill(&mut sealed).ok()?;
+        let nonce: [u8; NONCE_BYTES] = sealed.as_slice().try_into().ok()?;
+        let payload = Payload { msg: &written(place), aad: question };
+        sealed.extend(self.cipher.encrypt(&XNonce::from(nonce), payload).ok()?);
+        Some(BASE64URL_NOPAD.encode(&sealed))
+    }
+
+    /// The place that a cursor names, if it was sealed here for this question.
+    pub(crate) fn open(&self, cursor: &str, question: &[u8]) -> Option<PageKey> {
+        let sealed = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
+        let payload = Payload { msg: sealed, aad: question };
+        read(&self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?)
+    }
+}
+
+fn written(place: &PageKey) -> Vec<u8> {
+    let mut out = place.id.as_bytes().to_vec();
+    match &place.key {
+        SortKey::Id => out.push(b'i'),
+        SortKey::Time(moment) => {
+            out.push(b't');
+            out.extend(moment.as_millis().to_be_bytes());
+        }
+        SortKey::Text(None) => out.push(b'n'),
+        SortKey::Text(Some(text)) => {
+            out.push(b's');
+            out.extend(text.as_bytes());
+        }
+    }
+    out
+}
+
+fn read(bytes: &[u8]) -> Option<PageKey> {
+    let (id, rest) = bytes.split_first_chunk::<ID_BYTES>()?;
+    let (kind, rest) = rest.split_first()?;
+    let key = match kind {
+        b'i' => SortKey::Id,
+        b't' => SortKey::Time(Timestamp::from_millis(i64::from_be_bytes(rest.try_into().ok()?))),
+        b'n' => SortKey::Text(None),
+        b's' => SortKey::Text(Some(String::from_utf8(rest.to_vec()).ok()?)),
+        _ => return None,
+    };
+    Some(PageKey { key, id: UserId::from_bytes(*id) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Vec<PageKey> {
+        let keys = [
+            SortKey::Id,
+            SortKey::Time(Timestamp::from_millis(-7)),
+            SortKey::Text(None),
+            SortKey::Text(Some("ada@example.com".to_owned())),
+        ];
+        keys.map(|key| PageKey { key, id: UserId::from_bytes([7; 16]) }).to_vec()
+    }
+
+    #[test]
+    fn a_place_comes_back_for_the_same_question() {
+        let cursors = Cursors::new(&Secret([1; 32]));
+        for place in places() {
+            let cursor = cursors.seal(&place, b"q").expect("randomness");
+            assert!(!cursor.contains("ada"));
+            assert_eq!(cursors.open(&cursor, b"q"), Some(place));
+        }
+    }
+
+    #[test]
+    fn another_question_store_or_text_does_not_open() {
+        let cursors = Cursors::new(&Secret([1; 32]));
+        for place in places() {
+            let cursor = cursors.seal(&place, b"q").expect("randomness");
+            assert_eq!(cursors.open(&cursor, b"other"), None);
+            assert_eq!(Cursors::new(&Secret([2; 32])).open(&cursor, b"q"), None);
+            for at in 0..cursor.len() {
+                let mut altered = cursor.clone().into_bytes();
+                altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
+                let altered = String::from_utf8(altered).expect("ASCII");
+                assert_eq!(cursors.open(&altered, b"q"), None, "{at}");
+            }
+        }
+        for text in ["", "x", "====", "AAAA"] {
+            assert_eq!(cursors.open(text, b"q"), None);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Puts the description together from its parts.
+//!
+//! The parts under `openapi/` are written by hand and are the contract. What can be told from them
+//! is not written twice: the forms that writes take follow from `User`, and the answers that are
+//! problems follow from the registry of codes. The same base URL always makes the same bytes.
+
+use roster_core::{
+    Json,
+    json::{JsonFault, read},
+};
+
+use super::{
+    answers::{add_common_headers, complete_responses},
+    forms::schemas_of_writes,
+    tree::{at, component, items, map_texts, members, object, remove, set, string, text},
+};
+use crate::problem::registry;
+
+const DOCUMENT: &str = include_str!("../../openapi/document.json");
+const PROSE: &str = include_str!("../../openapi/description.md");
+const PATHS: &[&str] = &[
+    include_str!("../../openapi/paths/users.json"),
+    include_str!("../../openapi/paths/user.json"),
+    include_str!("../../openapi/paths/service.json"),
+    include_str!("../../openapi/paths/problems.json"),
+    include_str!("../../openapi/paths/health.json"),
+];
+const SCHEMAS: &[&str] = &[
+    include_str!("../../openapi/schemas/user.json"),
+    include_str!("../../openapi/schemas/entries.json"),
+    include_str!("../../openapi/schemas/address.json"),
+    include_str!("../../openapi/schemas/answers.json"),
+    include_str!("../../openapi/schemas/service.json"),
+];
+const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
+const RESPONSES: &str = include_str!("../../openapi/responses.json");
+const HEADERS: &str = include_str!("../../openapi/headers.json");
+const EXAMPLES: &str = include_str!("../../openapi/examples.json");
+
+/// One line of text: no control characters (general category Cc).
+const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]*$";
+
+/// The whole document for a service at this URL.
+///
+/// Fails only if a part under `openapi/` is not JSON, which the tests rule out.
+pub(super) fn assemble(base_url: &str) -> Result<Json, JsonFault> {
+    let mut schemas = merged(SCHEMAS)?;
+    let user = at(&schemas, &["User"]).clone();
+    let names = members(at(&user, &["properties"])).iter().map(|(name, _)| string(name)).collect();
+    for (name, schema) in schemas_of_writes(&schemas) {
+        set(&mut schemas, &name, schema);
+    }
+    let mut examples = part(EXAMPLES)?;
+    if let Some(kind) = registry::find("user-not-found") {
+        let value = super::problem_page::explanation(kind, "{base_url}");
+        let example = object([("summary", string("One code explained")), ("value", value)]);
+        set(&mut examples, "ProblemKind", example);
+    }
+    let components = object([
+        ("schemas", schemas),
+        ("parameters", part(PARAMETERS)?),
+        ("headers", part(HEADERS)?),
+        ("responses", complete_responses(part(RESPONSES)?)),
+        ("examples", examples),
+    ]);
+    let mut document = part(DOCUMENT)?;
+    set(&mut document, "paths", add_common_headers(merged(PATHS)?));
+    set(&mut document, "components", components);
+    Ok(fill(document, base_url, &Json::Array(names)))
+}
+
+fn part(source: &str) -> Result<Json, JsonFault> {
+    read(source.as_bytes())
+}
+
+fn merged(sources: &[&str]) -> Result<Json, JsonFault> {
+    let mut all = Vec::new();
+    for source in sources {
+        all.extend(members(&part(source)?).iter().cloned());
+    }
+    Ok(Json::Object(all))
+}
+
+/// Puts the words in braces in their places.
+fn fill(document: Json, base_url: &str, names: &Json) -> Json {
+    let base_path = super::base_path(base_url);
+    map_texts(document, &|text| match text.as_str() {
+        "{members}" => names.clone(),
+        "{line}" => string(LINE),
+        "{description}" => string(PROSE.trim_end()),
+        _ if text.contains('{') => string(
+            text.replace("{base_url}", base_url)
+                .replace("{base_path}", base_path)
+                .replace("{version}", env!("CARGO_PKG_VERSION")),
+        ),
+        _ => Json::Text(text),
+    })
+}
+
+/// The operations of a document in its order: method in lower case, path template, operation.
+pub(super) fn operations(document: &Json) -> Vec<(&str, &str, &Json)> {
+    const METHODS: [&str; 8] =
+        ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+    let mut found = Vec::new();
+    for (path, item) in members(at(document, &["paths"])) {
+        for (method, operation) in members(item) {
+            if METHODS.contains(&method.as_str()) {
+                found.push((method.as_str(), path.as_str(), operation));
+            }
+        }
+    }
+    found
+}
+
+/// All parameters of an operation, those of its path first.
+pub(super) fn parameters<'a>(document: &'a Json, path: &str, operation: &'a Json) -> Vec<&'a Json> {
+    let shared = items(at(document, &["paths", path, "parameters"]));
+    let own = items(at(operation, &["parameters"]));
+    shared.iter().chain(own).map(|one| super::tree::resolve(document, one)).collect()
+}
+
+/// A schema that takes what this one takes, and `null`.
+pub(super) fn nullable(mut schema: Json) -> Json {
+    if let Some(reference) = remove(&mut schema, "$ref").as_ref().and_then(text) {
+        let name = reference.rsplit('/').next().unwrap_or_default().to_owned();
+        let null = object([("type", string("null"))]);
+        return object([("anyOf", Json::Array(vec![component("schemas", &name), null]))]);
+    }
+    let of_type = at(&schema, &["type"]).clone();
+    if text(&of_type).is_some() {
+        set(&mut schema, "type", Json::Array(vec![of_type, string("null")]));
+    }
+    if let Json::Array(mut allowed) = at(&schema, &["enum"]).clone() {
+        allowed.push(Json::Null);
+        set(&mut schema, "enum", Json::Array(allowed));
+    }
+    schema
+}

@@ -1,0 +1,96 @@
+//! The forms of a user that writes take and lists show, told from `User`.
+//!
+//! A write takes `null` wherever a member may be absent, and takes the members that the service
+//! makes, since what a GET gave must be good for a PUT. A list shows some of the members. These
+//! rules stand here once; `openapi/schemas/user.json` holds the members.
+
+use roster_core::Json;
+
+use super::{
+    assemble::nullable,
+    tree::{at, component, items, members, object, reference, remove, set, string, text},
+};
+
+const CREATE: &str = "A user to create. At least one of `username` and `email` is needed. What the \
+    service makes itself is ignored. `null` is the same as absent.";
+const REPLACE: &str = "A user as it shall be. What is left out or `null` is cleared, except \
+    `status` and `username`, which are kept.";
+const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: members that are named are set, \
+    `null` clears, lists are replaced whole.";
+const LISTED: &str = "A user in a list: all members, or those that `fields` asks for with `id` and \
+    `version`.";
+
+/// The schemas that follow from the hand-written ones, by name.
+pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
+    let user = at(schemas, &["User"]);
+    let mut listed = user.clone();
+    set(&mut listed, "description", string(LISTED));
+    set(&mut listed, "required", Json::Array(vec![string("id"), string("version")]));
+    let mut derived = vec![
+        ("UserCreate".to_owned(), create(user)),
+        ("UserReplace".to_owned(), write(user, REPLACE)),
+        ("UserPatch".to_owned(), write(user, PATCH)),
+        ("ListedUser".to_owned(), listed),
+    ];
+    for (_, schema) in members(at(user, &["properties"])) {
+        let Some(name) = reference(at(schema, &["items"])) else { continue };
+        let form = format!("{name}Input");
+        if derived.iter().all(|(found, _)| *found != form) {
+            derived.push((form, input(at(schemas, &[name]))));
+        }
+    }
+    derived
+}
+
+fn create(user: &Json) -> Json {
+    let mut schema = write(user, CREATE);
+    let mut properties = at(&schema, &["properties"]).clone();
+    for name in ["id", "version", "created_at", "updated_at"] {
+        set(&mut properties, name, ignored());
+    }
+    set(&mut schema, "properties", properties);
+    set(&mut schema, "minProperties", Json::Int(1));
+    schema
+}
+
+/// The form of a PUT or PATCH. The two times are ignored there, whatever they hold.
+fn write(user: &Json, description: &str) -> Json {
+    let mut schema = input(user);
+    remove(&mut schema, "required");
+    let properties = members(at(user, &["properties"])).iter().map(|(name, property)| {
+        let property = if matches!(name.as_str(), "created_at" | "updated_at") {
+            ignored()
+        } else {
+            nullable(input(property))
+        };
+        (name.clone(), property)
+    });
+    set(&mut schema, "properties", Json::Object(properties.collect()));
+    set(&mut schema, "description", string(description));
+    schema
+}
+
+fn ignored() -> Json {
+    object([("description", string("Made by the service; ignored here."))])
+}
+
+/// The same schema for a write: nothing is read-only, and `null` stands for absent.
+fn input(schema: &Json) -> Json {
+    let mut schema = schema.clone();
+    remove(&mut schema, "readOnly");
+    if let Some(name) = reference(at(&schema, &["items"])) {
+        let form = format!("{name}Input");
+        set(&mut schema, "items", component("schemas", &form));
+    }
+    let needed: Vec<String> =
+        items(at(&schema, &["required"])).iter().filter_map(text).map(str::to_owned).collect();
+    if let Some(Json::Object(properties)) = remove(&mut schema, "properties") {
+        let properties = properties.into_iter().map(|(name, property)| {
+            let property = input(&property);
+            let property = if needed.contains(&name) { property } else { nullable(property) };
+            (name, property)
+        });
+        set(&mut schema, "properties", Json::Object(properties.collect()));
+    }
+    schema
+}

@@ -1,0 +1,58 @@
+//! The description of the service, for programs and for people.
+//!
+//! One OpenAPI document says what every path takes and answers. `/openapi.json` serves it, `/docs`
+//! shows it as a page, and the tests hold every answer of the service against it. Pages need no
+//! script and no other host. Nothing here knows a request: all is made once, at start, from the
+//! base URL.
+
+mod answers;
+mod assemble;
+mod docs;
+mod forms;
+mod html;
+mod problem_page;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use bytes::Bytes;
+use roster_core::{Json, json::write_json};
+
+pub use docs::docs_page;
+pub use html::content_security_policy;
+pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
+
+/// The OpenAPI 3.1 document of a service at this base URL (no slash at its end), as JSON.
+///
+/// Made anew with each call: keep the bytes.
+pub fn openapi(base_url: &str) -> Bytes {
+    json(&document(base_url))
+}
+
+/// Every operation of the document: method in capitals, path template, operation id.
+pub fn operations() -> Vec<(String, String, String)> {
+    let document = document("");
+    let operations = assemble::operations(&document).into_iter();
+    let named = operations.map(|(method, path, operation)| {
+        let id = tree::text_at(operation, &["operationId"]).to_owned();
+        (method.to_ascii_uppercase(), path.to_owned(), id)
+    });
+    named.collect()
+}
+
+/// The document as a tree; empty where its parts are not JSON, which the tests rule out.
+fn document(base_url: &str) -> Json {
+    assemble::assemble(base_url).unwrap_or(Json::Null)
+}
+
+fn json(tree: &Json) -> Bytes {
+    let mut out = Vec::new();
+    write_json(&mut out, tree);
+    Bytes::from(out)
+}
+
+/// The path of a base URL: empty where the service is at the root of its host.
+fn base_path(base_url: &str) -> &str {
+    let after_scheme = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default()
+}

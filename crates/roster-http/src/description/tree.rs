@@ -1,0 +1,93 @@
+//! Reading and building JSON trees in few words.
+//!
+//! The description is a tree of [`Json`], which keeps its members in order. A place that is absent
+//! or of another type reads as empty: the tests prove the document whole, once, and nothing here
+//! can fail when a page is made.
+
+use roster_core::Json;
+
+/// What an absent member reads as.
+static NOTHING: Json = Json::Null;
+
+/// The value at a path of members; `null` where there is none.
+pub(super) fn at<'a>(tree: &'a Json, path: &[&str]) -> &'a Json {
+    path.iter().try_fold(tree, |tree, name| tree.member(name)).unwrap_or(&NOTHING)
+}
+
+/// The text at a path of members; empty where there is none.
+pub(super) fn text_at<'a>(tree: &'a Json, path: &[&str]) -> &'a str {
+    text(at(tree, path)).unwrap_or_default()
+}
+
+/// The text that a value is.
+pub(super) const fn text(tree: &Json) -> Option<&str> {
+    if let Json::Text(text) = tree { Some(text.as_str()) } else { None }
+}
+
+/// The members of an object; none of any other value.
+pub(super) fn members(tree: &Json) -> &[(String, Json)] {
+    if let Json::Object(members) = tree { members } else { &[] }
+}
+
+/// The items of an array; none of any other value.
+pub(super) fn items(tree: &Json) -> &[Json] {
+    if let Json::Array(items) = tree { items } else { &[] }
+}
+
+/// Follows a `$ref` into the document; anything else is itself.
+pub(super) fn resolve<'a>(document: &'a Json, tree: &'a Json) -> &'a Json {
+    let Some(reference) = tree.member("$ref").and_then(text) else { return tree };
+    let path: Vec<&str> = reference.trim_start_matches("#/").split('/').collect();
+    at(document, &path)
+}
+
+/// The last word of a `$ref`.
+pub(super) fn reference(tree: &Json) -> Option<&str> {
+    let reference = tree.member("$ref").and_then(text)?;
+    reference.rsplit('/').next()
+}
+
+/// A text.
+pub(super) fn string(text: impl Into<String>) -> Json {
+    Json::Text(text.into())
+}
+
+/// An object of these members.
+pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// A reference to a component.
+pub(super) fn component(kind: &str, name: &str) -> Json {
+    object([("$ref", string(format!("#/components/{kind}/{name}")))])
+}
+
+/// Sets a member of an object, in its place where it has one, else at the end.
+pub(super) fn set(tree: &mut Json, name: &str, value: Json) {
+    let Json::Object(members) = tree else { return };
+    match members.iter_mut().find(|(found, _)| found == name) {
+        Some((_, slot)) => *slot = value,
+        None => members.push((name.to_owned(), value)),
+    }
+}
+
+/// Takes a member out of an object.
+pub(super) fn remove(tree: &mut Json, name: &str) -> Option<Json> {
+    let Json::Object(members) = tree else { return None };
+    let place = members.iter().position(|(found, _)| found == name)?;
+    Some(members.remove(place).1)
+}
+
+/// The same tree with every text put through a function; names of members stay.
+pub(super) fn map_texts(tree: Json, change: &dyn Fn(String) -> Json) -> Json {
+    match tree {
+        Json::Text(text) => change(text),
+        Json::Array(items) => {
+            Json::Array(items.into_iter().map(|item| map_texts(item, change)).collect())
+        }
+        Json::Object(members) => Json::Object(
+            members.into_iter().map(|(name, value)| (name, map_texts(value, change))).collect(),
+        ),
+        other @ (Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_)) => other,
+    }
+}

@@ -1,0 +1,120 @@
+//! `Accept`: which of the forms that a resource has may be sent (RFC 9110 section 12.5.1).
+
+use http::{HeaderMap, HeaderValue, header::ACCEPT};
+
+use crate::problem::{Problem, ProblemCode};
+
+/// A form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Media {
+    kind: &'static str,
+    subtype: &'static str,
+    /// The whole value of `Content-Type`.
+    pub(crate) content_type: &'static str,
+}
+
+/// JSON.
+pub(crate) const JSON: Media =
+    Media { kind: "application", subtype: "json", content_type: "application/json" };
+/// A page.
+pub(crate) const HTML: Media =
+    Media { kind: "text", subtype: "html", content_type: "text/html; charset=utf-8" };
+/// Measurements for Prometheus.
+pub(crate) const OPENMETRICS: Media = Media {
+    kind: "application",
+    subtype: "openmetrics-text",
+    content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+impl Media {
+    /// The value of `Content-Type`.
+    pub(crate) const fn header(self) -> HeaderValue {
+        HeaderValue::from_static(self.content_type)
+    }
+}
+
+/// The offered form that the caller likes best; among equals the first offered.
+pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media, Problem> {
+    let ranges = || {
+        let lines = headers.get_all(ACCEPT).into_iter().filter_map(|line| line.to_str().ok());
+        lines.flat_map(|line| line.split(',')).filter(|range| !range.trim().is_empty())
+    };
+    let mut best: Option<(u16, Media)> = None;
+    for media in offered {
+        let quality = if ranges().next().is_none() { 1000 } else { quality(*media, ranges()) };
+        if quality > best.map_or(0, |(best, _)| best) {
+            best = Some((quality, *media));
+        }
+    }
+    best.map(|(_, media)| media).ok_or_else(|| {
+        let names: Vec<String> =
+            offered.iter().map(|media| format!("{}/{}", media.kind, media.subtype)).collect();
+        let detail = format!("accept {}, or leave Accept out", names.join(" or "));
+        Problem::saying(ProblemCode::NotAcceptable, detail)
+    })
+}
+
+/// The quality of a form in thousandths: that of the most specific range that covers it.
+fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
+    let mut found = (0, 0);
+    for range in ranges {
+        let mut parts = range.split(';').map(str::trim);
+        let Some((kind, subtype)) = parts.next().and_then(|name| name.split_once('/')) else {
+            continue;
+        };
+        let specific = if kind == "*" && subtype == "*" {
+            1
+        } else if !kind.eq_ignore_ascii_case(media.kind) {
+            continue;
+        } else if subtype == "*" {
+            2
+        } else if subtype.eq_ignore_ascii_case(media.subtype) {
+            3
+        } else {
+            continue;
+        };
+        let weight = parts.filter_map(|part| part.split_once('=')).find_map(|(name, value)| {
+            name.trim().eq_ignore_ascii_case("q").then(|| thousandths(value.trim()))
+        });
+        if specific > found.0 {
+            found = (specific, weight.unwrap_or(1000));
+        }
+    }
+    found.1
+}
+
+/// A weight in thousandths (RFC 9110 section 12.4.2); one that cannot be read counts whole.
+fn thousandths(text: &str) -> u16 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    match (whole, format!("{fraction:0<3}").parse::<u16>()) {
+        ("0", Ok(weight)) if fraction.len() <= 3 => weight,
+        _ => 1000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn best(accept: Option<&'static str>, offered: &[Media]) -> Option<Media> {
+        let mut headers = HeaderMap::new();
+        if let Some(accept) = accept {
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        }
+        negotiate(&headers, offered).ok()
+    }
+
+    #[test]
+    fn the_form_that_the_caller_likes_best_is_chosen() {
+        let both = &[JSON, HTML];
+        assert_eq!(best(None, both), Some(JSON));
+        assert_eq!(best(Some(""), both), Some(JSON));
+        assert_eq!(best(Some("*/*"), both), Some(JSON));
+        assert_eq!(best(Some("text/html,application/xhtml+xml,*/*;q=0.8"), both), Some(HTML));
+        assert_eq!(best(Some("Application/JSON;q=0.2, text/*;q=0.1"), both), Some(JSON));
+        assert_eq!(best(Some("application/json;q=0, */*"), both), Some(HTML));
+        assert_eq!(best(Some("application/json;q=0, application/*"), &[JSON]), None);
+        assert_eq!(best(Some("text/xml"), both), None);
+        assert_eq!(best(Some("json"), both), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! The body of a write: its media type, its size, and the JSON tree in it.
+//!
+//! The media type is judged before a byte is read. JSON alone is taken, which is also what keeps a
+//! web page elsewhere from writing without a preflight (section 8 of our contract: no form types).
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
+};
+use hyper::body::Incoming;
+use roster_core::{Json, json};
+
+use crate::{
+    front::{BodyFault, Floor, read_body},
+    problem::{Problem, ProblemCode},
+};
+
+const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
+const TAKES_JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TAKES_PATCH: HeaderValue =
+    HeaderValue::from_static("application/merge-patch+json, application/json");
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
+/// Which media types a body may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyKind {
+    /// A user as JSON.
+    User,
+    /// A JSON Merge Patch (RFC 7396), which plain JSON is taken as too.
+    MergePatch,
+}
+
+/// Reads the whole body as one JSON text.
+pub(crate) async fn read_json(
+    kind: BodyKind,
+    headers: &HeaderMap,
+    body: Incoming,
+    bytes_max: usize,
+    floor: &Floor,
+) -> Result<Json, Problem> {
+    check_type(kind, headers)?;
+    check_coding(headers)?;
+    let bytes = read_body(body, bytes_max, floor).await.map_err(|fault| match fault {
+        BodyFault::TooLarge => {
+            Problem::saying(ProblemCode::BodyTooLarge, format!("send at most {bytes_max} bytes"))
+        }
+        BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
+        BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, "the body broke off"),
+    })?;
+    if bytes.is_empty() {
+        return Err(Problem::saying(ProblemCode::MalformedJson, "send a JSON object as the body"));
+    }
+    json::read(&bytes).map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
+}
+
+fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
+    let mut lines = headers.get_all(CONTENT_TYPE).into_iter();
+    let only = lines.next().filter(|_| lines.next().is_none());
+    let sent = only.and_then(|line| line.to_str().ok()).unwrap_or_default();
+    // What nearly every client sends, without taking it apart.
+    if sent == "application/json" {
+        return Ok(());
+    }
+    let mut parts = sent.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    let merge_patch =
+        kind == BodyKind::MergePatch && name.eq_ignore_ascii_case("application/merge-patch+json");
+    if !name.eq_ignore_ascii_case("application/json") && !merge_patch {
+        return Err(unsupported(kind, wanted(kind, name)));
+    }
+    for (parameter, value) in parts.filter_map(|part| part.split_once('=')) {
+        let utf8 = value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8");
+        if parameter.trim().eq_ignore_ascii_case("charset") && !utf8 {
+            return Err(unsupported(kind, "JSON is UTF-8 (RFC 8259 section 8.1); send it so"));
+        }
+    }
+    Ok(())
+}
+
+fn wanted(kind: BodyKind, sent: &str) -> &'static str {
+    let form = "application/x-www-form-urlencoded";
+    match kind {
+        _ if sent.eq_ignore_ascii_case(form) => {
+            "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
+             application/json'"
+        }
+        BodyKind::User => "send Content-Type: application/json",
+        BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
+    }
+}
+
+fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let plain = |line: &HeaderValue| line.as_bytes().eq_ignore_ascii_case(b"identity");
+    if headers.get_all(CONTENT_ENCODING).into_iter().all(plain) {
+        return Ok(());
+    }
+    let detail = "send the body without a Content-Encoding";
+    Err(Problem::saying(ProblemCode::UnsupportedMediaType, detail)
+        .with_header(ACCEPT_ENCODING, IDENTITY))
+}
+
+fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {
+    let problem = Problem::saying(ProblemCode::UnsupportedMediaType, detail);
+    match kind {
+        BodyKind::User => problem.with_header(ACCEPT, TAKES_JSON),
+        BodyKind::MergePatch => problem.with_header(ACCEPT_PATCH, TAKES_PATCH),
+    }
+}

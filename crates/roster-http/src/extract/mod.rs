@@ -1,0 +1,17 @@
+//! From the parts of a request to values, each kind in its own file.
+//!
+//! What cannot be read is a problem at once; nothing here knows the directory.
+
+mod accept;
+mod body;
+mod precondition;
+mod prefer;
+mod query;
+mod user_id;
+
+pub(crate) use accept::{HTML, JSON, Media, OPENMETRICS, negotiate};
+pub(crate) use body::{BodyKind, read_json};
+pub(crate) use precondition::{EntityTags, preconditions, tags};
+pub(crate) use prefer::{Return, preferred_return};
+pub(crate) use query::{Parameter, parameters, refuse_parameters};
+pub(crate) use user_id::user_id;

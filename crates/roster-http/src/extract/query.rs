@@ -1,0 +1,101 @@
+//! The query: strictly percent-decoded pairs.
+//!
+//! Nothing is guessed. A broken escape is refused, not passed on; which names there may be, and
+//! how often, is for the operation to say. A `+` is a space, as forms have it, but for values that
+//! hold a plus sign of their own: an operation reads those with [`Parameter::literal`].
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use crate::problem::{Fault, Problem, ProblemCode};
+
+/// One name and value of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parameter<'a> {
+    /// The decoded name.
+    pub(crate) name: Cow<'a, str>,
+    raw: &'a str,
+}
+
+impl<'a> Parameter<'a> {
+    /// The decoded value, `+` read as a space.
+    pub(crate) fn value(&self) -> Cow<'a, str> {
+        if self.raw.contains('+') {
+            Cow::Owned(decoded(&self.raw.replace('+', " ")).into_owned())
+        } else {
+            decoded(self.raw)
+        }
+    }
+
+    /// The decoded value, `+` read as itself.
+    pub(crate) fn literal(&self) -> Cow<'a, str> {
+        decoded(self.raw)
+    }
+}
+
+/// Checked before: valid escapes that give UTF-8.
+fn decoded(raw: &str) -> Cow<'_, str> {
+    percent_decode_str(raw).decode_utf8_lossy()
+}
+
+/// The parameters of a query, in order.
+pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> {
+    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if is_well_escaped(name) && is_well_escaped(value) {
+                Ok(Parameter { name: decoded(name), raw: value })
+            } else {
+                let detail = "the query holds a broken percent escape or is not UTF-8";
+                Err(Problem::saying(ProblemCode::InvalidQuery, detail))
+            }
+        })
+        .collect()
+}
+
+fn is_well_escaped(text: &str) -> bool {
+    let escapes = text.split('%').skip(1);
+    let whole = escapes
+        .map(str::as_bytes)
+        .all(|after| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit()));
+    whole && text.is_ascii() && percent_decode_str(text).decode_utf8().is_ok()
+}
+
+/// Refuses any parameter, for operations that take none.
+pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
+    let faults: Vec<Fault> = parameters(query)?
+        .into_iter()
+        .map(|parameter| {
+            let detail = "this operation takes no query parameters";
+            Fault::of_parameter(parameter.name, "unknown-parameter", detail)
+        })
+        .collect();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_decoded() {
+        let read = parameters(Some("a=1&b%20c=%C3%A9+x&&d&e=a+b%2Bc")).expect("well formed");
+        let pairs: Vec<_> = read.iter().map(|p| (p.name.as_ref(), p.value())).collect();
+        let pair = |name, value: &'static str| (name, Cow::Borrowed(value));
+        let expected = [pair("a", "1"), pair("b c", "é x"), pair("d", ""), pair("e", "a b+c")];
+        assert_eq!(pairs, expected);
+        assert_eq!(read.last().map(Parameter::literal).as_deref(), Some("a+b+c"));
+    }
+
+    #[test]
+    fn broken_escapes_are_refused() {
+        for query in ["a=%", "a=%4", "a=%zz", "%ff=1", "a=%C3", "a=%ED%A0%80"] {
+            assert!(parameters(Some(query)).is_err(), "{query}");
+        }
+    }
+}

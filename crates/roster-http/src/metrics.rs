@@ -1,0 +1,148 @@
+//! What the service measures of itself, in the Prometheus text format.
+//!
+//! Labels are operations, statuses and states: never a value of a user or of a request.
+
+use std::{sync::Arc, time::Duration};
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{
+        counter::{ConstCounter, Counter},
+        family::Family,
+        gauge::Gauge,
+        histogram::Histogram,
+    },
+    registry::{Registry, Unit},
+};
+use roster_core::Head;
+
+use crate::{
+    front::FrontCounters,
+    router::{Operation, ROUTES},
+};
+
+/// From a cached read to a write behind a slow disk, in seconds.
+const BUCKETS: [f64; 11] =
+    [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Answered {
+    operation: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfOperation {
+    operation: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfStatus {
+    status: &'static str,
+}
+
+/// The measurements of one service.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    durations: Vec<(Operation, Histogram)>,
+    users: Family<OfStatus, Gauge>,
+    position: Gauge,
+}
+
+impl Metrics {
+    pub(crate) fn new(front: Arc<FrontCounters>) -> Self {
+        let mut registry = Registry::with_prefix("roster");
+        let requests = Family::<Answered, Counter>::default();
+        registry.register(
+            "http_requests",
+            "Requests answered, by operation and status",
+            requests.clone(),
+        );
+        let family =
+            Family::<OfOperation, Histogram, fn() -> Histogram>::new_with_constructor(|| {
+                Histogram::new(BUCKETS)
+            });
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time from the request's head to the answer's head",
+            Unit::Seconds,
+            family.clone(),
+        );
+        let operations = ROUTES.iter().flat_map(|route| route.offers.iter());
+        let durations = operations.map(|(_, operation)| {
+            let label = OfOperation { operation: operation.id() };
+            (*operation, family.get_or_create(&label).clone())
+        });
+        let durations = durations.collect();
+        let users = Family::<OfStatus, Gauge>::default();
+        registry.register("users", "Users kept, by status", users.clone());
+        let position = Gauge::default();
+        registry.register("log_position", "Events in the change log", position.clone());
+        registry.register_collector(Box::new(Connections(front)));
+        Self { registry, requests, durations, users, position }
+    }
+
+    /// Counts one answered request.
+    pub(crate) fn answered(&self, operation: Option<Operation>, status: u16, took: Duration) {
+        let label = Answered { operation: operation.map_or("none", Operation::id), status };
+        self.requests.get_or_create(&label).inc();
+        let histogram =
+            self.durations.iter().find(|(known, _)| Some(*known) == operation).map(|(_, h)| h);
+        if let Some(histogram) = histogram {
+            histogram.observe(took.as_secs_f64());
+        }
+    }
+
+    /// The page, with the counters of the store as they are now.
+    pub(crate) fn page(&self, head: Option<Head>) -> Option<String> {
+        if let Some(head) = head {
+            for (status, count) in
+                [("active", head.active), ("suspended", head.suspended), ("deleted", head.deleted)]
+            {
+                self.users.get_or_create(&OfStatus { status }).set(count);
+            }
+            self.position.set(head.position);
+        }
+        let mut page = String::new();
+        encode(&mut page, &self.registry).ok()?;
+        Some(page)
+    }
+}
+
+/// What the front counts about connections.
+#[derive(Debug)]
+struct Connections(Arc<FrontCounters>);
+
+impl prometheus_client::collector::Collector for Connections {
+    fn encode(
+        &self,
+        mut encoder: prometheus_client::encoding::DescriptorEncoder<'_>,
+    ) -> Result<(), std::fmt::Error> {
+        use prometheus_client::encoding::EncodeMetric as _;
+        let front = &self.0;
+        for (name, help, tally) in [
+            ("connections_accepted", "Connections taken", &front.accepted),
+            ("connections_refused", "Connections beyond the limit", &front.refused),
+            ("connections_slow_head", "Closed for a slow request head", &front.closed_slow_head),
+            ("connections_slow_body", "Answered 408 for a slow body", &front.closed_slow_body),
+            ("connections_slow_read", "Reset for a slow reader", &front.closed_slow_read),
+            ("connections_idle", "Closed after resting", &front.closed_idle),
+            ("handler_panics", "Handlers that panicked", &front.panics),
+        ] {
+            let counter = ConstCounter::new(tally.get());
+            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
+            counter.encode(metric)?;
+        }
+        let open = prometheus_client::metrics::gauge::ConstGauge::new(
+            i64::try_from(front.open.get()).unwrap_or(i64::MAX),
+        );
+        let metric = encoder.encode_descriptor(
+            "connections_open",
+            "Connections open now",
+            None,
+            open.metric_type(),
+        )?;
+        open.encode(metric)
+    }
+}

@@ -1,0 +1,11 @@
+//! What stands between a request and its handler, in this order: request id, metrics and log,
+//! problem writer, then the guards here: host and origin, cheap limits. Health passes without
+//! guards. The order itself is in `app.rs`, on one screen.
+
+mod host;
+mod limits;
+mod origin;
+
+pub(crate) use host::Hosts;
+pub(crate) use limits::check_limits;
+pub(crate) use origin::check_origin;

@@ -1,0 +1,61 @@
+//! The origin guard of the open mode: no web page elsewhere may use the service through a
+//! browser on this machine, and no proxy may bring strangers.
+//!
+//! Browsers say where a request comes from in `Origin` and in `Sec-Fetch-*`; programs send
+//! neither. Reads are guarded too. A plain navigation to a page may come from anywhere: it shows
+//! the person that page and the other site nothing.
+
+use http::{HeaderMap, HeaderName, Method, header::ORIGIN, request::Parts, uri::Authority};
+
+use crate::{
+    problem::{Problem, ProblemCode},
+    router::Operation,
+};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// Refuses what a page of another origin causes, and what came through a proxy.
+pub(crate) fn check_origin(
+    parts: &Parts,
+    own: Option<&Authority>,
+    base_url: &str,
+    operation: Option<Operation>,
+) -> Result<(), Problem> {
+    let headers = &parts.headers;
+    let proxied = |name: &HeaderName| {
+        let name = name.as_str();
+        name == "forwarded" || name.starts_with("x-forwarded-") || name == "x-real-ip"
+    };
+    if headers.keys().any(proxied) {
+        return Err(Problem::new(ProblemCode::ForwardedRequest));
+    }
+    for origin in headers.get_all(ORIGIN) {
+        if !is_own(origin.to_str().unwrap_or("null"), own, base_url) {
+            return Err(Problem::new(ProblemCode::ForeignOrigin));
+        }
+    }
+    let foreign = headers
+        .get_all(SEC_FETCH_SITE)
+        .into_iter()
+        .any(|site| !matches!(site.as_bytes(), b"none" | b"same-origin"));
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    let page = reads && operation.is_some_and(Operation::is_page) && is_navigation(headers);
+    if foreign && !page {
+        return Err(Problem::new(ProblemCode::ForeignOrigin));
+    }
+    Ok(())
+}
+
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode.as_bytes() == b"navigate")
+}
+
+/// Whether an origin is the one that the request is for. `null` never is.
+fn is_own(origin: &str, own: Option<&Authority>, base_url: &str) -> bool {
+    let Some((scheme, rest)) = origin.split_once("://") else { return false };
+    let base = base_url.strip_prefix(scheme).and_then(|base| base.strip_prefix("://"));
+    let base = base.and_then(|base| base.split('/').next());
+    let same = |known: &str| rest.eq_ignore_ascii_case(known);
+    base.is_some_and(same) || (scheme == "http" && own.is_some_and(|own| same(own.as_str())))
+}

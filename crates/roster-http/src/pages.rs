@@ -1,0 +1,100 @@
+//! The documents that are the same for everybody: made once, at start, from the settings.
+
+use bytes::Bytes;
+use http::HeaderValue;
+use roster_core::{Guard, Json, Sharing, json::write_json, limits};
+
+use crate::{description, settings::FaceSettings};
+
+/// The service document, the description and the reference.
+pub(crate) struct Pages {
+    pub(crate) service: Bytes,
+    pub(crate) description: Bytes,
+    pub(crate) docs: Bytes,
+    pub(crate) policy: HeaderValue,
+}
+
+impl Pages {
+    pub(crate) fn new(settings: &FaceSettings) -> Self {
+        let policy = HeaderValue::try_from(description::content_security_policy());
+        Self {
+            service: service_document(settings),
+            description: description::openapi(&settings.base_url),
+            docs: description::docs_page(&settings.base_url),
+            policy: policy.unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'")),
+        }
+    }
+}
+
+fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+    Json::Object(members.map(|(name, value)| (name.to_owned(), value)).to_vec())
+}
+
+fn text(text: &str) -> Json {
+    Json::Text(text.to_owned())
+}
+
+fn texts(all: &[&str]) -> Json {
+    Json::Array(all.iter().map(|one| text(one)).collect())
+}
+
+fn number(value: usize) -> Json {
+    i64::try_from(value).map_or(Json::Null, Json::Int)
+}
+
+fn service_document(settings: &FaceSettings) -> Bytes {
+    let link = |path: &str| Json::Text(format!("{}{path}", settings.base_url));
+    let links = object([
+        ("users", link("/users")),
+        ("description", link("/openapi.json")),
+        ("docs", link("/docs")),
+        ("problems", link("/problems")),
+        ("liveness", link("/livez")),
+        ("readiness", link("/readyz")),
+        ("metrics", link("/metrics")),
+    ]);
+    let limits = object([
+        ("body_bytes_max", number(settings.body_bytes_max)),
+        ("uri_bytes_max", number(settings.uri_bytes_max)),
+        ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
+        ("user_bytes_max", number(limits::USER_BYTES_MAX)),
+        ("text_length_max", number(limits::TEXT_LENGTH_MAX)),
+        ("address_text_length_max", number(limits::ADDRESS_TEXT_LENGTH_MAX)),
+        ("email_length_max", number(limits::EMAIL_LENGTH_MAX)),
+        ("phone_number_length_max", number(limits::PHONE_NUMBER_LENGTH_MAX)),
+        ("url_length_max", number(limits::URL_LENGTH_MAX)),
+        ("certificate_length_max", number(limits::CERTIFICATE_LENGTH_MAX)),
+        ("addresses_max", number(limits::ADDRESSES_MAX)),
+        ("entries_max", number(limits::ENTRIES_MAX)),
+        ("attributes_bytes_max", number(limits::ATTRIBUTES_BYTES_MAX)),
+        ("attributes_depth_max", number(limits::ATTRIBUTES_DEPTH_MAX)),
+        ("page_size_default", number(limits::PAGE_SIZE_DEFAULT)),
+        ("page_size_max", number(limits::PAGE_SIZE_MAX)),
+        ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),
+        ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
+        ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),
+        ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
+    ]);
+    let rules = settings.rules;
+    let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
+    let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
+    let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };
+    let capabilities = object([
+        ("sorts", texts(&sorts)),
+        ("filters", texts(&filters)),
+        ("patch_formats", texts(&["application/merge-patch+json"])),
+        ("unique_email", text(unique_email)),
+        ("unique_external_id", Json::Bool(rules.external_id == Sharing::Unique)),
+        ("precondition_required", Json::Bool(rules.put == Guard::On || rules.delete == Guard::On)),
+    ]);
+    let document = object([
+        ("service", text("roster")),
+        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("links", links),
+        ("limits", limits),
+        ("capabilities", capabilities),
+    ]);
+    let mut out = Vec::new();
+    write_json(&mut out, &document);
+    Bytes::from(out)
+}

@@ -1,0 +1,152 @@
+//! A problem on its way to the caller: an RFC 9457 body, its status and its headers.
+//!
+//! Only text that is safe to send gets in here. What failed inside goes along as a cause for the
+//! log, which the outermost layer writes once; it never reaches the body.
+
+use std::borrow::Cow;
+
+use http::{
+    HeaderName, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use roster_core::{Json, StoreError, Violation, json::write_json};
+
+use super::code::ProblemCode;
+use crate::body::Body;
+
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// A refusal or failure, to be answered.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) code: ProblemCode,
+    detail: Option<Cow<'static, str>>,
+    errors: Vec<Fault>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// What failed inside, for the log.
+    pub(crate) cause: Option<StoreError>,
+}
+
+/// One fault among several.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    place: Place,
+    code: Cow<'static, str>,
+    detail: Cow<'static, str>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Pointer(String),
+    Parameter(String),
+}
+
+impl Fault {
+    /// A fault at a place of the body.
+    pub(crate) fn at(
+        pointer: impl Into<String>,
+        code: &'static str,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { place: Place::Pointer(pointer.into()), code: code.into(), detail: detail.into() }
+    }
+
+    /// A fault of a query parameter.
+    pub(crate) fn of_parameter(
+        name: impl Into<String>,
+        code: &'static str,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { place: Place::Parameter(name.into()), code: code.into(), detail: detail.into() }
+    }
+}
+
+impl From<Violation> for Fault {
+    fn from(violation: Violation) -> Self {
+        Self::at(violation.pointer, violation.code.as_str(), violation.detail)
+    }
+}
+
+impl Problem {
+    /// A problem in the registry's own words.
+    pub(crate) fn new(code: ProblemCode) -> Self {
+        Self { code, detail: None, errors: Vec::new(), headers: Vec::new(), cause: None }
+    }
+
+    /// A problem that says more of this case.
+    pub(crate) fn saying(code: ProblemCode, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { detail: Some(detail.into()), ..Self::new(code) }
+    }
+
+    /// The problem with all its faults; the detail counts them.
+    pub(crate) fn listing(code: ProblemCode, what: &str, faults: Vec<Fault>) -> Self {
+        let detail = match faults.len() {
+            1 => format!("1 {what} needs attention"),
+            many => format!("{many} {what}s need attention"),
+        };
+        Self::saying(code, detail).with_faults(faults)
+    }
+
+    /// The problem with its faults.
+    pub(crate) fn with_faults(mut self, faults: Vec<Fault>) -> Self {
+        self.errors = faults;
+        self
+    }
+
+    /// The problem with a header.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The problem with what failed inside.
+    pub(crate) fn because(mut self, cause: StoreError) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
+    /// The answer. `type` leads to the page that this service shows of the code.
+    pub(crate) fn into_response(self, base_url: &str, request_id: &str) -> Response<Body> {
+        let kind = self.code.kind();
+        let text = |text: &str| Json::Text(text.to_owned());
+        let mut members = vec![
+            ("type".to_owned(), Json::Text(format!("{base_url}/problems/{}", kind.code))),
+            ("title".to_owned(), text(kind.title)),
+            ("status".to_owned(), Json::Int(kind.status.into())),
+            ("code".to_owned(), text(kind.code)),
+            ("detail".to_owned(), text(self.detail.as_deref().unwrap_or(kind.detail))),
+            ("request_id".to_owned(), text(request_id)),
+        ];
+        if !self.errors.is_empty() {
+            let errors = self.errors.into_iter().map(Fault::into_json).collect();
+            members.push(("errors".to_owned(), Json::Array(errors)));
+        }
+        let mut out = Vec::with_capacity(256);
+        write_json(&mut out, &Json::Object(members));
+        let mut response = Response::new(Body::from(out));
+        *response.status_mut() =
+            StatusCode::from_u16(kind.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, PROBLEM_JSON);
+        headers.insert(CACHE_CONTROL, NO_STORE);
+        for (name, value) in self.headers {
+            headers.append(name, value);
+        }
+        response
+    }
+}
+
+impl Fault {
+    fn into_json(self) -> Json {
+        let (name, place) = match self.place {
+            Place::Pointer(pointer) => ("pointer", pointer),
+            Place::Parameter(parameter) => ("parameter", parameter),
+        };
+        Json::Object(vec![
+            (name.to_owned(), Json::Text(place)),
+            ("code".to_owned(), Json::Text(self.code.into_owned())),
+            ("detail".to_owned(), Json::Text(self.detail.into_owned())),
+        ])
+    }
+}

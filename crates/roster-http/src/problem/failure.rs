@@ -1,0 +1,96 @@
+//! The REST face's answer to each way in which the directory says no.
+//!
+//! Matched without a wildcard: a new refusal has no answer until it gets one here.
+
+use http::{HeaderValue, header::RETRY_AFTER};
+use roster_core::{Attribute, Failure, Refusal, StoreError, Taken, UsernameOrigin};
+
+use super::{Fault, Problem, ProblemCode};
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refusal) => refusal.into(),
+            Failure::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound => Self::new(ProblemCode::UserNotFound),
+            Refusal::VersionMismatch { current } => Self::saying(
+                ProblemCode::VersionMismatch,
+                format!("the user is at version {current}; fetch it and apply your change to that"),
+            ),
+            Refusal::PreconditionRequired { cleared } => precondition_required(&cleared),
+            Refusal::Invalid(violations) => {
+                let faults = violations.into_iter().map(Fault::from).collect();
+                Self::listing(ProblemCode::InvalidUser, "member", faults)
+            }
+            Refusal::Taken(taken) => taken.into(),
+        }
+    }
+}
+
+fn precondition_required(cleared: &[Attribute]) -> Problem {
+    let names: Vec<&str> = cleared.iter().map(|attribute| attribute.name()).collect();
+    let detail = if names.is_empty() {
+        "send If-Match with the version that you mean".to_owned()
+    } else {
+        let names = names.join(", ");
+        format!("this would clear {names}; send If-Match or the version in the body, or use PATCH")
+    };
+    Problem::saying(ProblemCode::PreconditionRequired, detail)
+}
+
+impl From<Taken> for Problem {
+    fn from(taken: Taken) -> Self {
+        let mut faults = Vec::new();
+        let mut first = None;
+        let mut add = |code: ProblemCode, pointer: &str, detail: &'static str| {
+            first.get_or_insert((code, detail));
+            faults.push(Fault::at(pointer, code.as_str(), detail));
+        };
+        match taken.username {
+            Some(UsernameOrigin::Given) => {
+                add(ProblemCode::UsernameTaken, "/username", "choose another username");
+            }
+            Some(UsernameOrigin::Email) => add(
+                ProblemCode::UsernameTaken,
+                "/username",
+                "the e-mail address is somebody's username already; give a username",
+            ),
+            None => {}
+        }
+        if taken.email {
+            let detail = "another user has this primary address";
+            add(ProblemCode::EmailTaken, "/email", detail);
+        }
+        if taken.external_id {
+            let detail = "another user has this external id";
+            add(ProblemCode::ExternalIdTaken, "/external_id", detail);
+        }
+        let (code, detail) = first.unwrap_or((ProblemCode::UsernameTaken, "something is taken"));
+        Self::saying(code, detail).with_faults(faults)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let code = match error {
+            StoreError::Unavailable(_) | StoreError::WritesStopped | StoreError::TimedOut => {
+                ProblemCode::Unavailable
+            }
+            StoreError::Full(_) => ProblemCode::StorageFull,
+            StoreError::Corrupt { .. } | StoreError::Internal(_) => ProblemCode::Internal,
+        };
+        let problem = Self::new(code).because(error);
+        if code == ProblemCode::Unavailable {
+            problem.with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+        } else {
+            problem
+        }
+    }
+}

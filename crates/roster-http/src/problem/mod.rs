@@ -1,0 +1,13 @@
+//! Problems: what every refusal and failure looks like on the wire (RFC 9457).
+//!
+//! Each has a stable code. The code is the contract: a program branches on it, and a page at
+//! `/problems/{code}` explains it. Codes are only ever added.
+
+mod answer;
+mod code;
+mod failure;
+pub mod registry;
+pub mod violations;
+
+pub(crate) use answer::{Fault, Problem};
+pub(crate) use code::ProblemCode;

@@ -1,0 +1,326 @@
+//! The registry of problem codes: one row for each.
+//!
+//! The pages at `/problems`, the API description and the tests all read this table, so a code
+//! exists nowhere else. A code is for ever: rows are added, never renamed or removed. Nothing here
+//! may name a value of a request; the texts are the same for everybody.
+
+/// One kind of problem: what stands under its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProblemKind {
+    /// The stable name, as it stands in `code` and at the end of `type`.
+    pub code: &'static str,
+    /// The HTTP status that it always comes with.
+    pub status: u16,
+    /// The kind of problem in a few words; the `title` of every such answer.
+    pub title: &'static str,
+    /// What it means. Words in backticks are code.
+    pub meaning: &'static str,
+    /// What to do about it. Words in backticks are code.
+    pub remedy: &'static str,
+    /// A `detail` such as the service gives, for examples.
+    pub detail: &'static str,
+}
+
+/// The problem with this code.
+pub fn find(code: &str) -> Option<&'static ProblemKind> {
+    PROBLEMS.iter().find(|kind| kind.code == code)
+}
+
+/// Every kind of problem, by status.
+pub const PROBLEMS: &[ProblemKind] = &[
+    ProblemKind {
+        code: "invalid-request",
+        status: 400,
+        title: "The request is not well formed",
+        meaning: "Something about the request itself cannot be used: the `Host` is missing or \
+            stands twice, a header has a form that it may not have, or lengths contradict each \
+            other.",
+        remedy: "Read the detail, mend the request and send it again. Ordinary HTTP clients do \
+            not run into this.",
+        detail: "Send exactly one Host header.",
+    },
+    ProblemKind {
+        code: "invalid-query",
+        status: 400,
+        title: "The query is not valid",
+        meaning: "A query parameter is unknown, stands twice, has a value it cannot have, or does \
+            not go together with another one. `errors` names each by its `parameter`.",
+        remedy: "Mend the parameters that are named. Nothing is guessed: an unknown parameter is \
+            refused rather than ignored.",
+        detail: "1 parameter needs attention.",
+    },
+    ProblemKind {
+        code: "invalid-cursor",
+        status: 400,
+        title: "The cursor is not valid",
+        meaning: "The cursor was not made by this service, was altered, or belongs to a list with \
+            another order or other conditions.",
+        remedy: "Take `next_cursor` as it is and leave the other parameters as they were, or \
+            start again without a cursor.",
+        detail: "Start the list again without a cursor.",
+    },
+    ProblemKind {
+        code: "malformed-json",
+        status: 400,
+        title: "The body is not JSON",
+        meaning: "The body is not one JSON text in UTF-8: it is empty, cut off, followed by \
+            something else, nested too deeply, holds a member twice, or is not valid Unicode.",
+        remedy: "Send one JSON object, made by a JSON library.",
+        detail: "Expected a comma or a closing brace at line 1 column 27.",
+    },
+    ProblemKind {
+        code: "foreign-origin",
+        status: 403,
+        title: "The request comes from a web page elsewhere",
+        meaning: "The browser says that another site caused this request. While the service is \
+            open, no other site may use it through its users' browsers.",
+        remedy: "Call the service from a program, or from its own pages.",
+        detail: "Call this service from a program, not from a web page of another origin.",
+    },
+    ProblemKind {
+        code: "forwarded-request",
+        status: 403,
+        title: "The request came through a proxy",
+        meaning: "The request carries `Forwarded` or an `X-Forwarded-*` header. While the service \
+            is open, only direct callers on the same machine are served, since a proxy may bring \
+            strangers.",
+        remedy: "Call the service directly.",
+        detail: "Call this service directly, without a proxy in between.",
+    },
+    ProblemKind {
+        code: "not-found",
+        status: 404,
+        title: "There is nothing here",
+        meaning: "No part of the service has this path. Paths are compared exactly: case, doubled \
+            slashes and a slash at the end count.",
+        remedy: "Start at the service document, which holds the path of every part.",
+        detail: "Nothing is at this path. The service document is at /.",
+    },
+    ProblemKind {
+        code: "user-not-found",
+        status: 404,
+        title: "There is no such user",
+        meaning: "No user of the collection has the id in the path. The user may have been \
+            deleted. A text that is no id at all is answered in the same way.",
+        remedy: "Look the user up in the list, for example by `username` or `email`.",
+        detail: "No user has this id. Look it up with GET /users.",
+    },
+    ProblemKind {
+        code: "problem-not-found",
+        status: 404,
+        title: "There is no such problem code",
+        meaning: "The service has no problem with this code.",
+        remedy: "See the list of codes.",
+        detail: "No problem has this code. The list is at /problems.",
+    },
+    ProblemKind {
+        code: "method-not-allowed",
+        status: 405,
+        title: "This path does not offer the method",
+        meaning: "The path exists, but not with this method.",
+        remedy: "Use one of the methods that the `Allow` header names.",
+        detail: "This path offers GET, HEAD, POST and OPTIONS.",
+    },
+    ProblemKind {
+        code: "not-acceptable",
+        status: 406,
+        title: "No form of the answer is acceptable",
+        meaning: "The `Accept` header rules out every form that the answer could have.",
+        remedy: "Accept `application/json`, or leave the header out.",
+        detail: "Accept application/json, or leave Accept out.",
+    },
+    ProblemKind {
+        code: "body-too-slow",
+        status: 408,
+        title: "The body came too slowly",
+        meaning: "The rest of the body did not arrive in time. The connection was closed and \
+            nothing was changed.",
+        remedy: "Send the request again, over a better connection or with a smaller body.",
+        detail: "The body did not arrive in time. Send the request again.",
+    },
+    ProblemKind {
+        code: "username-taken",
+        status: 409,
+        title: "The username is taken",
+        meaning: "Another user has this username. Case, width and the way accents are composed \
+            make no difference. When no username was sent, it is the e-mail address that clashed.",
+        remedy: "Choose another username.",
+        detail: "Choose another username.",
+    },
+    ProblemKind {
+        code: "email-taken",
+        status: 409,
+        title: "The e-mail address is taken",
+        meaning: "Another user has this primary e-mail address. Case makes no difference.",
+        remedy: "Use another address, or find the user who holds this one and change that user. \
+            For shared mailboxes the service can be set to allow it.",
+        detail: "Another user has this primary address.",
+    },
+    ProblemKind {
+        code: "external-id-taken",
+        status: 409,
+        title: "The external id is taken",
+        meaning: "Another user has this `external_id`, and this service is set to keep it unique.",
+        remedy: "Use another external id, or find the user who holds this one and change that \
+            user. Use another external id, or find the user who holds this one and change that \
+            user.",
+        detail: "Another user has this external_id.",
+    },
+    ProblemKind {
+        code: "version-mismatch",
+        status: 412,
+        title: "The user has changed meanwhile",
+        meaning: "The user no longer has the version that `If-Match`, `If-None-Match` or the \
+            `version` in the body asks for. Somebody else wrote in between. Nothing was changed.",
+        remedy: "Fetch the user again, apply your change to what you got, and send it with the \
+            new version.",
+        detail: "The user is at another version. Fetch it again and apply your change to that.",
+    },
+    ProblemKind {
+        code: "body-too-large",
+        status: 413,
+        title: "The body is too large",
+        meaning: "A request body holds at most 1 MiB.",
+        remedy: "Send less. One user never needs this much.",
+        detail: "Send at most 1048576 bytes.",
+    },
+    ProblemKind {
+        code: "uri-too-long",
+        status: 414,
+        title: "The path and query are too long",
+        meaning: "The target of the request is longer than the service reads.",
+        remedy: "Split the query, for example into several lists of ids.",
+        detail: "Shorten the query.",
+    },
+    ProblemKind {
+        code: "unsupported-media-type",
+        status: 415,
+        title: "The body has a form that is not taken here",
+        meaning: "`Content-Type` is missing or not one that this path takes, its charset is not \
+            UTF-8, or the body is compressed.",
+        remedy: "Send `Content-Type: application/json`, with `PATCH` also \
+            `application/merge-patch+json`, and no `Content-Encoding`. With curl, `--json` does \
+            it.",
+        detail: "Send Content-Type: application/json. With curl, use --json instead of --data.",
+    },
+    ProblemKind {
+        code: "expectation-failed",
+        status: 417,
+        title: "The expectation cannot be met",
+        meaning: "`Expect` asks for something other than `100-continue`.",
+        remedy: "Leave the `Expect` header out.",
+        detail: "Leave Expect out.",
+    },
+    ProblemKind {
+        code: "misdirected-request",
+        status: 421,
+        title: "The request is meant for another host",
+        meaning: "`Host` does not name this service. This also stops web pages that point a name \
+            of their own at this machine.",
+        remedy: "Call the service by the address it is configured with. On the same machine \
+            `localhost` always works.",
+        detail: "This service does not answer for that host.",
+    },
+    ProblemKind {
+        code: "invalid-user",
+        status: 422,
+        title: "The user is not valid",
+        meaning: "The body was read, but it does not describe a valid user. `errors` names every \
+            fault at once, each by its place in the body.",
+        remedy: "Mend the members that are named.",
+        detail: "1 member needs attention.",
+    },
+    ProblemKind {
+        code: "precondition-required",
+        status: 428,
+        title: "The write must name a version",
+        meaning: "This service is set to refuse a write that could overwrite unseen changes.",
+        remedy: "Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
+            body. Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
+            body.",
+        detail: "Send If-Match with the ETag of the user.",
+    },
+    ProblemKind {
+        code: "internal",
+        status: 500,
+        title: "The service failed",
+        meaning: "Something went wrong inside the service. The cause is in its log, under the \
+            request id, and not in this answer.",
+        remedy: "Try again later. If it stays, give the request id to the operator.",
+        detail: "The service failed. Its log has the cause under this request id.",
+    },
+    ProblemKind {
+        code: "method-not-implemented",
+        status: 501,
+        title: "The method is not known",
+        meaning: "The service does not know this method. Methods are compared exactly: `get` is \
+            not `GET`.",
+        remedy: "Use a method of HTTP that the path offers; `OPTIONS` tells which.",
+        detail: "The service does not know this method.",
+    },
+    ProblemKind {
+        code: "unavailable",
+        status: 503,
+        title: "The service cannot do this now",
+        meaning: "The store does not answer in time, or it has stopped taking writes after a \
+            fault of the disk. Of a write that was under way it is not known whether it took \
+            place.",
+        remedy: "Try again after the time in `Retry-After`, where there is one. Before you repeat \
+            a write, look whether it took place; `If-Match` makes that safe. If it stays, call \
+            the operator.",
+        detail: "The store does not answer. Try again shortly.",
+    },
+    ProblemKind {
+        code: "storage-full",
+        status: 507,
+        title: "The disk is full",
+        meaning: "There is no room to keep the change. Nothing was changed; reads still work.",
+        remedy: "The operator must make room on the disk. Then send the request again.",
+        detail: "There is no room for the change.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::violations::VIOLATIONS;
+
+    #[test]
+    fn codes_are_unique_and_well_formed() {
+        let mut codes: Vec<&str> = PROBLEMS.iter().map(|kind| kind.code).collect();
+        codes.extend(VIOLATIONS.iter().map(|kind| kind.code));
+        for code in &codes {
+            assert!(code.len() <= 64, "{code}");
+            assert!(code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{code}");
+        }
+        let count = codes.len();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), count);
+    }
+
+    #[test]
+    fn problems_stand_in_the_order_of_their_status() {
+        assert!(PROBLEMS.is_sorted_by_key(|kind| kind.status));
+        assert!(PROBLEMS.iter().all(|kind| (400..600).contains(&kind.status)));
+    }
+
+    #[test]
+    fn texts_are_sentences() {
+        for kind in PROBLEMS {
+            for text in [kind.meaning, kind.remedy, kind.detail] {
+                assert!(text.ends_with('.'), "{}: {text}", kind.code);
+                assert!(!text.contains("  "), "{}: {text}", kind.code);
+                assert_eq!(text.matches('`').count() % 2, 0, "{}: {text}", kind.code);
+            }
+            assert!(!kind.title.ends_with('.'), "{}", kind.code);
+        }
+    }
+
+    #[test]
+    fn a_problem_is_found_by_its_code_alone() {
+        assert_eq!(find("user-not-found").map(|kind| kind.status), Some(404));
+        assert_eq!(find("User-Not-Found"), None);
+        assert_eq!(find(""), None);
+    }
+}

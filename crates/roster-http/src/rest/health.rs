@@ -1,0 +1,46 @@
+//! What the machines that run the service ask.
+
+use http::{
+    HeaderValue, Response,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use roster_core::StoreError;
+
+use crate::{
+    app::{App, Call},
+    body::Body,
+    extract::{JSON, OPENMETRICS, negotiate},
+    problem::{Problem, ProblemCode},
+};
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// The process runs: it answers.
+pub(super) fn get_liveness() -> Response<Body> {
+    answer(JSON.header(), "{\"status\":\"ok\"}")
+}
+
+/// The last commit succeeded and there is room to write.
+pub(super) async fn get_readiness(app: &App) -> Result<Response<Body>, Problem> {
+    app.directory.health().await?;
+    if !(app.settings.has_room)() {
+        let cause = StoreError::Unavailable("the disk is below its floor".into());
+        return Err(cause.into());
+    }
+    Ok(answer(JSON.header(), "{\"status\":\"ok\"}"))
+}
+
+/// The measurements, with the counters of the store.
+pub(super) async fn get_metrics(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
+    let head = app.directory.head().await.ok();
+    let page = app.metrics.page(head).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    Ok(answer(media.header(), page))
+}
+
+fn answer(content_type: HeaderValue, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+    response
+}

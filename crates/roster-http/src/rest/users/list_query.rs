@@ -1,0 +1,181 @@
+//! The query of a list: its parameters, read all at once.
+//!
+//! Every fault is told, each by its parameter. Equality values become keys here, made as
+//! uniqueness makes them, so that a name is found however it is typed.
+
+use roster_core::{
+    Attribute, Status, UserId,
+    keys::username_lookup,
+    limits::{ID_PARAMETERS_MAX, PAGE_SIZE_MAX, TEXT_LENGTH_MAX},
+    list::{Direction, PageKey, PageQuery, Sort, SortBy},
+    project::Members,
+    text::{email_key, nfc, phone_key},
+};
+
+use crate::{
+    cursor::Cursors,
+    extract::{Parameter, parameters},
+    problem::{Fault, Problem, ProblemCode},
+};
+
+/// What a list asks for.
+pub(super) struct ListQuery<'a> {
+    /// The page.
+    pub(super) page: PageQuery,
+    /// The members to show; all when absent.
+    pub(super) members: Option<Members>,
+    given: Vec<Parameter<'a>>,
+}
+
+impl<'a> ListQuery<'a> {
+    /// Reads a query; opens its cursor.
+    pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+        let given = parameters(query)?;
+        let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
+        let mut list = Self { page, members: None, given: Vec::new() };
+        let mut faults = Vec::new();
+        let mut cursor = None;
+        for (index, parameter) in given.iter().enumerate() {
+            let name = parameter.name.as_ref();
+            let twice = given.iter().take(index).any(|before| before.name == parameter.name);
+            let taken = if twice && name != "id" {
+                Err(("duplicate-parameter", "give this parameter once".to_owned()))
+            } else if name == "cursor" {
+                cursor = Some(parameter.value().into_owned());
+                Ok(())
+            } else {
+                list.take(parameter)
+            };
+            if let Err((code, detail)) = taken {
+                faults.push(Fault::of_parameter(name, code, detail));
+            }
+        }
+        if !faults.is_empty() {
+            return Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults));
+        }
+        if let Some(cursor) = cursor {
+            let place = cursors.open(&cursor, list.question().as_bytes());
+            list.page.after = Some(place.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))?);
+        }
+        list.given = given;
+        Ok(list)
+    }
+
+    fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), (&'static str, String)> {
+        let value = parameter.value();
+        let equals = &mut self.page.equals;
+        match parameter.name.as_ref() {
+            "limit" => self.page.limit = limit(&value)?,
+            "sort" => self.page.sort = sort(&value)?,
+            "count" => self.page.count = boolean(&value)?,
+            "fields" => self.members = Some(members(&value)?),
+            "id" => {
+                let ids = equals.ids.get_or_insert_default();
+                let id = UserId::parse(&value).ok_or_else(|| invalid("give the id of a user"))?;
+                if ids.len() >= ID_PARAMETERS_MAX {
+                    return Err(invalid(&format!("give at most {ID_PARAMETERS_MAX} ids")));
+                }
+                ids.push(id);
+            }
+            "username" => equals.username = Some(username_lookup(&text(&value)?)),
+            // An address or a number may hold a plus sign, and hardly ever a space.
+            "email" => equals.email = Some(email_key(&text(&parameter.literal())?)),
+            "phone_number" => {
+                equals.phone_number = Some(phone_key(&text(&parameter.literal())?));
+            }
+            "external_id" => equals.external_id = Some(text(&value)?),
+            "status" => {
+                let status = Status::parse(&value);
+                equals.status = Some(status.ok_or_else(|| invalid("give active or suspended"))?);
+            }
+            _ => return Err(("unknown-parameter", "there is no such parameter".to_owned())),
+        }
+        Ok(())
+    }
+
+    /// What a cursor is bound to: the order, the conditions and the caller.
+    fn question(&self) -> String {
+        format!("anonymous {:?} {:?}", self.page.sort, self.page.equals)
+    }
+
+    /// The cursor of the next page.
+    pub(super) fn seal(&self, place: &PageKey, cursors: &Cursors) -> Result<String, Problem> {
+        let sealed = cursors.seal(place, self.question().as_bytes());
+        sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
+    }
+
+    /// The target of the next page: this query with another cursor.
+    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for parameter in self.given.iter().filter(|given| given.name != "cursor") {
+            let literal = matches!(parameter.name.as_ref(), "email" | "phone_number");
+            let value = if literal { parameter.literal() } else { parameter.value() };
+            query.append_pair(&parameter.name, &value);
+        }
+        format!("{path}?{}", query.append_pair("cursor", cursor).finish())
+    }
+}
+
+fn invalid(detail: &str) -> (&'static str, String) {
+    ("invalid-value", detail.to_owned())
+}
+
+fn limit(text: &str) -> Result<usize, (&'static str, String)> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let limit = if digits { text.parse().ok() } else { None };
+    limit
+        .filter(|limit| (1..=PAGE_SIZE_MAX).contains(limit))
+        .ok_or_else(|| invalid(&format!("give a number from 1 to {PAGE_SIZE_MAX}")))
+}
+
+fn boolean(text: &str) -> Result<bool, (&'static str, String)> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(invalid("give true or false")),
+    }
+}
+
+fn sort(text: &str) -> Result<Sort, (&'static str, String)> {
+    let (direction, name) = match text.strip_prefix('-') {
+        Some(name) => (Direction::Descending, name),
+        None => (Direction::Ascending, text),
+    };
+    let by = match name {
+        // `created_at` is the id's own moment.
+        "id" | "created_at" => SortBy::Id,
+        "updated_at" => SortBy::UpdatedAt,
+        "username" => SortBy::Username,
+        "email" => SortBy::Email,
+        "family_name" => SortBy::FamilyName,
+        "name" => SortBy::Name,
+        _ => {
+            let names = "id, created_at, updated_at, username, email, family_name or name";
+            return Err(invalid(&format!("give {names}; a leading - descends")));
+        }
+    };
+    Ok(Sort { by, direction })
+}
+
+fn members(text: &str) -> Result<Members, (&'static str, String)> {
+    let names = text.split(',').map(str::trim);
+    let known = names.map(|name| {
+        Attribute::from_name(name).ok_or_else(|| match near(name) {
+            Some(known) => invalid(&format!("did you mean {known}?")),
+            None => invalid("give names of members, with commas between them"),
+        })
+    });
+    known.collect::<Result<_, _>>().map(Members::new)
+}
+
+fn near(name: &str) -> Option<&'static str> {
+    roster_core::text::nearest(name, Attribute::ALL.iter().map(|known| known.name()))
+}
+
+/// A value to compare, normalised as stored values are.
+fn text(value: &str) -> Result<String, (&'static str, String)> {
+    if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
+        return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
+    }
+    Ok(nfc(value.to_owned()))
+}

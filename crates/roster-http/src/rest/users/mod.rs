@@ -1,0 +1,17 @@
+//! The collection of users and the single user.
+
+mod create;
+mod delete;
+mod get;
+mod list;
+mod list_query;
+mod patch;
+mod render;
+mod replace;
+
+pub(super) use create::create;
+pub(super) use delete::delete;
+pub(super) use get::get;
+pub(super) use list::list;
+pub(super) use patch::patch;
+pub(super) use replace::replace;

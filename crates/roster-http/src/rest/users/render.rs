@@ -1,0 +1,70 @@
+//! From stored records to answers. The record's bytes go out as they are kept.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG},
+};
+use roster_core::{LogId, Outcome, Position, Stored};
+
+use crate::{
+    app::App,
+    body::Body,
+    extract::{JSON, Return},
+};
+
+pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+const ROSTER_POSITION: HeaderName = HeaderName::from_static("roster-position");
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+/// A record with its entity tag.
+pub(super) fn record(status: StatusCode, stored: Stored) -> Response<Body> {
+    let mut response = Response::new(Body::full(stored.record));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON.header());
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    entity_tag(headers, stored.version);
+    response
+}
+
+/// The record is as the caller knows it.
+pub(super) fn not_modified(version: i64) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(CACHE_CONTROL, PRIVATE);
+    entity_tag(response.headers_mut(), version);
+    response
+}
+
+/// What a write came to: the record, or without it as the caller preferred (RFC 7240).
+pub(super) fn written(app: &App, outcome: Outcome, wanted: Option<Return>) -> Response<Body> {
+    let mut response = if wanted == Some(Return::Minimal) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        response.headers_mut().insert(CACHE_CONTROL, PRIVATE);
+        entity_tag(response.headers_mut(), outcome.stored.version);
+        response
+    } else {
+        record(StatusCode::OK, outcome.stored)
+    };
+    let headers = response.headers_mut();
+    position(headers, app.directory.log_id(), outcome.position);
+    if let Some(wanted) = wanted {
+        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
+    }
+    response
+}
+
+/// The place in the change log that an answer reflects.
+pub(super) fn position(headers: &mut HeaderMap, log: LogId, number: i64) {
+    if let Ok(value) = HeaderValue::try_from(Position { log, number }.to_string()) {
+        headers.insert(ROSTER_POSITION, value);
+    }
+}
+
+/// A strong tag: the version, the same on every node.
+fn entity_tag(headers: &mut HeaderMap, version: i64) {
+    if let Ok(value) = HeaderValue::try_from(format!("\"{version}\"")) {
+        headers.insert(ETAG, value);
+    }
+}

@@ -1,0 +1,213 @@
+//! Every route of the service, on one page.
+//!
+//! A path is compared exactly, byte for byte: no case folding, no decoding, no forgiven slash, so
+//! that one resource has one URL. What a path offers, `Allow` and the description all come from
+//! this table.
+
+use http::Method;
+
+/// What a request asks for. The names are those of the API description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `GET /users`
+    ListUsers,
+    /// `POST /users`
+    CreateUser,
+    /// `GET /users/{user_id}`
+    GetUser,
+    /// `PUT /users/{user_id}`
+    ReplaceUser,
+    /// `PATCH /users/{user_id}`
+    PatchUser,
+    /// `DELETE /users/{user_id}`
+    DeleteUser,
+    /// `GET /`
+    GetService,
+    /// `GET /openapi.json`
+    GetDescription,
+    /// `GET /docs`
+    GetDocs,
+    /// `GET /problems`
+    ListProblems,
+    /// `GET /problems/{code}`
+    GetProblem,
+    /// `GET /livez`
+    GetLiveness,
+    /// `GET /readyz`
+    GetReadiness,
+    /// `GET /metrics`
+    GetMetrics,
+}
+
+impl Operation {
+    /// The operation id of the description, which the metrics use too.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ListUsers => "listUsers",
+            Self::CreateUser => "createUser",
+            Self::GetUser => "getUser",
+            Self::ReplaceUser => "replaceUser",
+            Self::PatchUser => "patchUser",
+            Self::DeleteUser => "deleteUser",
+            Self::GetService => "getService",
+            Self::GetDescription => "getDescription",
+            Self::GetDocs => "getDocs",
+            Self::ListProblems => "listProblems",
+            Self::GetProblem => "getProblem",
+            Self::GetLiveness => "getLiveness",
+            Self::GetReadiness => "getReadiness",
+            Self::GetMetrics => "getMetrics",
+        }
+    }
+
+    /// Health is asked by machines that know neither our name nor our guards.
+    pub const fn is_health(self) -> bool {
+        matches!(self, Self::GetLiveness | Self::GetReadiness)
+    }
+
+    /// Pages that a person may come to from a link elsewhere.
+    pub const fn is_page(self) -> bool {
+        matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)
+    }
+}
+
+/// One path and what it offers. `HEAD` goes with `GET`, `OPTIONS` with every path.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The path below the base path; one last segment may be a `{name}`.
+    pub path: &'static str,
+    /// The methods and their operations.
+    pub offers: &'static [(Method, Operation)],
+    /// The value of `Allow`.
+    pub allow: &'static str,
+    /// Whether the path also answers at the root of the host, beside the base path.
+    pub at_root: bool,
+}
+
+/// Every route.
+pub const ROUTES: &[Route] = &[
+    route(
+        "/users",
+        &[(Method::GET, Operation::ListUsers), (Method::POST, Operation::CreateUser)],
+        "GET, HEAD, POST, OPTIONS",
+    ),
+    route(
+        "/users/{user_id}",
+        &[
+            (Method::GET, Operation::GetUser),
+            (Method::PUT, Operation::ReplaceUser),
+            (Method::PATCH, Operation::PatchUser),
+            (Method::DELETE, Operation::DeleteUser),
+        ],
+        "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+    ),
+    route("/", &[(Method::GET, Operation::GetService)], READS),
+    route("/openapi.json", &[(Method::GET, Operation::GetDescription)], READS),
+    route("/docs", &[(Method::GET, Operation::GetDocs)], READS),
+    route("/problems", &[(Method::GET, Operation::ListProblems)], READS),
+    route("/problems/{code}", &[(Method::GET, Operation::GetProblem)], READS),
+    at_root(route("/livez", &[(Method::GET, Operation::GetLiveness)], READS)),
+    at_root(route("/readyz", &[(Method::GET, Operation::GetReadiness)], READS)),
+    at_root(route("/metrics", &[(Method::GET, Operation::GetMetrics)], READS)),
+];
+
+const READS: &str = "GET, HEAD, OPTIONS";
+
+const fn route(
+    path: &'static str,
+    offers: &'static [(Method, Operation)],
+    allow: &'static str,
+) -> Route {
+    Route { path, offers, allow, at_root: false }
+}
+
+const fn at_root(route: Route) -> Route {
+    Route { at_root: true, ..route }
+}
+
+impl Route {
+    /// What the path offers for a method.
+    pub fn offer(&self, method: &Method) -> Option<Operation> {
+        let asked = if method == Method::HEAD { &Method::GET } else { method };
+        self.offers.iter().find(|(offered, _)| offered == asked).map(|(_, operation)| *operation)
+    }
+}
+
+/// The route of a path below the base path, with its last segment where the route names one.
+pub fn find<'p>(base_path: &str, path: &'p str) -> Option<(&'static Route, &'p str)> {
+    let below = path.strip_prefix(base_path).filter(|below| below.starts_with('/'));
+    // The base path itself, without a slash, is the service document too.
+    let below = below.or_else(|| (!base_path.is_empty() && path == base_path).then_some("/"));
+    let mounted = below.and_then(|below| ROUTES.iter().find_map(|route| matched(route, below)));
+    mounted.or_else(|| {
+        ROUTES.iter().filter(|route| route.at_root).find_map(|route| matched(route, path))
+    })
+}
+
+fn matched<'p>(route: &'static Route, path: &'p str) -> Option<(&'static Route, &'p str)> {
+    let Some((stem, _)) = route.path.split_once('{') else {
+        return (route.path == path).then_some((route, ""));
+    };
+    let segment = path.strip_prefix(stem)?;
+    (!segment.is_empty() && !segment.contains('/')).then_some((route, segment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_compared_exactly() {
+        let found = |path| find("", path).map(|(route, segment)| (route.path, segment));
+        assert_eq!(found("/users"), Some(("/users", "")));
+        assert_eq!(found("/users/x%2Fy"), Some(("/users/{user_id}", "x%2Fy")));
+        assert_eq!(found("/"), Some(("/", "")));
+        for path in ["/users/", "//users", "/Users", "/users/a/b", "/users/../users", "", "x"] {
+            assert_eq!(found(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_base_path_carries_the_routes_but_health_answers_at_the_root_too() {
+        let found = |path| find("/v1", path).map(|(route, _)| route.path);
+        assert_eq!(found("/v1/users"), Some("/users"));
+        assert_eq!(found("/v1/"), Some("/"));
+        assert_eq!(found("/v1"), Some("/"));
+        assert_eq!(found("/v1/livez"), Some("/livez"));
+        assert_eq!(found("/livez"), Some("/livez"));
+        for path in ["/users", "/v1users", "/v2/users", "/"] {
+            assert_eq!(found(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn allow_says_what_the_route_offers() {
+        for route in ROUTES {
+            let mut allow: Vec<&str> = Vec::new();
+            for (method, _) in route.offers {
+                allow.push(method.as_str());
+                if method == Method::GET {
+                    allow.push("HEAD");
+                }
+            }
+            allow.push("OPTIONS");
+            assert_eq!(route.allow, allow.join(", "), "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn the_description_and_the_routes_are_equal() {
+        let mut routed: Vec<_> = ROUTES
+            .iter()
+            .flat_map(|route| {
+                route.offers.iter().map(|(method, operation)| {
+                    (method.to_string(), route.path.to_owned(), operation.id().to_owned())
+                })
+            })
+            .collect();
+        let mut described = crate::description::operations();
+        routed.sort();
+        described.sort();
+        assert_eq!(routed, described);
+    }
+}

@@ -1,0 +1,44 @@
+//! What the faces must be told: where they stand, to whom they answer, and their limits.
+
+use std::{fmt, sync::Arc};
+
+use roster_core::Rules;
+
+/// The settings of the faces.
+pub struct FaceSettings {
+    /// The absolute URL that all routes are below, without a slash at its end.
+    pub base_url: String,
+    /// Further names that may stand in `Host`, without ports.
+    pub hosts: Vec<String>,
+    /// Most bytes of a request body.
+    pub body_bytes_max: usize,
+    /// Most bytes of path and query.
+    pub uri_bytes_max: usize,
+    /// The rules that the store obeys, to be told in the service document.
+    pub rules: Rules,
+    /// Whether there is room on the disk, for `/readyz`.
+    pub has_room: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// Most bytes of path and query when nothing else is set.
+pub const URI_BYTES_MAX: usize = 16 * 1024;
+
+impl FaceSettings {
+    /// The path of the base URL: empty where the service is at the root of its host.
+    pub fn base_path(&self) -> &str {
+        let after_scheme = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default()
+    }
+
+    /// The host name of the base URL, without its port.
+    pub(crate) fn base_host(&self) -> Option<String> {
+        let url: http::Uri = self.base_url.parse().ok()?;
+        url.host().map(str::to_owned)
+    }
+}
+
+impl fmt::Debug for FaceSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaceSettings").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
