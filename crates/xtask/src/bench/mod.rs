@@ -8,6 +8,7 @@ mod answer;
 mod case;
 mod disk;
 mod engine;
+mod growth;
 mod hello;
 mod load;
 mod people;
@@ -61,11 +62,14 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         run_optimised(words)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let results = sitting::run(&options(&asked)?)?;
+    let options = options(&asked)?;
+    let results = sitting::run(&options)?;
     say(&format!("\nMedians of {} rounds, {} users\n", results.append_us.len(), asked.users))?;
     print_figures(&results)?;
     say("Against the targets\n")?;
-    print_rows(&targets::rows(&results, asked.users))?;
+    let mut rows = targets::rows(&results, asked.users);
+    rows.extend(growth::rows(&results, &options.program, asked.users)?);
+    print_rows(&rows)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -65,19 +65,16 @@ fn family(number: u64) -> &'static str {
 /// The body that creates user `number`, or replaces it in its `revision`: every revision differs
 /// from the one before, also in members that are indexed.
 pub(super) fn body(number: u64, revision: u64) -> String {
-    let random = mix(number ^ 0xB0D1);
     let (name, family_name) = (name(number), family_name(number, revision));
     let given_name = name.split(' ').next().unwrap_or_default();
     let (username, email) = (username(number), email(number));
-    let (floor, team) = (random % 40, (random >> 16) % 100);
+    let team = mix(number ^ 0x7EA) % 100;
     let names =
         format!(r#""name":"{name}","given_name":"{given_name}","family_name":"{family_name}""#);
-    let work = format!(
-        r#""title":"Senior Engineer","employee_number":"{number:09}","department":"dept-{team}""#
-    );
-    let rest = r#""locale":"en-GB","zoneinfo":"Europe/London""#;
-    let own = format!(r#""attributes":{{"floor":{floor},"team":"core-{team}"}}"#);
-    format!(r#"{{"username":"{username}","email":"{email}",{names},{work},{rest},{own}}}"#)
+    let work =
+        format!(r#""title":"Engineer","employee_number":"{number:07}","department":"dept-{team}""#);
+    let own = format!(r#""locale":"en-GB","attributes":{{"team":"core-{team}"}}"#);
+    format!(r#"{{"username":"{username}","email":"{email}",{names},{work},{own}}}"#)
 }
 
 #[cfg(test)]

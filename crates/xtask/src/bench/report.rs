@@ -85,7 +85,8 @@ pub(super) fn print_table(heads: &[&str], lines: &[Vec<String>]) -> Result<()> {
     let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
     let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
     for line in [&heads, &rule].into_iter().chain(lines) {
-        for (cell, width) in line.iter().zip(&widths) {
+        for (column, width) in widths.iter().enumerate() {
+            let cell = line.get(column).map_or("", String::as_str);
             write!(text, "| {cell:width$} ", width = *width)?;
         }
         text.push_str("|\n");
