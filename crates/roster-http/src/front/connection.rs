@@ -47,6 +47,12 @@ pub(super) struct Shared<H> {
     pub(super) settings: FrontSettings,
 }
 
+/// What the requests of one connection share.
+struct Link<H> {
+    shared: Arc<Shared<H>>,
+    peer: Peer,
+}
+
 /// How both protocols are spoken.
 pub(super) fn protocol(settings: &FrontSettings) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
@@ -81,9 +87,12 @@ pub(super) async fn serve_connection<H: Handle>(
 ) {
     let _open = Open { counters: Arc::clone(&shared.counters), watch: Arc::clone(&watch) };
     let wire = TokioIo::new(Wire::new(stream, Arc::clone(&watch)));
+    // Each request holds on to this connection's own counts of references: those of what all
+    // connections share would be fought over by every processor.
+    let link = Arc::new(Link { shared: Arc::clone(&shared), peer });
     let service = service_fn(|request| {
         let exchange = Exchange::start(Arc::clone(&watch), request.version());
-        answer(Arc::clone(&shared), request, peer, exchange)
+        answer(Arc::clone(&link), request, exchange)
     });
     let mut connection = pin!(shared.protocol.serve_connection(wire, service));
     let mut heard = Order::None;
@@ -114,14 +123,14 @@ pub(super) async fn serve_connection<H: Handle>(
 
 /// Answers one request, whatever the handler does.
 async fn answer<H: Handle>(
-    shared: Arc<Shared<H>>,
+    link: Arc<Link<H>>,
     request: Request<Incoming>,
-    peer: Peer,
     mut exchange: Exchange,
 ) -> Result<Response<Body>, Infallible> {
+    let Link { shared, peer } = link.as_ref();
     let head_only = request.method() == Method::HEAD;
     let http2 = request.version() == Version::HTTP_2;
-    let handled = pin!(async { shared.handler.handle(request, peer).await });
+    let handled = pin!(async { shared.handler.handle(request, *peer).await });
     let mut response = caught(handled).await.unwrap_or_else(|| {
         shared.counters.panics.up();
         shared.handler.on_panic()
