@@ -1,0 +1,111 @@
+//! The byte cache: the records of users that were lately read, ready to be sent.
+//!
+//! It never holds a record older than the last answered write. The writer counts each commit and
+//! evicts what the commit touched before it answers; a reader keeps what it read only if no commit
+//! was counted since before its read. Both do so behind one gate, so that no reader can slip an
+//! old record in after the eviction.
+
+use std::sync::{
+    PoisonError, RwLock,
+    atomic::{AtomicU64, Ordering},
+};
+
+use bytes::Bytes;
+use quick_cache::{Weighter, sync::Cache};
+use roster_core::{Stored, UserId};
+
+/// The byte cache; may be off.
+pub(crate) struct ByteCache {
+    records: Option<Cache<UserId, (i64, Bytes), KibBegun>>,
+    commits: AtomicU64,
+    gate: RwLock<()>,
+}
+
+/// How many commits a reader had seen before it read.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen(u64);
+
+impl ByteCache {
+    /// A cache for so many records of up to a KiB; larger ones count as several. 0: none.
+    pub(crate) fn new(entries: usize) -> Self {
+        let weight = u64::try_from(entries).unwrap_or(u64::MAX);
+        let records = (entries > 0).then(|| Cache::with_weighter(entries, weight, KibBegun));
+        Self { records, commits: AtomicU64::new(0), gate: RwLock::new(()) }
+    }
+
+    /// The record of that id, if it is held.
+    pub(crate) fn get(&self, id: UserId) -> Option<Stored> {
+        let (version, record) = self.records.as_ref()?.get(&id)?;
+        Some(Stored { id, version, record })
+    }
+
+    /// To be asked before a read whose result is to be kept.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen(self.commits.load(Ordering::Acquire))
+    }
+
+    /// Keeps a record that was read, unless there was a commit since.
+    pub(crate) fn keep(&self, stored: &Stored, seen: Seen) {
+        let Some(records) = &self.records else { return };
+        // A commit is being counted just now: the record may be old already.
+        let Ok(_gate) = self.gate.try_read() else { return };
+        if self.commits.load(Ordering::Acquire) == seen.0 {
+            records.insert(stored.id, (stored.version, stored.record.clone()));
+        }
+    }
+
+    /// Counts a commit and forgets the users that it touched.
+    pub(crate) fn commit(&self, touched: &[UserId]) {
+        let Some(records) = &self.records else { return };
+        let _gate = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        self.commits.fetch_add(1, Ordering::AcqRel);
+        for id in touched {
+            records.remove(id);
+        }
+    }
+}
+
+/// A record weighs one for each KiB begun, so that the cache is bounded in bytes as well.
+#[derive(Clone)]
+struct KibBegun;
+
+impl Weighter<UserId, (i64, Bytes)> for KibBegun {
+    fn weight(&self, _: &UserId, (_, record): &(i64, Bytes)) -> u64 {
+        u64::try_from(record.len() / 1024 + 1).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(version: i64) -> Stored {
+        Stored { id: UserId::from_bytes([7; 16]), version, record: Bytes::from_static(b"{}") }
+    }
+
+    #[test]
+    fn a_record_read_before_a_commit_is_not_kept() {
+        let cache = ByteCache::new(10);
+        let seen = cache.seen();
+        cache.commit(&[]);
+        cache.keep(&stored(1), seen);
+        assert_eq!(cache.get(stored(1).id), None);
+        cache.keep(&stored(1), cache.seen());
+        assert_eq!(cache.get(stored(1).id), Some(stored(1)));
+    }
+
+    #[test]
+    fn a_commit_forgets_the_users_it_touched() {
+        let cache = ByteCache::new(10);
+        cache.keep(&stored(1), cache.seen());
+        cache.commit(&[stored(1).id]);
+        assert_eq!(cache.get(stored(1).id), None);
+    }
+
+    #[test]
+    fn a_cache_of_no_entries_holds_nothing() {
+        let cache = ByteCache::new(0);
+        cache.keep(&stored(1), cache.seen());
+        assert_eq!(cache.get(stored(1).id), None);
+    }
+}

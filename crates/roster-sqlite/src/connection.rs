@@ -1,0 +1,75 @@
+//! Opening connections: every setting of SQLite stands here.
+//!
+//! One connection writes, one copies the log into the database, a few read. None checkpoints by
+//! itself, neither at a commit nor when it closes: that is the checkpointer's work, and must not
+//! happen at all once a sync has failed.
+
+use std::{path::Path, time::Duration};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+
+use crate::{open_error::OpenError, schema, settings::Settings};
+
+/// The name of the database file in the data directory.
+pub(crate) const DATABASE: &str = "roster.db";
+
+/// Statements that a connection keeps prepared.
+const STATEMENTS_MAX: usize = 256;
+
+/// Writers meet only the checkpointer's last step, which is short.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// The connection that writes, at the newest schema.
+pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> {
+    let mut connection =
+        Connection::open_with_flags(path(settings), flags(OpenFlags::SQLITE_OPEN_READ_WRITE))?;
+    schema::recognize(&connection)?;
+    configure(&connection, settings, settings.writer_cache_kib)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // A commit is on disk when it returns.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    // What is deleted is overwritten where that costs no further write.
+    connection.pragma_update(None, "secure_delete", "FAST")?;
+    if let Some(pages_max) = settings.pages_max {
+        connection.pragma_update(None, "max_page_count", pages_max)?;
+    }
+    schema::migrate(&mut connection)?;
+    Ok(connection)
+}
+
+/// A connection that reads.
+pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
+    let connection =
+        Connection::open_with_flags(path(settings), flags(OpenFlags::SQLITE_OPEN_READ_ONLY))?;
+    configure(&connection, settings, settings.reader_cache_kib)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+fn path(settings: &Settings) -> std::path::PathBuf {
+    Path::new(&settings.directory).join(DATABASE)
+}
+
+fn flags(access: OpenFlags) -> OpenFlags {
+    let create = if access == OpenFlags::SQLITE_OPEN_READ_WRITE {
+        OpenFlags::SQLITE_OPEN_CREATE
+    } else {
+        OpenFlags::empty()
+    };
+    access | create | OpenFlags::SQLITE_OPEN_NO_MUTEX
+}
+
+fn configure(connection: &Connection, settings: &Settings, cache_kib: u32) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_WAIT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Without this, a statement is planned anew whenever a parameter is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
+    connection.pragma_update(None, "mmap_size", settings.mapped_bytes_max)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")
+}

@@ -1,0 +1,61 @@
+//! How the store is doing, as the last commit and the background checks left it.
+
+use std::sync::{Mutex, PoisonError};
+
+use roster_core::StoreError;
+
+/// The health of the store.
+#[derive(Default)]
+pub(crate) struct Health(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    stopped: bool,
+    full: bool,
+    damaged: Option<String>,
+}
+
+impl Health {
+    /// A commit succeeded.
+    pub(crate) fn committed(&self) {
+        self.change(|state| state.full = false);
+    }
+
+    /// There was no room for a commit.
+    pub(crate) fn full(&self) {
+        self.change(|state| state.full = true);
+    }
+
+    /// Writes stop until a restart.
+    pub(crate) fn stop(&self) {
+        self.change(|state| state.stopped = true);
+    }
+
+    /// Stored bytes are not what they must be.
+    pub(crate) fn damaged(&self, place: &str) {
+        self.change(|state| state.damaged = Some(place.to_owned()));
+    }
+
+    /// Whether writes have stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).stopped
+    }
+
+    /// The state, as an error where something is wrong.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.stopped {
+            Err(StoreError::WritesStopped)
+        } else if let Some(place) = &state.damaged {
+            Err(StoreError::Corrupt { place: place.clone() })
+        } else if state.full {
+            Err(StoreError::Full("the last commit found no room".into()))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,31 @@
+//! The embedded engine: users, change log and settings in one SQLite file.
+//!
+//! One thread writes, with one commit for all that queued meanwhile; reads run on the calling
+//! thread and never wait for it. An answered write is on disk. The rules are not here: the engine
+//! loads, lets [`roster_core::decide`] decide, and writes that down. Knows nothing of HTTP or of
+//! other engines.
+
+mod cache;
+mod columns;
+mod connection;
+mod engine;
+mod establish;
+mod events;
+mod failure;
+mod health;
+mod lock;
+mod open_error;
+mod page;
+mod readers;
+mod schema;
+mod settings;
+mod shared;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use open_error::OpenError;
+pub use schema::MIGRATIONS;
+pub use settings::Settings;
+pub use sqlite::Sqlite;

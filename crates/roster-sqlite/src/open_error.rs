@@ -1,0 +1,95 @@
+//! Why a data directory could not be opened: a sentence for whoever starts the service.
+
+use std::{error::Error, fmt, io, path::PathBuf};
+
+/// Why a data directory could not be opened. Nothing in it was changed.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process serves this data directory.
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A file could not be used.
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// `roster.db` is not a database of this program.
+    Foreign,
+    /// `roster.db` was written by a newer version of this program.
+    NewerSchema {
+        /// The schema of the file.
+        found: usize,
+        /// The newest schema that this program knows.
+        known: usize,
+    },
+    /// Addresses are to be unique, but some are shared.
+    SharedEmails {
+        /// How many addresses belong to more than one user.
+        count: u64,
+    },
+    /// External ids are to be unique, but some are shared.
+    SharedExternalIds {
+        /// How many external ids belong to more than one user.
+        count: u64,
+    },
+    /// No randomness for the secret of the store.
+    Random(getrandom::Error),
+    /// Anything else that SQLite refused.
+    Sqlite(rusqlite::Error),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locked { path } => write!(
+                f,
+                "another process holds {}: one data directory is served by one process",
+                path.display()
+            ),
+            Self::Io { path, .. } => write!(f, "{} cannot be used", path.display()),
+            Self::Foreign => f.write_str("roster.db is not a Roster database"),
+            Self::NewerSchema { found, known } => write!(
+                f,
+                "roster.db has schema {found}, this program knows schemas up to {known}: start \
+                 the newer version that wrote it"
+            ),
+            Self::SharedEmails { count } => write!(
+                f,
+                "e-mail addresses are to be unique, but {count} belong to more than one user: \
+                 change those users first, or allow shared addresses"
+            ),
+            Self::SharedExternalIds { count } => write!(
+                f,
+                "external ids are to be unique, but {count} belong to more than one user: change \
+                 those users first, or allow shared external ids"
+            ),
+            Self::Random(_) => f.write_str("the system gave no random bytes"),
+            Self::Sqlite(_) => f.write_str("roster.db cannot be opened"),
+        }
+    }
+}
+
+impl Error for OpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Random(source) => Some(source),
+            Self::Sqlite(source) => Some(source),
+            Self::Locked { .. }
+            | Self::Foreign
+            | Self::NewerSchema { .. }
+            | Self::SharedEmails { .. }
+            | Self::SharedExternalIds { .. } => None,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}

@@ -1,0 +1,102 @@
+//! Pages whose rows are found first and then put in order: a list of ids, one user name, or a
+//! condition that few rows meet, under another order than its index has.
+
+use std::cmp::Ordering;
+
+use roster_core::{
+    StoreError, UserId,
+    list::{PageQuery, SortBy, SortKey},
+    plan::Driver,
+};
+use rusqlite::{CachedStatement, Connection};
+
+use super::{
+    key_of,
+    order::{Place, compare},
+    sql::{AFTER_ID, Shape},
+    take,
+    walk::{Flow, Walk},
+};
+use crate::{columns::id_of, failure::store_error};
+
+/// Finds the driver's rows, puts them in order, and walks them from where the page begins.
+pub(super) fn fill(
+    connection: &Connection,
+    shape: &Shape<'_>,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+) -> Result<(), StoreError> {
+    let mut places = match (&shape.equals.ids, shape.driver) {
+        (Some(ids), Driver::Ids) => of_ids(connection, shape, ids)?,
+        _ => driven(connection, shape)?,
+    };
+    if let Some(after) = &query.after {
+        let begin = (after.key.clone(), after.id);
+        places.retain(|place| compare(place, &begin, shape.direction) == Ordering::Greater);
+    }
+    places.sort_unstable_by(|one, other| compare(one, other, shape.direction));
+    places.dedup();
+    let mut statement = connection.prepare_cached(&shape.row()).map_err(store_error)?;
+    shape.bind_residuals(&mut statement)?;
+    for (_, id) in places {
+        if one(&mut statement, id, shape, walk)? == Flow::Stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    statement: &mut CachedStatement<'_>,
+    id: UserId,
+    shape: &Shape<'_>,
+    walk: &mut Walk<'_>,
+) -> Result<Flow, StoreError> {
+    statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
+    let mut rows = statement.raw_query();
+    match rows.next().map_err(store_error)? {
+        Some(row) => take(walk, row, shape.by),
+        None => Ok(Flow::Next),
+    }
+}
+
+/// The places of those ids that there are.
+fn of_ids(
+    connection: &Connection,
+    shape: &Shape<'_>,
+    ids: &[UserId],
+) -> Result<Vec<Place>, StoreError> {
+    if shape.by == SortBy::Id {
+        // The id is the key; whether there is such a row shows when it is read.
+        return Ok(ids.iter().map(|id| (SortKey::Id, *id)).collect());
+    }
+    let mut statement = connection.prepare_cached(&shape.keys()).map_err(store_error)?;
+    let mut places = Vec::with_capacity(ids.len());
+    for id in ids {
+        statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
+        collect(&mut statement, shape.by, &mut places)?;
+    }
+    Ok(places)
+}
+
+/// The places of the driver's rows.
+fn driven(connection: &Connection, shape: &Shape<'_>) -> Result<Vec<Place>, StoreError> {
+    let mut statement = connection.prepare_cached(&shape.keys()).map_err(store_error)?;
+    shape.bind_driver(&mut statement)?;
+    let mut places = Vec::new();
+    collect(&mut statement, shape.by, &mut places)?;
+    Ok(places)
+}
+
+fn collect(
+    statement: &mut CachedStatement<'_>,
+    by: SortBy,
+    places: &mut Vec<Place>,
+) -> Result<(), StoreError> {
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(store_error)? {
+        let id = id_of(row.get_ref(0).map_err(store_error)?, "users.id")?;
+        places.push((key_of(by, row.get_ref(1).map_err(store_error)?)?, id));
+    }
+    Ok(())
+}

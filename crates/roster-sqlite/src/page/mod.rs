@@ -1,0 +1,209 @@
+//! One page of the collection, with its position and total, in one snapshot.
+//!
+//! The way is core's [`Plan`]; here it is told in SQL and walked. Reading the head first and
+//! keeping that statement open is what makes all that follows one snapshot: SQLite's implicit
+//! transaction lasts as long as any statement of the connection does.
+
+mod candidates;
+mod order;
+mod sql;
+mod total;
+mod walk;
+
+use std::cmp::Ordering;
+
+use roster_core::{
+    Head, StoreError, Timestamp,
+    list::{Equals, Page, PageKey, PageQuery, SortBy, SortKey},
+    plan::{Driver, Plan, SORTED_ROWS_MAX},
+};
+use rusqlite::{CachedStatement, Connection, types::ValueRef};
+
+use crate::{
+    columns::{SortText, corrupt, id_of, status_number, text_of},
+    failure::store_error,
+};
+use sql::{AFTER_ID, AFTER_KEY, Condition, Shape};
+use walk::{Flow, Row, Walk};
+
+pub(crate) const HEAD: &str =
+    "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
+
+/// Reads a page.
+pub(crate) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, StoreError> {
+    let mut statement = connection.prepare_cached(HEAD).map_err(store_error)?;
+    let mut snapshot = statement.query([]).map_err(store_error)?;
+    let row = snapshot.next().map_err(store_error)?.ok_or_else(|| corrupt("log_head"))?;
+    let number = |index: usize| row.get(index).map_err(store_error);
+    let head = Head {
+        position: number(0)?,
+        active: number(1)?,
+        suspended: number(2)?,
+        deleted: number(3)?,
+    };
+    let total = query.count.then(|| total::count(connection, head, query)).transpose()?;
+    let mut walk = Walk::new(query);
+    if query.limit > 0 {
+        fill(connection, head, query, &mut walk)?;
+    }
+    let Walk { items, next, examined, .. } = walk;
+    Ok(Page { items, next, position: head.position, total, examined })
+}
+
+fn fill(
+    connection: &Connection,
+    head: Head,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+) -> Result<(), StoreError> {
+    let Plan { driver, sorts } = Plan::of(query);
+    let shape =
+        Shape { driver, by: query.sort.by, direction: query.sort.direction, equals: &query.equals };
+    if sorts && driver != Driver::Ids && has_too_many(connection, head, &shape)? {
+        return along(connection, &Shape { driver: Driver::Sort, ..shape }, query, walk);
+    }
+    if sorts || matches!(driver, Driver::Ids | Driver::Username) {
+        return candidates::fill(connection, &shape, query, walk);
+    }
+    along(connection, &shape, query, walk)
+}
+
+/// Whether the driver has more rows than are put in order after they were found.
+fn has_too_many(
+    connection: &Connection,
+    head: Head,
+    shape: &Shape<'_>,
+) -> Result<bool, StoreError> {
+    if let (Driver::Status, Some(status)) = (shape.driver, shape.equals.status) {
+        let rows = usize::try_from(total::of_status(head, status)).unwrap_or(usize::MAX);
+        return Ok(rows > SORTED_ROWS_MAX);
+    }
+    let mut statement = connection.prepare_cached(&shape.driven()).map_err(store_error)?;
+    shape.bind_driver(&mut statement)?;
+    let mut rows = statement.raw_query();
+    for _ in 0..=SORTED_ROWS_MAX {
+        if rows.next().map_err(store_error)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Walks along the driver's index, which is in the order of the page.
+fn along(
+    connection: &Connection,
+    shape: &Shape<'_>,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+) -> Result<(), StoreError> {
+    let after = match beginning(shape, query) {
+        Beginning::Start => None,
+        Beginning::After(key) => Some(key),
+        Beginning::Nowhere => return Ok(()),
+    };
+    let sql = shape.rows(after.is_some());
+    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
+    shape.bind_driver(&mut statement)?;
+    shape.bind_residuals(&mut statement)?;
+    if let Some(after) = after {
+        statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes()).map_err(store_error)?;
+        if shape.driver == Driver::Sort {
+            bind_key(&mut statement, &after.key)?;
+        }
+    }
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(store_error)? {
+        if take(walk, row, shape.by)? == Flow::Stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Shows a row of [`Shape::rows`] or [`Shape::row`] to the walk.
+fn take(walk: &mut Walk<'_>, row: &rusqlite::Row<'_>, by: SortBy) -> Result<Flow, StoreError> {
+    let record = row.get_ref(3).map_err(store_error)?;
+    let matched = record != ValueRef::Null;
+    let record = matched.then(|| text_of(record, "users.record")).transpose()?;
+    let id = id_of(row.get_ref(0).map_err(store_error)?, "users.id")?;
+    let version = row.get(1).map_err(store_error)?;
+    walk.take(&Row { id, version, record }, || key_of(by, row.get_ref(2).map_err(store_error)?))
+}
+
+/// The sort key in a column.
+fn key_of(by: SortBy, value: ValueRef<'_>) -> Result<SortKey, StoreError> {
+    match (by, value) {
+        (SortBy::Id, _) => Ok(SortKey::Id),
+        (SortBy::UpdatedAt, ValueRef::Integer(millis)) => {
+            Ok(SortKey::Time(Timestamp::from_millis(millis)))
+        }
+        (_, ValueRef::Blob([])) => Ok(SortKey::Text(None)),
+        (_, value) => {
+            let text = std::str::from_utf8(text_of(value, "users keys")?);
+            let text = text.map_err(|_| corrupt("users keys"))?;
+            Ok(SortKey::Text(Some(text.to_owned())))
+        }
+    }
+}
+
+fn bind_key(statement: &mut CachedStatement<'_>, key: &SortKey) -> Result<(), StoreError> {
+    match key {
+        SortKey::Id => Ok(()),
+        SortKey::Time(moment) => statement.raw_bind_parameter(AFTER_KEY, moment.as_millis()),
+        SortKey::Text(text) => statement.raw_bind_parameter(AFTER_KEY, SortText(text.as_deref())),
+    }
+    .map_err(store_error)
+}
+
+/// Where the rows of an index begin.
+enum Beginning<'q> {
+    Start,
+    After(&'q PageKey),
+    Nowhere,
+}
+
+/// Along one address, order by address is order by id. A page may begin after another address
+/// all the same: then all rows come after it, or none.
+fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
+    let Some(after) = &query.after else { return Beginning::Start };
+    if shape.driver != Driver::Email || shape.by != SortBy::Email {
+        return Beginning::After(after);
+    }
+    let own = SortKey::Text(shape.equals.email.clone());
+    match order::compare_keys(&own, &after.key, shape.direction) {
+        Ordering::Less => Beginning::Nowhere,
+        Ordering::Equal => Beginning::After(after),
+        Ordering::Greater => Beginning::Start,
+    }
+}
+
+impl Shape<'_> {
+    /// Binds the condition that the driver reads along.
+    fn bind_driver(&self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+        sql::driving(self.driver)
+            .map_or(Ok(()), |condition| bind_condition(statement, condition, self.equals))
+    }
+
+    /// Binds the conditions that the driver does not answer.
+    fn bind_residuals(&self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+        self.residuals().try_for_each(|condition| bind_condition(statement, condition, self.equals))
+    }
+}
+
+fn bind_condition(
+    statement: &mut CachedStatement<'_>,
+    condition: Condition,
+    equals: &Equals,
+) -> Result<(), StoreError> {
+    let parameter = condition.parameter();
+    match condition {
+        Condition::Username => statement.raw_bind_parameter(parameter, &equals.username),
+        Condition::Email => statement.raw_bind_parameter(parameter, &equals.email),
+        Condition::ExternalId => statement.raw_bind_parameter(parameter, &equals.external_id),
+        Condition::PhoneNumber => statement.raw_bind_parameter(parameter, &equals.phone_number),
+        Condition::Status => {
+            statement.raw_bind_parameter(parameter, equals.status.map(status_number))
+        }
+    }
+    .map_err(store_error)
+}

@@ -1,0 +1,38 @@
+//! The order of a list, for rows that are put in order after they were found.
+//!
+//! The same order as the indexes have: texts by their bytes, an absent one after all others, ties
+//! by id.
+
+use std::cmp::Ordering;
+
+use roster_core::{
+    UserId,
+    list::{Direction, SortKey},
+};
+
+/// A row's place in the order.
+pub(super) type Place = (SortKey, UserId);
+
+/// Compares places in that direction.
+pub(super) fn compare(one: &Place, other: &Place, direction: Direction) -> Ordering {
+    let by_id = match direction {
+        Direction::Ascending => one.1.cmp(&other.1),
+        Direction::Descending => other.1.cmp(&one.1),
+    };
+    compare_keys(&one.0, &other.0, direction).then(by_id)
+}
+
+/// Compares keys of one order in that direction.
+pub(super) fn compare_keys(one: &SortKey, other: &SortKey, direction: Direction) -> Ordering {
+    let ascending = match (one, other) {
+        (SortKey::Time(one), SortKey::Time(other)) => one.cmp(other),
+        (SortKey::Text(Some(one)), SortKey::Text(Some(other))) => one.cmp(other),
+        (SortKey::Text(one), SortKey::Text(other)) => one.is_none().cmp(&other.is_none()),
+        // Keys of different orders do not meet; ids break the tie.
+        (SortKey::Id | SortKey::Time(_) | SortKey::Text(_), _) => Ordering::Equal,
+    };
+    match direction {
+        Direction::Ascending => ascending,
+        Direction::Descending => ascending.reverse(),
+    }
+}

@@ -1,0 +1,239 @@
+//! The statements of a page.
+//!
+//! Each names the index it reads along (`INDEXED BY`), so that no statistics and no release of
+//! SQLite can turn a page into a scan. Conditions that the index does not answer are a `CASE`
+//! around the record: a row that fails them is stepped over without its record being read. No
+//! limit stands in a statement; rows are stepped one by one.
+
+use std::fmt::Write as _;
+
+use roster_core::{
+    list::{Direction, Equals, SortBy},
+    plan::Driver,
+};
+
+/// The parameter of the key that a page begins after.
+pub(super) const AFTER_KEY: usize = 1;
+/// The parameter of the id that a page begins after, and of the id of a single row.
+pub(super) const AFTER_ID: usize = 2;
+
+/// A condition on a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Username,
+    Email,
+    ExternalId,
+    PhoneNumber,
+    Status,
+}
+
+impl Condition {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Username, Self::Email, Self::ExternalId, Self::PhoneNumber, Self::Status];
+
+    /// The number of its parameter.
+    pub(super) const fn parameter(self) -> usize {
+        match self {
+            Self::Username => 3,
+            Self::Email => 4,
+            Self::ExternalId => 5,
+            Self::PhoneNumber => 6,
+            Self::Status => 7,
+        }
+    }
+
+    /// Whether the query holds it.
+    pub(super) const fn stands(self, equals: &Equals) -> bool {
+        match self {
+            Self::Username => equals.username.is_some(),
+            Self::Email => equals.email.is_some(),
+            Self::ExternalId => equals.external_id.is_some(),
+            Self::PhoneNumber => equals.phone_number.is_some(),
+            Self::Status => equals.status.is_some(),
+        }
+    }
+
+    const fn column(self) -> &'static str {
+        match self {
+            Self::Username => "username_key",
+            Self::Email => "email_key",
+            Self::ExternalId => "external_id",
+            Self::PhoneNumber => "phone_number_key",
+            Self::Status => "status",
+        }
+    }
+
+    const fn index(self) -> &'static str {
+        match self {
+            Self::Username => "users_username",
+            Self::Email => "users_email",
+            Self::ExternalId => "users_external_id",
+            Self::PhoneNumber => "users_phone_number",
+            Self::Status => "users_status",
+        }
+    }
+}
+
+/// The condition that a driver reads along, if it is one.
+pub(super) const fn driving(driver: Driver) -> Option<Condition> {
+    match driver {
+        Driver::Username => Some(Condition::Username),
+        Driver::Email => Some(Condition::Email),
+        Driver::ExternalId => Some(Condition::ExternalId),
+        Driver::PhoneNumber => Some(Condition::PhoneNumber),
+        Driver::Status => Some(Condition::Status),
+        Driver::Ids | Driver::Sort => None,
+    }
+}
+
+/// The column that holds an order's key; `None` for the id itself.
+const fn key_column(by: SortBy) -> Option<&'static str> {
+    match by {
+        SortBy::Id => None,
+        SortBy::UpdatedAt => Some("updated_at"),
+        SortBy::Username => Some("username_key"),
+        SortBy::Email => Some("email_key"),
+        SortBy::FamilyName => Some("family_name_key"),
+        SortBy::Name => Some("name_key"),
+    }
+}
+
+const fn sort_index(by: SortBy) -> &'static str {
+    match by {
+        SortBy::Id => "users_id",
+        SortBy::UpdatedAt => "users_updated_at",
+        SortBy::Username => "users_username",
+        SortBy::Email => "users_email",
+        SortBy::FamilyName => "users_family_name",
+        SortBy::Name => "users_name",
+    }
+}
+
+/// What all statements of a page have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape<'q> {
+    /// The index that is read along.
+    pub(super) driver: Driver,
+    /// The order whose key is shown.
+    pub(super) by: SortBy,
+    /// Which way.
+    pub(super) direction: Direction,
+    /// The conditions.
+    pub(super) equals: &'q Equals,
+}
+
+impl Shape<'_> {
+    /// The conditions that the driver does not answer.
+    pub(super) fn residuals(&self) -> impl Iterator<Item = Condition> {
+        let driving = driving(self.driver);
+        let stands = move |condition: &Condition| {
+            condition.stands(self.equals) && Some(*condition) != driving
+        };
+        Condition::ALL.into_iter().filter(stands)
+    }
+
+    /// The rows of the page in order: id, version, key, record (NULL where a condition fails).
+    pub(super) fn rows(&self, after: bool) -> String {
+        let mut sql = String::with_capacity(256);
+        self.select(&mut sql);
+        let (comparison, way) = match self.direction {
+            Direction::Ascending => ('>', ""),
+            Direction::Descending => ('<', " DESC"),
+        };
+        let key = if let Some(condition) = driving(self.driver) {
+            from(&mut sql, condition);
+            sql.push_str(if after { " AND " } else { "" });
+            None
+        } else {
+            push(&mut sql, &[" FROM users INDEXED BY ", sort_index(self.by)]);
+            sql.push_str(if after { " WHERE " } else { "" });
+            key_column(self.by)
+        };
+        // Writing to a string does not fail.
+        let _infallible = match (key, after) {
+            (Some(key), true) => write!(
+                sql,
+                "({key}, id) {comparison} (?{AFTER_KEY}, ?{AFTER_ID}) \
+                 ORDER BY {key}{way}, id{way}"
+            ),
+            (Some(key), false) => write!(sql, " ORDER BY {key}{way}, id{way}"),
+            (None, true) => write!(sql, "id {comparison} ?{AFTER_ID} ORDER BY id{way}"),
+            (None, false) => write!(sql, " ORDER BY id{way}"),
+        };
+        sql
+    }
+
+    /// The row of one id, with the columns of [`Shape::rows`].
+    pub(super) fn row(&self) -> String {
+        let mut sql = String::with_capacity(256);
+        self.select(&mut sql);
+        one(&mut sql);
+        sql
+    }
+
+    /// Ids and keys of the driver's rows, in no order.
+    pub(super) fn keys(&self) -> String {
+        let key = key_column(self.by).unwrap_or("NULL");
+        self.of_driver(&format!("SELECT id, {key}"))
+    }
+
+    /// The driver's rows, showing nothing.
+    pub(super) fn driven(&self) -> String {
+        self.of_driver("SELECT 1")
+    }
+
+    /// The driver's rows, showing whether each meets the other conditions.
+    pub(super) fn matches(&self) -> String {
+        let mut sql = String::from("SELECT ");
+        if !self.residual(&mut sql) {
+            sql.push('1');
+        }
+        self.of_driver(&sql)
+    }
+
+    fn of_driver(&self, select: &str) -> String {
+        let mut sql = String::from(select);
+        match driving(self.driver) {
+            Some(condition) => from(&mut sql, condition),
+            None => one(&mut sql),
+        }
+        sql
+    }
+
+    fn select(&self, sql: &mut String) {
+        push(sql, &["SELECT id, version, ", key_column(self.by).unwrap_or("NULL"), ", "]);
+        let mut condition = String::new();
+        if self.residual(&mut condition) {
+            push(sql, &["CASE WHEN ", &condition, " THEN record END"]);
+        } else {
+            sql.push_str("record");
+        }
+    }
+
+    /// Writes the conditions that the driver does not answer; false if there is none.
+    fn residual(&self, sql: &mut String) -> bool {
+        let mut any = false;
+        for condition in self.residuals() {
+            let and = if any { " AND " } else { "" };
+            let _infallible =
+                write!(sql, "{and}{} IS ?{}", condition.column(), condition.parameter());
+            any = true;
+        }
+        any
+    }
+}
+
+fn from(sql: &mut String, condition: Condition) {
+    push(sql, &[" FROM users INDEXED BY ", condition.index(), " WHERE ", condition.column()]);
+    let _infallible = write!(sql, " = ?{}", condition.parameter());
+}
+
+fn one(sql: &mut String) {
+    let _infallible = write!(sql, " FROM users INDEXED BY users_id WHERE id = ?{AFTER_ID}");
+}
+
+fn push(sql: &mut String, parts: &[&str]) {
+    for part in parts {
+        sql.push_str(part);
+    }
+}

@@ -1,0 +1,90 @@
+//! How many users meet the conditions: from the kept counters where they tell it, else by
+//! counting along the plan's driver, up to a bound.
+
+use std::collections::BTreeSet;
+
+use roster_core::{
+    Head, Status, StoreError,
+    limits::TOTAL_EXACT_MAX,
+    list::{Equals, PageQuery, Total},
+    plan::{Driver, Plan},
+};
+use rusqlite::{CachedStatement, Connection};
+
+use super::sql::{AFTER_ID, Shape};
+use crate::failure::store_error;
+
+/// Most rows that are looked at for a total; beyond, it is what was found so far, or more.
+const COUNT_EXAMINED_MAX: u64 = 100_000;
+
+/// Counts the users that meet the query's conditions.
+pub(super) fn count(
+    connection: &Connection,
+    head: Head,
+    query: &PageQuery,
+) -> Result<Total, StoreError> {
+    if query.equals.is_empty() {
+        return Ok(Total::Exactly(head.live().unsigned_abs()));
+    }
+    if let Some(status) = query.equals.status
+        && query.equals == (Equals { status: Some(status), ..Equals::default() })
+    {
+        return Ok(Total::Exactly(of_status(head, status)));
+    }
+    let driver = Plan::of(query).driver;
+    let sort = query.sort;
+    let shape = Shape { driver, by: sort.by, direction: sort.direction, equals: &query.equals };
+    let mut statement = connection.prepare_cached(&shape.matches()).map_err(store_error)?;
+    shape.bind_driver(&mut statement)?;
+    shape.bind_residuals(&mut statement)?;
+    let mut counted = Counted::default();
+    match (&query.equals.ids, driver) {
+        (Some(ids), Driver::Ids) => {
+            for id in ids.iter().collect::<BTreeSet<_>>() {
+                statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
+                counted.rows(&mut statement)?;
+            }
+        }
+        _ => counted.rows(&mut statement)?,
+    }
+    Ok(counted.total())
+}
+
+/// How many live users have that status.
+pub(super) const fn of_status(head: Head, status: Status) -> u64 {
+    match status {
+        Status::Active => head.active.unsigned_abs(),
+        Status::Suspended => head.suspended.unsigned_abs(),
+    }
+}
+
+#[derive(Default)]
+struct Counted {
+    matches: u64,
+    examined: u64,
+}
+
+impl Counted {
+    fn rows(&mut self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+        let mut rows = statement.raw_query();
+        while !self.is_enough()
+            && let Some(row) = rows.next().map_err(store_error)?
+        {
+            self.examined += 1;
+            self.matches += u64::from(row.get::<_, bool>(0).map_err(store_error)?);
+        }
+        Ok(())
+    }
+
+    const fn is_enough(&self) -> bool {
+        self.matches > TOTAL_EXACT_MAX || self.examined > COUNT_EXAMINED_MAX
+    }
+
+    fn total(&self) -> Total {
+        if self.is_enough() {
+            Total::AtLeast(self.matches.min(TOTAL_EXACT_MAX))
+        } else {
+            Total::Exactly(self.matches)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Filling a page row by row, and knowing when to stop.
+//!
+//! A page is full at its limit or its bytes; then the next match is looked for, so that a page
+//! says that there is a next one only if there is. Whatever is looked at counts.
+
+use bytes::Bytes;
+use roster_core::{
+    StoreError, Stored, UserId,
+    list::{PageKey, PageQuery, SortKey},
+};
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Show the next row.
+    Next,
+    /// The page is done.
+    Stop,
+}
+
+/// A page that is being filled.
+pub(super) struct Walk<'q> {
+    query: &'q PageQuery,
+    pub(super) items: Vec<Stored>,
+    pub(super) next: Option<PageKey>,
+    pub(super) examined: Option<usize>,
+    bytes: usize,
+    looked_at: usize,
+    last: Option<PageKey>,
+}
+
+/// A row: what the statement showed of it.
+pub(super) struct Row<'r> {
+    pub(super) id: UserId,
+    pub(super) version: i64,
+    /// The record, if the row meets the conditions.
+    pub(super) record: Option<&'r [u8]>,
+}
+
+impl<'q> Walk<'q> {
+    pub(super) fn new(query: &'q PageQuery) -> Self {
+        Self {
+            query,
+            items: Vec::with_capacity(query.limit.min(1000)),
+            next: None,
+            examined: None,
+            bytes: 0,
+            looked_at: 0,
+            last: None,
+        }
+    }
+
+    /// Takes a row. `key` is asked for only where the page may have to go on after this row.
+    pub(super) fn take(
+        &mut self,
+        row: &Row<'_>,
+        key: impl Fn() -> Result<SortKey, StoreError>,
+    ) -> Result<Flow, StoreError> {
+        let examined_max = self.query.examined_max.max(1);
+        if self.looked_at >= examined_max {
+            self.examined = (!self.is_full()).then_some(self.looked_at);
+            self.next = self.last.take();
+            return Ok(Flow::Stop);
+        }
+        self.looked_at += 1;
+        let mut ends = self.looked_at == examined_max;
+        if let Some(record) = row.record {
+            if self.is_full() {
+                self.next = self.last.take();
+                return Ok(Flow::Stop);
+            }
+            self.bytes += record.len();
+            let record = Bytes::copy_from_slice(record);
+            self.items.push(Stored { id: row.id, version: row.version, record });
+            ends |= self.is_full();
+        }
+        if ends {
+            self.last = Some(PageKey { key: key()?, id: row.id });
+        }
+        Ok(Flow::Next)
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() >= self.query.limit || self.bytes >= self.query.bytes_max
+    }
+}

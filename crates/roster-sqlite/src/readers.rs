@@ -1,0 +1,77 @@
+//! The connections that read: a few, each behind its own lock, opened when first used.
+//!
+//! A thread comes back to the connection it used before, so that with as many connections as
+//! threads nobody waits. A read never waits for the writer.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use roster_core::StoreError;
+use rusqlite::Connection;
+
+use crate::{connection, failure::store_error, settings::Settings};
+
+/// The pool of reading connections.
+pub(crate) struct Readers {
+    settings: Settings,
+    slots: Vec<Mutex<Option<Connection>>>,
+}
+
+impl Readers {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let slots = (0..settings.readers.max(1)).map(|_| Mutex::new(None)).collect();
+        Self { settings, slots }
+    }
+
+    /// Reads on one of the connections.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Some(mut slot) = self.take() else {
+            // There is always a slot; without one, a connection of its own serves as well.
+            return read(&self.open()?);
+        };
+        if let Some(connection) = slot.as_ref() {
+            return read(connection);
+        }
+        read(slot.insert(self.open()?))
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        connection::open_reader(&self.settings).map_err(store_error)
+    }
+
+    /// Closes all connections.
+    pub(crate) fn close(&self) {
+        for slot in &self.slots {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// The thread's own slot if it is free, else any free one, else the own one once it is.
+    fn take(&self) -> Option<MutexGuard<'_, Option<Connection>>> {
+        let own = THREAD.with(Cell::get) % self.slots.len();
+        let slots = self.slots.iter().cycle().skip(own).take(self.slots.len());
+        for slot in slots {
+            match slot.try_lock() {
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        Some(self.slots.get(own)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Threads are numbered as they come.
+    static THREAD: Cell<usize> = Cell::new(THREADS.fetch_add(1, Ordering::Relaxed));
+}

@@ -1,0 +1,49 @@
+//! What an engine is opened with.
+
+use std::path::PathBuf;
+
+use roster_core::Rules;
+
+/// The settings of an engine.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The data directory; it exists already.
+    pub directory: PathBuf,
+    /// The settings that the rules depend on.
+    pub rules: Rules,
+    /// How many records the byte cache holds, each counted once per KiB begun; 0 turns it off.
+    pub cache_entries: usize,
+    /// Most commands that wait for the writer; further ones are refused at once.
+    pub write_queue_max: usize,
+    /// Connections that read, opened when first used. At least 1.
+    pub readers: usize,
+    /// Page cache of each reading connection, in KiB. Most pages are read from the mapped file.
+    pub reader_cache_kib: u32,
+    /// Page cache of the writing connection, in KiB.
+    pub writer_cache_kib: u32,
+    /// Most bytes of the database file that are mapped into memory.
+    pub mapped_bytes_max: i64,
+    /// The write-ahead log is copied into the database once it holds so many pages.
+    pub checkpoint_pages: u32,
+    /// Most pages of 4 KiB in the database file; writes beyond are refused as on a full disk.
+    /// `None`: the disk decides.
+    pub pages_max: Option<u32>,
+}
+
+impl Settings {
+    /// The settings of a store in that directory, with these rules; the rest by default.
+    pub fn new(directory: PathBuf, rules: Rules) -> Self {
+        Self {
+            directory,
+            rules,
+            cache_entries: 50_000,
+            write_queue_max: 8192,
+            readers: 4,
+            reader_cache_kib: 2 * 1024,
+            writer_cache_kib: 16 * 1024,
+            mapped_bytes_max: 1 << 40,
+            checkpoint_pages: 10_000,
+            pages_max: None,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What the writer and all others share: the queue between them, the head that was last
+//! committed, the byte cache, the health.
+
+use std::sync::{Mutex, PoisonError};
+
+use roster_core::{Head, UserId};
+
+use crate::{cache::ByteCache, health::Health, writer::queue::Queue};
+
+/// The state that is shared.
+pub(crate) struct Shared {
+    pub(crate) queue: Queue,
+    pub(crate) cache: ByteCache,
+    pub(crate) health: Health,
+    head: Mutex<Head>,
+}
+
+impl Shared {
+    pub(crate) fn new(queue: Queue, cache: ByteCache, head: Head) -> Self {
+        Self { queue, cache, health: Health::default(), head: Mutex::new(head) }
+    }
+
+    /// The head that was last committed.
+    pub(crate) fn head(&self) -> Head {
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a commit: before any of its commands is answered.
+    pub(crate) fn committed(&self, head: Head, touched: &[UserId]) {
+        self.cache.commit(touched);
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
+        self.health.committed();
+    }
+}

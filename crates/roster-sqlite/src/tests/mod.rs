@@ -1,0 +1,5 @@
+//! Tests that look inside the engine: its file, its plans, its promises under failure. What every
+//! engine must do alike stands in the conformance suite.
+
+mod support;
+mod writing;

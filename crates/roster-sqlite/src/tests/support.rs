@@ -1,0 +1,60 @@
+//! What the tests of the engine share: a store in a directory of its own, commands, ids.
+
+use std::path::Path;
+
+use crate::{Settings, Sqlite};
+use roster_core::{
+    Act, Actor, Caller, Command, Draft, Failure, Json, Outcome, Preconditions, Rules, Store,
+    Timestamp, UserId, json,
+};
+
+pub(super) const DAY: i64 = 1_790_000_000_000;
+
+/// The n-th id: its moment is n milliseconds into the day.
+pub(super) fn id(n: u64) -> UserId {
+    let millis = DAY.unsigned_abs() + n;
+    UserId::from_bytes(
+        ((u128::from(millis) << 80) | (0x7 << 76) | (0x2 << 62) | u128::from(n)).to_be_bytes(),
+    )
+}
+
+pub(super) fn settings(directory: &Path) -> Settings {
+    Settings::new(directory.to_owned(), Rules::default())
+}
+
+pub(super) fn open(directory: &Path) -> Sqlite {
+    Sqlite::open(settings(directory)).unwrap()
+}
+
+pub(super) fn tree(text: &str) -> Json {
+    json::read(text.as_bytes()).unwrap()
+}
+
+pub(super) fn command(at: u64, act: Act) -> Command {
+    let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
+    Command { act, at: Timestamp::from_millis(DAY + i64::try_from(at).unwrap()), caller }
+}
+
+pub(super) fn create(n: u64, user: &str) -> Command {
+    let draft = Box::new(Draft::parse(tree(user)));
+    command(n, Act::Create { id: id(n), draft })
+}
+
+pub(super) fn replace(at: u64, n: u64, user: &str) -> Command {
+    let draft = Box::new(Draft::parse(tree(user)));
+    command(at, Act::Replace { id: id(n), draft, held: Preconditions::default() })
+}
+
+pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
+    let patch = Box::new(tree(patch));
+    command(at, Act::Patch { id: id(n), patch, held: Preconditions::default() })
+}
+
+pub(super) fn delete(at: u64, n: u64) -> Command {
+    command(at, Act::Delete { id: id(n), held: Preconditions::default() })
+}
+
+/// Carries out one command.
+pub(super) async fn apply(store: &Sqlite, command: Command) -> Result<Outcome, Failure> {
+    store.apply(vec![command]).await.pop().unwrap()
+}

@@ -1,0 +1,171 @@
+//! What waits for the writer.
+//!
+//! Bounded by the number of commands: a full queue refuses at once. Single commands, behind which
+//! somebody waits, go before batches; a batch keeps its order and gets a share of every
+//! transaction, so that neither starves the other.
+
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, PoisonError},
+    time::Duration,
+};
+
+use roster_core::{Command, Failure, Outcome, StoreError};
+use tokio::sync::oneshot;
+
+/// Most commands of one transaction.
+pub(crate) const TRANSACTION_COMMANDS_MAX: usize = 512;
+
+/// Commands of a transaction that are kept for a batch that waits.
+const BATCH_COMMANDS_MIN: usize = 64;
+
+/// The results of a job, in the order of its commands.
+pub(crate) type Results = Vec<Result<Outcome, Failure>>;
+
+/// Commands that came together, and who waits for them.
+pub(crate) struct Job {
+    commands: Vec<Command>,
+    results: Results,
+    reply: oneshot::Sender<Results>,
+}
+
+impl Job {
+    pub(crate) fn new(commands: Vec<Command>) -> (Self, oneshot::Receiver<Results>) {
+        let (reply, answer) = oneshot::channel();
+        (Self { results: Vec::with_capacity(commands.len()), commands, reply }, answer)
+    }
+
+    /// The next commands that have no result yet.
+    pub(crate) fn next(&self, count: usize) -> impl Iterator<Item = &Command> {
+        self.commands.iter().skip(self.results.len()).take(count)
+    }
+
+    fn waiting(&self) -> usize {
+        self.commands.len() - self.results.len()
+    }
+}
+
+/// A job and how many of its commands are to be carried out now.
+pub(crate) struct Work {
+    pub(crate) job: Job,
+    pub(crate) count: usize,
+}
+
+/// What the writer is to do next.
+pub(crate) enum Next {
+    /// These commands, in this order.
+    Work(Vec<Work>),
+    /// Nothing came for a while.
+    Idle,
+    /// The queue is closed and empty.
+    Closed,
+}
+
+/// The queue before the writer.
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    came: Condvar,
+    commands_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    single: VecDeque<Job>,
+    batches: VecDeque<Job>,
+    commands: usize,
+    closed: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(commands_max: usize) -> Self {
+        Self { state: Mutex::default(), came: Condvar::new(), commands_max }
+    }
+
+    /// Puts a job into the queue; refused when it is full or closed.
+    pub(crate) fn push(&self, job: Job) -> Result<(), StoreError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.closed {
+            return Err(StoreError::Unavailable("the store is closing".into()));
+        }
+        let commands = job.commands.len();
+        // A batch larger than the queue is let in when nothing else waits.
+        if state.commands > 0 && state.commands + commands > self.commands_max {
+            return Err(StoreError::Unavailable("too many writes wait".into()));
+        }
+        state.commands += commands;
+        if commands == 1 {
+            state.single.push_back(job);
+        } else {
+            state.batches.push_back(job);
+        }
+        drop(state);
+        self.came.notify_one();
+        Ok(())
+    }
+
+    /// Waits for work, at most so long.
+    pub(crate) fn next(&self, patience: Duration) -> Next {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let quiet = |state: &mut State| state.commands == 0 && !state.closed;
+        let (mut state, _) = self
+            .came
+            .wait_timeout_while(state, patience, quiet)
+            .unwrap_or_else(PoisonError::into_inner);
+        if state.commands > 0 {
+            Next::Work(state.take())
+        } else if state.closed {
+            Next::Closed
+        } else {
+            Next::Idle
+        }
+    }
+
+    /// Gives back what was worked on: a job with all results is answered, another waits on at
+    /// the front.
+    pub(crate) fn finish(&self, work: Vec<(Job, Results)>) {
+        for (mut job, results) in work.into_iter().rev() {
+            job.results.extend(results);
+            if job.waiting() == 0 {
+                // Nobody may wait any more: the write stands all the same.
+                drop(job.reply.send(job.results));
+            } else {
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.commands += job.waiting();
+                state.batches.push_front(job);
+            }
+        }
+    }
+
+    /// Takes no further job.
+    pub(crate) fn close(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.came.notify_all();
+    }
+
+    /// Closes, and drops what waits: those who asked learn that their write is unknown.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = State { closed: true, ..State::default() };
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Vec<Work> {
+        let reserved = if self.batches.is_empty() { 0 } else { BATCH_COMMANDS_MIN };
+        let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);
+        let mut work: Vec<Work> =
+            self.single.drain(..single).map(|job| Work { job, count: 1 }).collect();
+        let mut room = TRANSACTION_COMMANDS_MAX - single;
+        while room > 0
+            && let Some(job) = self.batches.pop_front()
+        {
+            let count = job.waiting().min(room);
+            room -= count;
+            // What is left of it comes back by `finish`.
+            self.commands -= job.waiting();
+            work.push(Work { job, count });
+        }
+        self.commands -= single;
+        work
+    }
+}

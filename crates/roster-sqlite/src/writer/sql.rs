@@ -1,0 +1,112 @@
+//! The statements of the writer.
+//!
+//! A write touches as few statements and indexes as it can: a row is found once and then named by
+//! its number, and a change sets only the key columns whose keys changed, because SQLite rewrites
+//! the index of every column that is set.
+
+use std::fmt::Write as _;
+
+use roster_core::Keys;
+
+pub(crate) const LOAD: &str = "SELECT number, record FROM users WHERE id = ?1";
+
+pub(crate) const HOLDS_USERNAME: &str =
+    "SELECT 1 FROM users WHERE username_key = ?1 AND id <> ?2 LIMIT 1";
+
+pub(crate) const HOLDS_EMAIL: &str =
+    "SELECT 1 FROM users WHERE email_key = ?1 AND id <> ?2 LIMIT 1";
+
+pub(crate) const HOLDS_EXTERNAL_ID: &str =
+    "SELECT 1 FROM users WHERE external_id = ?1 AND id <> ?2 LIMIT 1";
+
+pub(crate) const CREATE: &str = "INSERT INTO users (id, version, status, updated_at, \
+     username_key, email_key, phone_number_key, external_id, family_name_key, name_key, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+pub(crate) const DELETE: &str = "DELETE FROM users WHERE number = ?1";
+
+pub(crate) const KEEP_DELETED: &str = "INSERT INTO deleted_users \
+     (id, version, deleted_at, username_key, email_key, external_id, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
+     (position, kind, at, actor, request_id, user_id, version, changed, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+pub(crate) const MOVE_HEAD: &str =
+    "UPDATE log_head SET position = ?1, active = ?2, suspended = ?3, deleted = ?4 WHERE number = 1";
+
+/// A key column of `users`, with its parameter in [`replace`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyColumn {
+    Status,
+    Username,
+    Email,
+    PhoneNumber,
+    ExternalId,
+    FamilyName,
+    Name,
+}
+
+impl KeyColumn {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Status,
+        Self::Username,
+        Self::Email,
+        Self::PhoneNumber,
+        Self::ExternalId,
+        Self::FamilyName,
+        Self::Name,
+    ];
+
+    /// The column's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Username => "username_key",
+            Self::Email => "email_key",
+            Self::PhoneNumber => "phone_number_key",
+            Self::ExternalId => "external_id",
+            Self::FamilyName => "family_name_key",
+            Self::Name => "name_key",
+        }
+    }
+
+    /// The number of its parameter.
+    pub(crate) const fn parameter(self) -> usize {
+        match self {
+            Self::Status => 5,
+            Self::Username => 6,
+            Self::Email => 7,
+            Self::PhoneNumber => 8,
+            Self::ExternalId => 9,
+            Self::FamilyName => 10,
+            Self::Name => 11,
+        }
+    }
+
+    /// Whether the column's key differs.
+    pub(crate) fn differs(self, before: &Keys, after: &Keys) -> bool {
+        match self {
+            Self::Status => before.status != after.status,
+            Self::Username => before.username != after.username,
+            Self::Email => before.email != after.email,
+            Self::PhoneNumber => before.phone_number != after.phone_number,
+            Self::ExternalId => before.external_id != after.external_id,
+            Self::FamilyName => before.family_name != after.family_name,
+            Self::Name => before.name != after.name,
+        }
+    }
+}
+
+/// The statement that writes a changed user: parameter 1 is the row's number, 2 to 4 are the
+/// version, the moment and the record, further ones the key columns that are set.
+pub(crate) fn replace(set: &[KeyColumn]) -> String {
+    let mut sql = String::from("UPDATE users SET version = ?2, updated_at = ?3, record = ?4");
+    for column in set {
+        // Writing to a string does not fail.
+        let _infallible = write!(sql, ", {} = ?{}", column.name(), column.parameter());
+    }
+    sql.push_str(" WHERE number = ?1");
+    sql
+}
