@@ -71,7 +71,10 @@ attributes! {
     Email "email" Kind::ShortForm { list: Self::Emails, rule: TextRule::Email },
     EmailVerified "email_verified" Kind::Flag { vouches_for: Self::Emails },
     Emails "emails" Kind::Many(&EMAILS),
-    PhoneNumber "phone_number" Kind::ShortForm { list: Self::PhoneNumbers, rule: TextRule::PhoneNumber },
+    PhoneNumber "phone_number" Kind::ShortForm {
+        list: Self::PhoneNumbers,
+        rule: TextRule::PhoneNumber,
+    },
     PhoneNumberVerified "phone_number_verified" Kind::Flag { vouches_for: Self::PhoneNumbers },
     PhoneNumbers "phone_numbers" Kind::Many(&PHONE_NUMBERS),
     Picture "picture" Kind::ShortForm { list: Self::Photos, rule: TextRule::Url },

@@ -5,5 +5,7 @@
 //! reads the environment and the settings file. It must not know SQL or the JSON of a user.
 
 pub mod cli;
+pub mod clock;
 pub mod config;
 pub mod data_dir;
+pub mod service;

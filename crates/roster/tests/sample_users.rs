@@ -1,7 +1,6 @@
 //! The sample users of `roster serve --dev` are users that the rules accept, each apart from the
 //! others and from the one that the banner's curl line creates.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
 use std::collections::HashSet;
 

@@ -152,7 +152,9 @@ fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
     let Json::Object(mut members) = stored else { return (Draft::default(), intent) };
     // The stored version would hold itself: only one that the patch names is a precondition.
     members.retain(|(name, _)| name != Attribute::Version.name());
-    (Draft::parse(json::merge(Json::Object(members), patch.clone())), intent)
+    let mut draft = Draft::parse(json::merge(Json::Object(members), patch.clone()));
+    draft.refuse_unknown_removals(patch);
+    (draft, intent)
 }
 
 /// The current user with the draft's values, one version on.

@@ -85,6 +85,16 @@ impl Draft {
         }
     }
 
+    /// Refuses what a patch would remove though there is no such member: the merge has dropped it.
+    pub(crate) fn refuse_unknown_removals(&mut self, patch: &Json) {
+        let Json::Object(members) = patch else { return };
+        for (name, value) in members {
+            if *value == Json::Null && Attribute::from_name(name).is_none() {
+                self.refuse_unknown(name);
+            }
+        }
+    }
+
     fn refuse_unknown(&mut self, name: &str) {
         let pointer = crate::text::Pointer::root().member(name).to_string();
         if matches!(name, "password" | "passwd" | "password_hash" | "passwordHash") {

@@ -48,30 +48,29 @@ fn precondition_required(cleared: &[Attribute]) -> Problem {
 impl From<Taken> for Problem {
     fn from(taken: Taken) -> Self {
         let mut faults = Vec::new();
-        let mut first = None;
         let mut add = |code: ProblemCode, pointer: &str, detail: &'static str| {
-            first.get_or_insert((code, detail));
-            faults.push(Fault::at(pointer, code.as_str(), detail));
+            faults.push((code, pointer.to_owned(), detail));
         };
-        match taken.username {
-            Some(UsernameOrigin::Given) => {
-                add(ProblemCode::UsernameTaken, "/username", "choose another username");
-            }
-            Some(UsernameOrigin::Email) => add(
-                ProblemCode::UsernameTaken,
-                "/username",
-                "the e-mail address is somebody's username already; give a username",
-            ),
-            None => {}
+        // First what was sent: a user name that only followed from a taken address comes last.
+        if taken.username == Some(UsernameOrigin::Given) {
+            add(ProblemCode::UsernameTaken, "/username", "choose another username");
         }
         if taken.email {
-            let detail = "another user has this primary address";
-            add(ProblemCode::EmailTaken, "/email", detail);
+            add(ProblemCode::EmailTaken, "/email", "another user has this primary address");
+        }
+        if taken.username == Some(UsernameOrigin::Email) {
+            let detail = "the e-mail address is somebody's username already; give a username";
+            add(ProblemCode::UsernameTaken, "/username", detail);
         }
         if taken.external_id {
             let detail = "another user has this external id";
             add(ProblemCode::ExternalIdTaken, "/external_id", detail);
         }
+        let first = faults.first().map(|(code, _, detail)| (*code, *detail));
+        let fault = |(code, pointer, detail): (ProblemCode, String, &'static str)| {
+            Fault::at(pointer, code.as_str(), detail)
+        };
+        let faults = faults.into_iter().map(fault).collect();
         let (code, detail) = first.unwrap_or((ProblemCode::UsernameTaken, "something is taken"));
         Self::saying(code, detail).with_faults(faults)
     }

@@ -7,13 +7,13 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use super::stop::{Drain, StopSignals};
 use super::{banner, exposure, listener, logging, open_files};
 use crate::config::{Config, Report};
 use crate::data_dir::DataDir;
+use crate::service::Service;
 
 /// Refuses settings that must not be served, then serves.
 pub(super) fn start((config, report): (Config, Report)) -> anyhow::Result<ExitCode> {
@@ -49,16 +49,17 @@ async fn serve(config: &Config, data: &DataDir, drain: Drain) -> anyhow::Result<
     let listener = listener::bind(config.listen).await?;
     let listening = listener.local_addr()?;
     let base_url = config.effective_base_url(listening);
+    let service = Service::open(config, data.path(), &base_url).await?;
     banner::print(listening, &base_url, data);
     tracing::info!(%listening, %base_url, "listening");
-    connections(listener, drain).await
+    let report = service.serve(listener, begun(drain)).await;
+    tracing::info!(finished = report.finished, cut = report.cut, "drained");
+    Ok(())
 }
 
-/// Keeps the port open until the drain begins.
-async fn connections(listener: TcpListener, mut drain: Drain) -> anyhow::Result<()> {
+/// Waits for the drain to begin.
+async fn begun(mut drain: Drain) {
     drain.begun().await;
-    drop(listener);
-    Ok(())
 }
 
 /// The threads that serve requests.

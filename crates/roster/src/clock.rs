@@ -1,0 +1,46 @@
+//! The real clock: the machine's time, and UUIDv7 ids that never step back.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use roster_core::{Clock, Timestamp, UserId};
+use uuid::{ContextV7, Timestamp as UuidTimestamp, Uuid};
+
+/// The machine's clock.
+#[derive(Debug, Default)]
+pub struct SystemClock {
+    // Counts within a millisecond, and through one in which the clock stepped back.
+    context: std::sync::Mutex<ContextV7>,
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = since_epoch();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn new_id(&self) -> UserId {
+        let since = since_epoch();
+        let context = self.context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let moment = UuidTimestamp::from_unix(&*context, since.as_secs(), since.subsec_nanos());
+        UserId::from_bytes(Uuid::new_v7(moment).into_bytes())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one clock that is handed to the rest")]
+fn since_epoch() -> std::time::Duration {
+    // Before 1970 only on a machine whose clock is far off; then time stands still at its start.
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_grow_within_a_millisecond_too() {
+        let clock = SystemClock::default();
+        let ids: Vec<UserId> = (0..10_000).map(|_| clock.new_id()).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert!(ids.iter().all(|id| (id.as_bytes()[6] >> 4) == 7));
+    }
+}

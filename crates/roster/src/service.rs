@@ -1,0 +1,122 @@
+//! The wiring: from settings to a store, a directory, the faces and the front.
+//!
+//! Every value of the configuration is handed on here, once; nothing further in knows where it
+//! came from.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context;
+use roster_core::{
+    Directory, Draft, Guard, Rules, Sharing,
+    command::{Actor, Caller},
+    json,
+};
+use roster_http::{
+    App, FaceSettings, URI_BYTES_MAX,
+    front::{DrainReport, FrontCounters, FrontSettings, serve},
+};
+use roster_sqlite::{Settings, Sqlite};
+use tokio::net::TcpListener;
+
+use crate::{
+    clock::SystemClock,
+    config::{BaseUrl, Config, EmailUniqueness},
+};
+
+/// Users to look at, for `--dev`.
+const SAMPLE_USERS: &[u8] = include_bytes!("../assets/sample-users.json");
+
+/// A service that is ready to take connections.
+pub struct Service {
+    app: Arc<App>,
+    store: Arc<Sqlite>,
+    counters: Arc<FrontCounters>,
+    front: FrontSettings,
+}
+
+impl Service {
+    /// Opens the store in a data directory and puts the faces before it.
+    pub async fn open(config: &Config, data: &Path, base_url: &BaseUrl) -> anyhow::Result<Self> {
+        let rules = rules(config);
+        let settings = Settings {
+            cache_entries: config.cache_entries,
+            write_queue_max: config.write_queue_max,
+            ..Settings::new(data.to_owned(), rules)
+        };
+        let store = Arc::new(Sqlite::open(settings).context("the store cannot be opened")?);
+        let directory = Directory::new(store.clone(), Arc::new(SystemClock::default()));
+        if config.dev {
+            create_sample_users(&directory).await?;
+        }
+        let counters = Arc::new(FrontCounters::default());
+        let face = FaceSettings {
+            base_url: base_url.to_string(),
+            hosts: config.hosts.iter().map(ToString::to_string).collect(),
+            body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
+            uri_bytes_max: URI_BYTES_MAX,
+            rules,
+            has_room: has_room(data.to_owned(), config.disk_floor_bytes),
+        };
+        let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
+        Ok(Self { app, store, counters, front: front(config) })
+    }
+
+    /// Takes connections until `stop`, then lets what runs finish and closes the store.
+    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
+        let report = serve(listener, self.app, self.front, self.counters, stop).await;
+        self.store.close();
+        report
+    }
+}
+
+fn rules(config: &Config) -> Rules {
+    let guard = |on| if on { Guard::On } else { Guard::Off };
+    Rules {
+        email: match config.email_uniqueness {
+            EmailUniqueness::Primary => Sharing::Unique,
+            EmailUniqueness::None => Sharing::Shared,
+        },
+        external_id: if config.unique_external_id { Sharing::Unique } else { Sharing::Shared },
+        put: guard(config.put_guard),
+        delete: guard(config.delete_guard),
+    }
+}
+
+fn front(config: &Config) -> FrontSettings {
+    let millis = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+    let speed = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    FrontSettings {
+        header_timeout_ms: millis(config.header_timeout),
+        idle_timeout_ms: millis(config.idle_timeout),
+        body_floor_bytes_per_s: speed(config.body_floor_bytes_per_s),
+        write_floor_bytes_per_s: speed(config.write_floor_bytes_per_s),
+        connections_max: config.connections_max,
+        drain_timeout_ms: millis(config.drain_timeout),
+        ..FrontSettings::default()
+    }
+}
+
+/// Whether the data directory's file system has more than the floor to spare. Where it cannot
+/// tell, writes will.
+fn has_room(data: PathBuf, floor: u64) -> Arc<dyn Fn() -> bool + Send + Sync> {
+    Arc::new(move || {
+        rustix::fs::statvfs(&data)
+            .map_or(true, |space| space.f_bavail.saturating_mul(space.f_frsize) >= floor)
+    })
+}
+
+async fn create_sample_users(directory: &Directory) -> anyhow::Result<()> {
+    let samples = json::read(SAMPLE_USERS).map_err(|fault| anyhow::anyhow!(fault.detail))?;
+    let json::Json::Array(users) = samples else { anyhow::bail!("the sample users are no list") };
+    for user in users {
+        let caller = Caller { actor: Actor::System, request_id: "sample".to_owned() };
+        if directory.create(Draft::parse(user), caller).await.is_err() {
+            anyhow::bail!("a sample user was refused");
+        }
+    }
+    Ok(())
+}
