@@ -9,6 +9,8 @@ mod answers;
 mod assemble;
 mod docs;
 mod forms;
+#[cfg(test)]
+mod held;
 mod html;
 mod problem_page;
 #[cfg(test)]

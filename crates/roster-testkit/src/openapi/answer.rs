@@ -1,0 +1,101 @@
+//! An answer against its documentation.
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::{
+    Exchange,
+    document::{Operation, Response, at},
+};
+
+/// Holds the answer against what the operation documents for its status.
+pub(super) fn check(operation: &Operation, exchange: &Exchange) -> Result<(), String> {
+    let Some(response) = operation.responses.get(&exchange.status) else {
+        return Err(format!("{} does not document this status", operation.id));
+    };
+    if exchange.is_bare_refusal() {
+        return Ok(());
+    }
+    check_response(response, exchange)
+}
+
+/// Holds the answer against one documented response.
+pub(super) fn check_response(response: &Response, exchange: &Exchange) -> Result<(), String> {
+    check_headers(response, exchange)?;
+    let left_out = exchange.method == "HEAD" || is_minimal(exchange);
+    if response.content.is_empty() || left_out {
+        if !exchange.response_body.is_empty() {
+            return Err("there is a body where none may be".to_owned());
+        }
+        if response.content.is_empty() && exchange.media_type().is_some() {
+            return Err("there is a Content-Type, but never a body".to_owned());
+        }
+        return Ok(());
+    }
+    let media_type = exchange.media_type().ok_or("there is no Content-Type")?;
+    let Some(schema) = response.content.get(media_type) else {
+        return Err(format!("{media_type} is not documented"));
+    };
+    let body = parse(media_type, &exchange.response_body)?;
+    validate(schema, &body).map_err(|fault| format!("body {fault}"))?;
+    if response.codes.is_empty() { Ok(()) } else { check_problem(response, exchange, &body) }
+}
+
+fn check_headers(response: &Response, exchange: &Exchange) -> Result<(), String> {
+    for header in &response.headers {
+        let name = &header.name;
+        let same = |(found, _): &&(String, String)| found.eq_ignore_ascii_case(name);
+        let values: Vec<_> = exchange.response_headers.iter().filter(same).collect();
+        if values.is_empty() && header.required {
+            return Err(format!("the header {name} is missing"));
+        }
+        for (_, value) in values {
+            validate(&header.schema, &Value::from(value.as_str()))
+                .map_err(|fault| format!("header {name} {fault}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Facts of a problem that a schema cannot tell: it agrees with the answer it stands in.
+fn check_problem(response: &Response, exchange: &Exchange, body: &Value) -> Result<(), String> {
+    let code = at(body, "/code").as_str().unwrap_or_default();
+    if !response.codes.contains(code) {
+        return Err(format!("the code {code} is not documented here"));
+    }
+    if *at(body, "/status") != exchange.status {
+        return Err(format!("the body says status {}", at(body, "/status")));
+    }
+    if at(body, "/request_id").as_str() != exchange.response_header("x-request-id") {
+        return Err("request_id is not X-Request-Id".to_owned());
+    }
+    let kind = at(body, "/type").as_str().unwrap_or_default();
+    if kind.ends_with(&format!("/problems/{code}")) {
+        return Ok(());
+    }
+    Err(format!("type {kind} does not lead to the page of {code}"))
+}
+
+/// Whether the body was left out as the caller preferred (RFC 7240 section 4.2).
+fn is_minimal(exchange: &Exchange) -> bool {
+    (200..300).contains(&exchange.status)
+        && exchange.response_header("preference-applied") == Some("return=minimal")
+}
+
+/// The body as a tree: JSON where it is JSON, else one string.
+pub(super) fn parse(media_type: &str, body: &[u8]) -> Result<Value, String> {
+    if media_type == "application/json" || media_type.ends_with("+json") {
+        return serde_json::from_slice(body).map_err(|fault| format!("body is no JSON: {fault}"));
+    }
+    let text = std::str::from_utf8(body).map_err(|_| "body is no UTF-8".to_owned())?;
+    Ok(Value::from(text))
+}
+
+/// Holds a value against a schema; the error names every place.
+pub(super) fn validate(schema: &Validator, value: &Value) -> Result<(), String> {
+    let faults: Vec<String> = schema
+        .iter_errors(value)
+        .map(|fault| format!("at '{}': {fault}", fault.instance_path()))
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+}

@@ -1,0 +1,259 @@
+//! The document, read once into what the checks ask for.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use jsonschema::{Draft, Validator};
+use serde_json::{Map, Value, json};
+
+use super::Exchange;
+
+/// A description of the service, ready to hold exchanges against.
+#[derive(Debug)]
+pub struct Description {
+    pub(super) operations: Vec<Operation>,
+    /// Answers that are problems, by code, for what is given outside of the operations.
+    pub(super) problems: BTreeMap<String, Response>,
+    base_path: String,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) id: String,
+    pub(super) method: String,
+    segments: Vec<String>,
+    pub(super) parameters: Vec<Parameter>,
+    /// Schemas of the request body by media type; empty where the operation takes none.
+    pub(super) bodies: BTreeMap<String, Arc<Validator>>,
+    pub(super) responses: BTreeMap<u16, Response>,
+}
+
+/// One parameter of a request.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) place: String,
+    pub(super) required: bool,
+    pub(super) explode: bool,
+    /// The JSON type that its text stands for.
+    pub(super) kind: String,
+    pub(super) schema: Arc<Validator>,
+}
+
+/// One documented answer.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) headers: Vec<Header>,
+    /// Schemas of the body by media type; empty where there is none.
+    pub(super) content: BTreeMap<String, Arc<Validator>>,
+    /// The problem codes that it may hold; empty for what is no problem.
+    pub(super) codes: BTreeSet<String>,
+}
+
+/// One documented header of an answer.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) name: String,
+    pub(super) required: bool,
+    pub(super) schema: Arc<Validator>,
+}
+
+impl Description {
+    /// Reads an OpenAPI 3.1 document in JSON.
+    pub fn load(document: &[u8]) -> Result<Self, String> {
+        let document: Value = serde_json::from_slice(document).map_err(|e| e.to_string())?;
+        let reader = Reader { document: &document, made: RefCell::default() };
+        let mut operations = Vec::new();
+        for (path, item) in object(at(&document, "/paths")) {
+            for (method, operation) in object(item) {
+                if operation.get("responses").is_some() {
+                    operations.push(reader.operation(path, method, item, operation)?);
+                }
+            }
+        }
+        if operations.is_empty() {
+            return Err("the document has no operation".to_owned());
+        }
+        let mut problems = BTreeMap::new();
+        for (_, response) in object(at(&document, "/components/responses")) {
+            let codes: Vec<&Value> = array(at(response, "/x-problem-codes")).collect();
+            for code in codes.into_iter().filter_map(Value::as_str) {
+                problems.insert(code.to_owned(), reader.response(response)?);
+            }
+        }
+        let server = at(&document, "/servers/0/url").as_str().unwrap_or_default();
+        let host_and_path = server.split_once("://").map_or(server, |(_, rest)| rest);
+        let base_path = host_and_path.split_once('/').map_or("", |(_, path)| path);
+        let base_path = if base_path.is_empty() { String::new() } else { format!("/{base_path}") };
+        Ok(Self { operations, problems, base_path })
+    }
+
+    /// Every documented operation and status.
+    pub fn documented(&self) -> impl Iterator<Item = (&str, u16)> {
+        self.operations.iter().flat_map(|operation| {
+            operation.responses.keys().map(|status| (operation.id.as_str(), *status))
+        })
+    }
+
+    /// The operation of an exchange, with the segments that fill its template.
+    pub(super) fn operation(
+        &self,
+        exchange: &Exchange,
+    ) -> Option<(&Operation, Vec<(String, String)>)> {
+        // HEAD is GET without the body (RFC 9110 section 9.3.2) and not described by itself.
+        let method = if exchange.method == "HEAD" { "GET" } else { &exchange.method };
+        self.at_path(exchange).find(|(operation, _)| operation.method == method)
+    }
+
+    /// The operations of the path of an exchange.
+    pub(super) fn at_path(
+        &self,
+        exchange: &Exchange,
+    ) -> impl Iterator<Item = (&Operation, Vec<(String, String)>)> {
+        let path = self.relative(&exchange.path).to_owned();
+        self.operations
+            .iter()
+            .filter_map(move |operation| Some((operation, captured(&operation.segments, &path)?)))
+    }
+
+    fn relative<'a>(&self, path: &'a str) -> &'a str {
+        match path.strip_prefix(self.base_path.as_str()) {
+            Some("") => "/",
+            Some(rest) if rest.starts_with('/') => rest,
+            Some(_) | None => path,
+        }
+    }
+}
+
+/// What stands in the template's braces; `None` where the path is another one.
+fn captured(template: &[String], path: &str) -> Option<Vec<(String, String)>> {
+    let segments: Vec<&str> = path.split('/').collect();
+    if segments.len() != template.len() {
+        return None;
+    }
+    let mut found = Vec::new();
+    for (wanted, segment) in template.iter().zip(segments) {
+        match wanted.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            Some(_) if segment.is_empty() => return None,
+            Some(name) => found.push((name.to_owned(), segment.to_owned())),
+            None if wanted == segment => {}
+            None => return None,
+        }
+    }
+    Some(found)
+}
+
+/// Reads parts of one document.
+struct Reader<'a> {
+    document: &'a Value,
+    /// Schemas that were made already, by their text: most answers share a few.
+    made: RefCell<HashMap<String, Arc<Validator>>>,
+}
+
+impl<'a> Reader<'a> {
+    fn operation(
+        &self,
+        path: &str,
+        method: &str,
+        item: &'a Value,
+        operation: &'a Value,
+    ) -> Result<Operation, String> {
+        let id = at(operation, "/operationId").as_str().ok_or_else(|| format!("{path}: no id"))?;
+        let declared = array(at(item, "/parameters")).chain(array(at(operation, "/parameters")));
+        let parameters = declared.map(|one| self.parameter(one)).collect::<Result<_, _>>()?;
+        let mut responses = BTreeMap::new();
+        for (status, response) in object(at(operation, "/responses")) {
+            let status = status.parse().map_err(|_| format!("{id}: {status} is no status"))?;
+            responses.insert(status, self.response(response)?);
+        }
+        Ok(Operation {
+            id: id.to_owned(),
+            method: method.to_ascii_uppercase(),
+            segments: path.split('/').map(str::to_owned).collect(),
+            parameters,
+            bodies: self.content(at(operation, "/requestBody/content"))?,
+            responses,
+        })
+    }
+
+    fn parameter(&self, parameter: &'a Value) -> Result<Parameter, String> {
+        let parameter = self.resolve(parameter)?;
+        let kind = at(parameter, "/schema/type").as_str().unwrap_or("string");
+        Ok(Parameter {
+            name: at(parameter, "/name").as_str().ok_or("a parameter without a name")?.to_owned(),
+            place: at(parameter, "/in").as_str().unwrap_or_default().to_owned(),
+            required: *at(parameter, "/required") == true,
+            explode: *at(parameter, "/explode") != false,
+            kind: kind.to_owned(),
+            schema: self.schema(at(parameter, "/schema"))?,
+        })
+    }
+
+    fn response(&self, response: &'a Value) -> Result<Response, String> {
+        let response = self.resolve(response)?;
+        let mut headers = Vec::new();
+        for (name, header) in object(at(response, "/headers")) {
+            let header = self.resolve(header)?;
+            headers.push(Header {
+                name: name.clone(),
+                required: *at(header, "/required") == true,
+                schema: self.schema(at(header, "/schema"))?,
+            });
+        }
+        let codes = array(at(response, "/x-problem-codes")).filter_map(Value::as_str);
+        Ok(Response {
+            headers,
+            content: self.content(at(response, "/content"))?,
+            codes: codes.map(str::to_owned).collect(),
+        })
+    }
+
+    fn content(&self, content: &Value) -> Result<BTreeMap<String, Arc<Validator>>, String> {
+        let by_type = object(content)
+            .map(|(media_type, one)| Ok((media_type.clone(), self.schema(at(one, "/schema"))?)));
+        by_type.collect()
+    }
+
+    /// A schema with the components that its references lead to.
+    fn schema(&self, schema: &Value) -> Result<Arc<Validator>, String> {
+        let text = schema.to_string();
+        if let Some(made) = self.made.borrow().get(&text) {
+            return Ok(Arc::clone(made));
+        }
+        let root = json!({ "allOf": [schema], "components": at(self.document, "/components") });
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .should_validate_formats(true)
+            // The two that the service judges by its own, wider rules.
+            .with_format("idn-email", |text: &str| text.contains('@'))
+            .with_format("uri", |text: &str| text.contains(':') && !text.contains(' '))
+            .build(&root)
+            .map_err(|fault| format!("{schema}: {fault}"))?;
+        let validator = Arc::new(validator);
+        self.made.borrow_mut().insert(text, Arc::clone(&validator));
+        Ok(validator)
+    }
+
+    fn resolve(&self, value: &'a Value) -> Result<&'a Value, String> {
+        let Some(reference) = at(value, "/$ref").as_str() else { return Ok(value) };
+        let pointer = reference.trim_start_matches('#');
+        self.document.pointer(pointer).ok_or_else(|| format!("{reference} leads nowhere"))
+    }
+}
+
+fn object(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flat_map(Map::iter)
+}
+
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// The value that a JSON pointer leads to; `null` where there is none.
+pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+    value.pointer(pointer).unwrap_or(&Value::Null)
+}
