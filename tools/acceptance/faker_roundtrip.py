@@ -68,12 +68,28 @@ def difference(body, record):
         if not wanted.get(flag) and not shown.get(flag):
             wanted.pop(flag, None)
             shown.pop(flag, None)
-    for member in sorted(wanted.keys() | shown.keys()):
-        if wanted.get(member) != shown.get(member):
-            return f"{member}: sent {wanted.get(member)!r}\n    read {shown.get(member)!r}"
+    if apart := first_difference(wanted, shown, ""):
+        return apart
     if any(name not in record for name in SERVER_MADE) or record["version"] != 1:
         return f"server-made members: {({name: record.get(name) for name in SERVER_MADE})}"
     return None
+
+
+def first_difference(wanted, read, pointer):
+    """The first place where two JSON values differ, as a JSON pointer; None when they are equal.
+
+    True and 1 are equal in Python and not in JSON; 1 and 1.0 are the same number in both.
+    """
+    if isinstance(wanted, dict) and isinstance(read, dict):
+        pairs = [(name, wanted.get(name), read.get(name)) for name in {**wanted, **read}]
+    elif isinstance(wanted, list) and isinstance(read, list) and len(wanted) == len(read):
+        pairs = zip(range(len(wanted)), wanted, read)
+    elif wanted == read and isinstance(wanted, bool) == isinstance(read, bool):
+        return None
+    else:
+        return f"{pointer}: expected {wanted!r}, read {read!r}"
+    found = (first_difference(a, b, f"{pointer}/{name}") for name, a, b in pairs)
+    return next((difference for difference in found if difference), None)
 
 
 class Creation:
@@ -121,7 +137,7 @@ class Creation:
             created = connection.request("POST", "/users", line.strip().encode())
             middle = time.perf_counter()
             if created.status != 201:
-                self.fault(f"POST answered {created}\n    for {line.strip()[:800]}")
+                self.fault(f"POST answered {created}\n    for {line.strip()[:1500]}")
                 continue
             record = created.json()
             read = connection.request("GET", f"/users/{record['id']}")
@@ -132,7 +148,7 @@ class Creation:
             if location != f"/users/{record['id']}" or created.headers.get("etag") != '"1"':
                 self.fault(f"headers of the create: {created.headers}")
             if found := difference(body, json.loads(read.body)):
-                self.fault(f"{found}\n    sent {line.strip()[:800]}")
+                self.fault(f"{found}\n    sent {line.strip()[:300]}")
             with self.lock:
                 self.sent += 1
                 self.ids.add(record["id"])

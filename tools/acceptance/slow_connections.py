@@ -24,6 +24,8 @@ PROBES_PER_S = 50
 # A segment size of the real net: over loopback the default lets the kernel swallow megabytes.
 SEGMENT_BYTES = 1400
 ESTABLISHED = "01"
+# Users on a page that nobody reads: some 200 KB, more than the two sockets' buffers hold.
+PAGE = 200
 
 
 class Slow:
@@ -49,7 +51,7 @@ class Slow:
             self.rest = body
         else:
             self.rest = b""
-            self.socket.send(f"GET /users?limit=1000 HTTP/1.1\r\n{host}\r\n".encode() * 8)
+            self.socket.send(f"GET /users?limit={PAGE} HTTP/1.1\r\n{host}\r\n".encode() * 8)
         # Every second one that does not read takes a few bytes now and then.
         self.sips = kind == "read" and number % 2 == 0
 
@@ -163,7 +165,7 @@ class Prober:
 def seed(service):
     """Enough users for long answers; the path of one of them."""
     connection, path = service.connect(), None
-    for number in range(1000):
+    for number in range(PAGE + 1):
         body = {"email": f"user{number}@example.com", "attributes": {"text": "t" * 800}}
         answer = connection.request("POST", "/users", body)
         if answer.status != 201:
