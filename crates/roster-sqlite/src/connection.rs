@@ -4,7 +4,7 @@
 //! itself, neither at a commit nor when it closes: that is the checkpointer's work, and must not
 //! happen at all once a sync has failed.
 
-use std::{path::Path, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
@@ -16,8 +16,9 @@ pub(crate) const DATABASE: &str = "roster.db";
 /// Statements that a connection keeps prepared.
 const STATEMENTS_MAX: usize = 256;
 
-/// Writers meet only the checkpointer's last step, which is short.
-const BUSY_WAIT: Duration = Duration::from_secs(10);
+/// Nobody waits for another's lock, but one: the writer, for readers of a log that is to begin
+/// anew. Reads are short.
+const BUSY_WAIT: Duration = Duration::from_millis(5);
 
 /// The connection that writes, at the newest schema.
 pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> {
@@ -38,6 +39,23 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     Ok(connection)
 }
 
+/// The connection that copies the write-ahead log into the database.
+pub(crate) fn open_checkpointer(settings: &Settings) -> Result<Connection, OpenError> {
+    let connection =
+        Connection::open_with_flags(path(settings), flags(OpenFlags::SQLITE_OPEN_READ_WRITE))?;
+    configure(&connection, settings, settings.reader_cache_kib)?;
+    // What is copied is on disk before the log begins anew.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    Ok(connection)
+}
+
+/// Whether the last process to write here ended without closing the store.
+pub(crate) fn is_unclean(settings: &Settings) -> bool {
+    let log = settings.directory.join(format!("{DATABASE}-wal"));
+    log.metadata().is_ok_and(|log| log.len() > 0)
+}
+
 /// A connection that reads.
 pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
     let connection =
@@ -47,8 +65,8 @@ pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn path(settings: &Settings) -> std::path::PathBuf {
-    Path::new(&settings.directory).join(DATABASE)
+fn path(settings: &Settings) -> PathBuf {
+    settings.directory.join(DATABASE)
 }
 
 fn flags(access: OpenFlags) -> OpenFlags {

@@ -8,10 +8,10 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_full(&error) {
         return StoreError::Full(Box::new(error));
     }
+    if is_corrupt(&error) {
+        return StoreError::Corrupt { place: "the database file".to_owned() };
+    }
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            StoreError::Corrupt { place: "the database file".to_owned() }
-        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             StoreError::Unavailable(Box::new(error))
         }
@@ -37,4 +37,9 @@ pub(crate) fn is_io(error: &Error) -> bool {
 pub(crate) fn is_failed_sync(error: &Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     matches!(extended, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
+}
+
+/// Whether the file is not what it must be.
+pub(crate) fn is_corrupt(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

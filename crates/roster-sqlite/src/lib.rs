@@ -6,6 +6,7 @@
 //! other engines.
 
 mod cache;
+mod checkpoint;
 mod columns;
 mod connection;
 mod engine;
@@ -16,6 +17,7 @@ mod health;
 mod lock;
 mod open_error;
 mod page;
+mod quick_check;
 mod readers;
 mod schema;
 mod settings;

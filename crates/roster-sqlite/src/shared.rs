@@ -1,23 +1,26 @@
 //! What the writer and all others share: the queue between them, the head that was last
-//! committed, the byte cache, the health.
+//! committed, the byte cache, the health, the checkpoints.
 
 use std::sync::{Mutex, PoisonError};
 
 use roster_core::{Head, UserId};
 
-use crate::{cache::ByteCache, health::Health, writer::queue::Queue};
+use crate::{cache::ByteCache, checkpoint::Checkpoints, health::Health, writer::queue::Queue};
 
 /// The state that is shared.
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
     pub(crate) cache: ByteCache,
     pub(crate) health: Health,
+    pub(crate) checkpoints: Checkpoints,
     head: Mutex<Head>,
 }
 
 impl Shared {
     pub(crate) fn new(queue: Queue, cache: ByteCache, head: Head) -> Self {
-        Self { queue, cache, health: Health::default(), head: Mutex::new(head) }
+        let health = Health::default();
+        let checkpoints = Checkpoints::default();
+        Self { queue, cache, health, checkpoints, head: Mutex::new(head) }
     }
 
     /// The head that was last committed.

@@ -6,17 +6,21 @@ use std::{
 };
 
 use bytes::Bytes;
-use roster_core::{Command, Failure, LogId, Outcome, StoreError, Stored, UserId, store::Secret};
+use roster_core::{
+    Command, Failure, Head, LogId, Outcome, StoreError, Stored, UserId, store::Secret,
+};
 use rusqlite::Connection;
 
 use crate::{
     cache::ByteCache,
+    checkpoint::{Checkpointer, Wanted, fulfil},
     columns::text_of,
     connection,
     establish::{Established, establish},
     failure::store_error,
     lock::DirectoryLock,
     open_error::OpenError,
+    quick_check::QuickCheck,
     readers::Readers,
     settings::Settings,
     shared::Shared,
@@ -32,42 +36,55 @@ pub struct Sqlite {
     readers: Readers,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
-    writer: Mutex<Option<JoinHandle<Connection>>>,
+    threads: Mutex<Option<Threads>>,
     _lock: DirectoryLock,
 }
 
-const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
+struct Threads {
+    writer: JoinHandle<Connection>,
+    checkpointer: JoinHandle<()>,
+    quick_check: Option<QuickCheck>,
+}
+
+pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
 
 impl Sqlite {
     /// Opens the store of a data directory, or makes one there. Looks at no user unless the
     /// policy on shared addresses or external ids became stricter.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
         let lock = DirectoryLock::take(&settings.directory)?;
+        let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
         let Established { log_id, secret, head } = establish(&mut connection, settings.rules)?;
         let queue = Queue::new(settings.write_queue_max);
         let cache = ByteCache::new(settings.cache_entries);
         let shared = Arc::new(Shared::new(queue, cache, head));
-        let writer = Writer::new(connection, settings.rules, Arc::clone(&shared), head);
-        let thread = Builder::new().name("roster-writer".to_owned()).spawn(move || writer.run());
-        let path = settings.directory.clone();
-        let thread = thread.map_err(|source| OpenError::Io { path, source })?;
+        let threads = Threads::start(connection, &settings, &shared, head, unclean)?;
         Ok(Self {
             shared,
             readers: Readers::new(settings),
             secret,
             log_id,
-            writer: Mutex::new(Some(thread)),
+            threads: Mutex::new(Some(threads)),
             _lock: lock,
         })
     }
 
     /// Carries out what still waits, and closes the database. Later writes are refused.
     pub fn close(&self) {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(threads) = threads else { return };
         self.shared.queue.close();
-        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = threads.writer.join();
+        self.shared.checkpoints.close();
+        drop(threads.checkpointer.join());
+        if let Some(quick_check) = threads.quick_check {
+            quick_check.end();
+        }
         self.readers.close();
-        drop(thread.map(JoinHandle::join));
+        if let Ok(connection) = writer {
+            fulfil(&connection, Wanted::Empty, &self.shared.health);
+        }
     }
 
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
@@ -117,6 +134,36 @@ impl Sqlite {
         let stored = Stored { id, version, record };
         self.shared.cache.keep(&stored, seen);
         Ok(Some(stored))
+    }
+}
+
+impl Threads {
+    fn start(
+        connection: Connection,
+        settings: &Settings,
+        shared: &Arc<Shared>,
+        head: Head,
+        unclean: bool,
+    ) -> Result<Self, OpenError> {
+        let copier = connection::open_checkpointer(settings)?;
+        let writer = Writer::new(connection, settings.rules, Arc::clone(shared), head);
+        let pages = settings.checkpoint_pages;
+        let checkpointer = Checkpointer::new(copier, Arc::clone(shared), pages);
+        let thread = |name: &str| Builder::new().name(name.to_owned());
+        let refused = |source| OpenError::Io { path: settings.directory.clone(), source };
+        let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
+        let checkpointer = checkpointer.map_err(refused)?;
+        let writer = match thread("roster-writer").spawn(move || writer.run()) {
+            Ok(writer) => writer,
+            Err(source) => {
+                shared.checkpoints.close();
+                drop(checkpointer.join());
+                return Err(refused(source));
+            }
+        };
+        let quick_check =
+            if unclean { QuickCheck::begin(settings, Arc::clone(shared)) } else { None };
+        Ok(Self { writer, checkpointer, quick_check })
     }
 }
 

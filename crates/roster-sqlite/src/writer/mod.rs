@@ -10,17 +10,14 @@ pub(crate) mod sql;
 mod step;
 mod transaction;
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, thread};
 
 use roster_core::{Command, Failure, Head, Rules, StoreError};
 use rusqlite::Connection;
 
-use crate::{failure, shared::Shared};
-use queue::{Job, Next, Results, Work};
+use crate::{checkpoint::fulfil, failure, shared::Shared};
+use queue::{Job, Results, Work};
 use transaction::{Committed, Fault, Moment};
-
-/// How long the writer waits for work before it tidies up.
-const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
@@ -42,13 +39,18 @@ impl Writer {
 
     /// Writes until the queue is closed and empty; gives the connection back.
     pub(crate) fn run(mut self) -> Connection {
-        loop {
-            match self.shared.queue.next(IDLE_AFTER) {
-                Next::Work(work) => self.work(work),
-                Next::Idle => {}
-                Next::Closed => return self.connection,
+        let _stop = StopOnPanic(Arc::clone(&self.shared));
+        while let Some(work) = self.shared.queue.next() {
+            if !work.is_empty() {
+                self.work(work);
+                self.shared.checkpoints.committed();
+            }
+            if let Some(wanted) = self.shared.checkpoints.wanted() {
+                fulfil(&self.connection, wanted, &self.shared.health);
+                self.shared.checkpoints.done();
             }
         }
+        self.connection
     }
 
     fn work(&mut self, work: Vec<Work>) {
@@ -93,6 +95,9 @@ impl Writer {
             let text = error.to_string();
             return all(commands, || StoreError::Full(text.clone().into()));
         }
+        if failure::is_corrupt(&error) {
+            self.shared.health.damaged("the database file");
+        }
         if commands.len() > 1 {
             return commands.iter().flat_map(|command| self.carry_out(&[*command])).collect();
         }
@@ -102,4 +107,16 @@ impl Writer {
 
 fn all(commands: &[&Command], error: impl Fn() -> StoreError) -> Results {
     commands.iter().map(|_| Err(Failure::Store(error()))).collect()
+}
+
+/// A writer that dies writes no more, and says so.
+struct StopOnPanic(Arc<Shared>);
+
+impl Drop for StopOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.health.stop();
+            self.0.queue.abandon();
+        }
+    }
 }

@@ -7,7 +7,6 @@
 use std::{
     collections::VecDeque,
     sync::{Condvar, Mutex, PoisonError},
-    time::Duration,
 };
 
 use roster_core::{Command, Failure, Outcome, StoreError};
@@ -51,16 +50,6 @@ pub(crate) struct Work {
     pub(crate) count: usize,
 }
 
-/// What the writer is to do next.
-pub(crate) enum Next {
-    /// These commands, in this order.
-    Work(Vec<Work>),
-    /// Nothing came for a while.
-    Idle,
-    /// The queue is closed and empty.
-    Closed,
-}
-
 /// The queue before the writer.
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -73,6 +62,7 @@ struct State {
     single: VecDeque<Job>,
     batches: VecDeque<Job>,
     commands: usize,
+    woken: bool,
     closed: bool,
 }
 
@@ -103,21 +93,19 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for work, at most so long.
-    pub(crate) fn next(&self, patience: Duration) -> Next {
+    /// Waits for work, or to be woken without any; `None` once the queue is closed and empty.
+    pub(crate) fn next(&self) -> Option<Vec<Work>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let quiet = |state: &mut State| state.commands == 0 && !state.closed;
-        let (mut state, _) = self
-            .came
-            .wait_timeout_while(state, patience, quiet)
-            .unwrap_or_else(PoisonError::into_inner);
-        if state.commands > 0 {
-            Next::Work(state.take())
-        } else if state.closed {
-            Next::Closed
-        } else {
-            Next::Idle
-        }
+        let quiet = |state: &mut State| state.commands == 0 && !state.closed && !state.woken;
+        let mut state = self.came.wait_while(state, quiet).unwrap_or_else(PoisonError::into_inner);
+        state.woken = false;
+        (state.commands > 0 || !state.closed).then(|| state.take())
+    }
+
+    /// Wakes the writer without work.
+    pub(crate) fn wake(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).woken = true;
+        self.came.notify_one();
     }
 
     /// Gives back what was worked on: a job with all results is answered, another waits on at

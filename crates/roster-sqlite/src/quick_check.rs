@@ -1,0 +1,42 @@
+//! The check of the whole file after an unclean stop: in the background, reported by the health.
+
+use std::{sync::Arc, thread};
+
+use rusqlite::InterruptHandle;
+
+use crate::{connection, settings::Settings, shared::Shared};
+
+/// A check that is under way, or done.
+pub(crate) struct QuickCheck {
+    thread: thread::JoinHandle<()>,
+    interrupt: InterruptHandle,
+}
+
+impl QuickCheck {
+    /// Begins a check; `None` where no connection or thread is to be had.
+    pub(crate) fn begin(settings: &Settings, shared: Arc<Shared>) -> Option<Self> {
+        let connection = connection::open_reader(settings).ok()?;
+        let interrupt = connection.get_interrupt_handle();
+        let run = move || {
+            // An error here is an interruption, or one that every other reader meets as well.
+            let found = connection
+                .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+                .unwrap_or_else(|_| "ok".to_owned());
+            if found != "ok" {
+                shared.health.damaged(&found);
+            }
+        };
+        let thread = thread::Builder::new().name("roster-check".to_owned()).spawn(run).ok()?;
+        Some(Self { thread, interrupt })
+    }
+
+    /// Ends the check, finished or not.
+    pub(crate) fn end(self) {
+        while !self.thread.is_finished() {
+            // Between two statements there is nothing to interrupt: ask until it is over.
+            self.interrupt.interrupt();
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+        drop(self.thread.join());
+    }
+}
