@@ -1,0 +1,39 @@
+//! Random sequences of commands and questions, on the engine and on the oracle: equal outcomes,
+//! equal pages, equal logs. `PROPTEST_CASES=20000` makes a long run of it.
+
+use std::sync::Arc;
+
+use proptest::test_runner::{Config, TestRunner};
+use roster_core::{Guard, Rules, Sharing};
+use roster_sqlite::{Settings, Sqlite};
+use roster_testkit::{arbitrary::turns, sequences::compare};
+
+fn live_through(rules: Rules) {
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let outcome = TestRunner::new(config).run(&turns(), |turns| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let settings = Settings::new(directory.path().to_owned(), rules);
+        let store = Arc::new(Sqlite::open(settings).expect("a new store opens"));
+        runtime.block_on(compare(store, rules, turns));
+        Ok(())
+    });
+    if let Err(difference) = outcome {
+        panic!("{difference}");
+    }
+}
+
+#[test]
+fn random_sequences_go_as_the_oracle_says() {
+    live_through(Rules::default());
+}
+
+#[test]
+fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
+    live_through(Rules {
+        email: Sharing::Shared,
+        external_id: Sharing::Unique,
+        put: Guard::On,
+        delete: Guard::On,
+    });
+}

@@ -1,0 +1,51 @@
+//! The guards of PUT and DELETE (contract 2): with the settings on, a write that would destroy
+//! must say which version it has seen.
+
+use roster_core::{Attribute, Guard, Preconditions, Refusal, Rules, Tags};
+use serde_json::json;
+
+use super::{
+    preconditions::if_match,
+    scene::{Scene, view},
+};
+
+pub const RULES: Rules = Rules { put: Guard::On, delete: Guard::On, ..super::DEFAULT };
+
+pub async fn a_guarded_replace_that_clears_members_names_them(scene: Scene) {
+    let body = json!({"username": "ada", "name": "Ada", "title": "T", "email": "a@example.com"});
+    let user = scene.user(body).await;
+    let before = scene.image().await;
+    let result = scene.replace(user.id, json!({"title": "T"})).await;
+    let Err(Refusal::PreconditionRequired { cleared }) = result else { panic!("{result:?}") };
+    assert!(cleared.contains(&Attribute::Name) && cleared.contains(&Attribute::Emails));
+    assert!(!cleared.contains(&Attribute::Title) && !cleared.contains(&Attribute::Username));
+    assert_eq!(scene.image().await, before);
+}
+
+pub async fn a_guarded_replace_that_clears_nothing_needs_no_precondition(scene: Scene) {
+    let user = scene.user(json!({"username": "ada", "name": "Ada"})).await;
+    let outcome = scene.replace(user.id, json!({"name": "A", "title": "T"})).await;
+    assert_eq!(outcome.expect("nothing is cleared").stored.version, 2);
+}
+
+pub async fn any_precondition_opens_the_guard(scene: Scene) {
+    let user = scene.user(json!({"username": "ada", "name": "1", "title": "2"})).await;
+    let by_header = scene.replace_if(user.id, json!({"title": "2"}), if_match(&[1])).await;
+    assert_eq!(by_header.expect("it holds").stored.version, 2);
+    let by_body = scene.replace(user.id, json!({"version": 2})).await.expect("it holds").stored;
+    assert!(view(&by_body).get("title").is_none());
+    scene.patch(user.id, json!({"name": "3"})).await.expect("a patch is not guarded");
+    let any = Preconditions { if_match: Some(Tags::Any), if_none_match: None };
+    assert!(scene.replace_if(user.id, json!({}), any).await.is_ok());
+}
+
+pub async fn a_guarded_delete_needs_a_precondition(scene: Scene) {
+    let user = scene.user(json!({"username": "ada"})).await;
+    let refusal = Refusal::PreconditionRequired { cleared: vec![] };
+    assert_eq!(scene.delete(user.id).await, Err(refusal));
+    assert!(scene.get(user.id).await.is_some());
+    let stale = Refusal::VersionMismatch { current: 1 };
+    assert_eq!(scene.delete_if(user.id, if_match(&[9])).await, Err(stale));
+    assert!(scene.delete_if(user.id, if_match(&[1])).await.is_ok());
+    assert_eq!(scene.delete(user.id).await, Err(Refusal::NotFound));
+}

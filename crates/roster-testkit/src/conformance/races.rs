@@ -1,0 +1,169 @@
+//! Many callers at once: each command is its own atomic step, so of those who want one thing
+//! exactly one gets it, and the log tells the order in which it all happened.
+
+use std::future::Future;
+
+use roster_core::{Outcome, Refusal, Rules, list::PageQuery};
+use serde_json::json;
+
+use super::{
+    preconditions::if_match,
+    scene::{Scene, view},
+};
+use crate::replay::replay;
+
+pub const RULES: Rules = super::DEFAULT;
+
+const ROUNDS: usize = 200;
+const CALLERS: usize = 8;
+
+/// Lets all callers run at once and waits for their results.
+async fn race<F>(caller: impl Fn(usize) -> F) -> Vec<Result<Outcome, Refusal>>
+where
+    F: Future<Output = Result<Outcome, Refusal>> + Send + 'static,
+{
+    let running: Vec<_> = (0..CALLERS).map(|number| tokio::spawn(caller(number))).collect();
+    let mut results = Vec::with_capacity(CALLERS);
+    for task in running {
+        results.push(task.await.expect("no caller fails"));
+    }
+    results
+}
+
+fn winners(results: &[Result<Outcome, Refusal>]) -> usize {
+    results.iter().filter(|result| result.is_ok()).count()
+}
+
+pub async fn of_many_who_create_one_username_exactly_one_wins(scene: Scene) {
+    for round in 0..ROUNDS {
+        let results =
+            race(|number| {
+                let scene = scene.clone();
+                let email = format!("{round}.{number}@example.com");
+                async move {
+                    scene.create(json!({"username": format!("u{round}"), "email": email})).await
+                }
+            })
+            .await;
+        assert_eq!(winners(&results), 1);
+        let taken = |result: &Result<Outcome, Refusal>| matches!(result, Err(Refusal::Taken(_)));
+        assert_eq!(results.iter().filter(|result| taken(result)).count(), CALLERS - 1);
+    }
+    let rounds = i64::try_from(ROUNDS).expect("few");
+    assert_eq!((scene.head().await.position, scene.head().await.active), (rounds, rounds));
+}
+
+pub async fn of_many_who_create_one_email_exactly_one_wins(scene: Scene) {
+    for round in 0..ROUNDS {
+        let results = race(|number| {
+            let scene = scene.clone();
+            let email = format!("{round}@example.com");
+            let username = format!("{round}.{number}");
+            async move { scene.create(json!({"username": username, "email": email})).await }
+        })
+        .await;
+        assert_eq!(winners(&results), 1);
+    }
+}
+
+pub async fn of_many_who_replace_at_one_version_exactly_one_wins(scene: Scene) {
+    let user = scene.user(json!({"username": "ada"})).await;
+    for version in 1..=i64::try_from(ROUNDS).expect("few") {
+        let results = race(|number| {
+            let scene = scene.clone();
+            let name = format!("{version}.{number}");
+            async move {
+                if number % 2 == 0 {
+                    let held = if_match(&[version]);
+                    scene.replace_if(user.id, json!({"name": name}), held).await
+                } else {
+                    scene.replace(user.id, json!({"name": name, "version": version})).await
+                }
+            }
+        })
+        .await;
+        assert_eq!(winners(&results), 1);
+        for result in results {
+            match result {
+                Ok(outcome) => {
+                    assert_eq!(outcome.stored.version, version + 1);
+                    assert_eq!(scene.get(user.id).await, Some(outcome.stored));
+                }
+                Err(refusal) => {
+                    assert_eq!(refusal, Refusal::VersionMismatch { current: version + 1 });
+                }
+            }
+        }
+    }
+}
+
+pub async fn of_many_who_delete_one_user_exactly_one_wins(scene: Scene) {
+    for round in 0..ROUNDS {
+        let user = scene.user(json!({"username": "ada"})).await;
+        let results = race(|_| {
+            let scene = scene.clone();
+            async move { scene.delete(user.id).await }
+        })
+        .await;
+        assert_eq!(winners(&results), 1);
+        let deleted = i64::try_from(round + 1).expect("few");
+        assert_eq!(scene.head().await.deleted, deleted);
+    }
+}
+
+pub async fn no_change_of_many_is_lost(scene: Scene) {
+    let user = scene.user(json!({"username": "ada"})).await;
+    let results = race(|number| {
+        let scene = scene.clone();
+        async move {
+            let mut last = None;
+            for round in 0..25 {
+                let patch = json!({"attributes": {format!("caller{number}"): round}});
+                last = Some(scene.patch(user.id, patch).await);
+            }
+            last.expect("many rounds")
+        }
+    })
+    .await;
+    assert_eq!(winners(&results), CALLERS);
+    let stored = scene.get(user.id).await.expect("there");
+    let seen = view(&stored);
+    assert_eq!(stored.version, 1 + i64::try_from(25 * CALLERS).expect("few"));
+    for number in 0..CALLERS {
+        assert_eq!(seen["attributes"][format!("caller{number}")], 24);
+    }
+    let events = scene.events().await;
+    assert!(events.iter().map(|(position, _)| *position).eq(1..=stored.version));
+    let replayed = replay(events.into_iter().map(|(_, event)| event));
+    assert_eq!(replayed.into_values().collect::<Vec<_>>(), [stored]);
+}
+
+pub async fn a_walk_among_writers_shows_all_who_live_through_it_exactly_once(scene: Scene) {
+    let mut stay = Vec::new();
+    for number in 0..60 {
+        stay.push(scene.user(json!({"username": format!("u{number}")})).await.id);
+    }
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (scene, stay) = (scene.clone(), stay.clone());
+            tokio::spawn(async move {
+                for round in 0..40 {
+                    let body = json!({"username": format!("w{writer}.{round}")});
+                    let user = scene.user(body).await;
+                    let patch = json!({"name": format!("{writer}.{round}")});
+                    scene.patch(stay[(round * 7 + writer) % 60], patch).await.expect("valid");
+                    scene.delete(user.id).await.expect("there");
+                }
+            })
+        })
+        .collect();
+    while writers.iter().any(|writer| !writer.is_finished()) {
+        let walked = scene.walk(PageQuery::first(7)).await;
+        let seen: Vec<_> = walked.iter().map(|user| user.id).collect();
+        assert!(seen.is_sorted_by(|one, other| one < other), "in order, nobody twice");
+        assert!(stay.iter().all(|id| seen.contains(id)), "every survivor is shown");
+    }
+    for writer in writers {
+        writer.await.expect("no writer fails");
+    }
+}

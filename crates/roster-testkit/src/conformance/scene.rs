@@ -1,0 +1,255 @@
+//! What a case acts on: an empty store, its clock, and short words for what callers do.
+//!
+//! A store error is no answer of a conforming store, so each of them fails the case at once;
+//! refusals are handed back. Nothing here knows which engine it speaks to.
+
+use std::{future::Future, sync::Arc};
+
+use roster_core::{
+    Act, Actor, Caller, Clock as _, Command, Draft, Event, Failure, Head, Json, Outcome,
+    Preconditions, Refusal, Rules, Store, Stored, UserId, ViolationCode, json,
+    list::{Page, PageQuery},
+};
+use serde_json::Value;
+
+use crate::TestClock;
+
+/// A store under test, with whatever must live as long as it does.
+pub struct Subject {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Is dropped after the store: a directory, a server.
+    pub keep: Box<dyn Send>,
+}
+
+impl Subject {
+    /// A store that needs nothing beside it.
+    pub fn new(store: impl Store) -> Self {
+        Self { store: Arc::new(store), keep: Box::new(()) }
+    }
+}
+
+/// Runs a case on a fresh subject.
+pub fn run<F: Future<Output = ()>>(
+    subject: impl FnOnce(Rules) -> Subject,
+    rules: Rules,
+    case: impl FnOnce(Scene) -> F,
+) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
+    runtime.block_on(async {
+        let subject = subject(rules);
+        case(Scene::new(Arc::clone(&subject.store))).await;
+    });
+}
+
+/// A store, its clock, and short words for what callers do.
+#[derive(Clone)]
+pub struct Scene {
+    store: Arc<dyn Store>,
+    /// The clock that stamps commands and ids.
+    pub clock: Arc<TestClock>,
+}
+
+/// All that a store shows: what a refused command must not change.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Position and counters.
+    pub head: Head,
+    /// The whole log.
+    pub events: Vec<(i64, Event)>,
+    /// All live users, in order of id.
+    pub users: Vec<Stored>,
+}
+
+impl Scene {
+    /// A scene on a store, with a new clock.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, clock: Arc::new(TestClock::new()) }
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// A new id, which nobody has yet.
+    pub fn new_id(&self) -> UserId {
+        self.clock.new_id()
+    }
+
+    /// A command of this moment.
+    pub fn command(&self, act: Act) -> Command {
+        let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
+        Command { act, at: self.clock.now(), caller }
+    }
+
+    /// Has several commands carried out together.
+    pub async fn apply(&self, acts: Vec<Act>) -> Vec<Result<Outcome, Refusal>> {
+        let commands: Vec<Command> = acts.into_iter().map(|act| self.command(act)).collect();
+        let asked = commands.len();
+        let results = self.store.apply(commands).await;
+        assert_eq!(results.len(), asked, "one result for each command");
+        results.into_iter().map(refused).collect()
+    }
+
+    /// Has one command carried out.
+    pub async fn act(&self, act: Act) -> Result<Outcome, Refusal> {
+        self.apply(vec![act]).await.pop().expect("one result for each command")
+    }
+
+    /// The act of creating a user, with a new id.
+    pub fn creating(&self, body: &Value) -> Act {
+        Act::Create { id: self.clock.new_id(), draft: Box::new(draft(body)) }
+    }
+
+    /// Creates a user.
+    pub async fn create(&self, body: Value) -> Result<Outcome, Refusal> {
+        self.act(self.creating(&body)).await
+    }
+
+    /// Creates a user that must be taken.
+    pub async fn user(&self, body: Value) -> Stored {
+        self.create(body.clone()).await.unwrap_or_else(|no| panic!("{body}: {no:?}")).stored
+    }
+
+    /// Replaces a user, with nothing held.
+    pub async fn replace(&self, id: UserId, body: Value) -> Result<Outcome, Refusal> {
+        self.replace_if(id, body, Preconditions::default()).await
+    }
+
+    /// Replaces a user if the preconditions hold.
+    pub async fn replace_if(
+        &self,
+        id: UserId,
+        body: Value,
+        held: Preconditions,
+    ) -> Result<Outcome, Refusal> {
+        self.act(replacing(id, &body, held)).await
+    }
+
+    /// Patches a user, with nothing held.
+    pub async fn patch(&self, id: UserId, body: Value) -> Result<Outcome, Refusal> {
+        self.patch_if(id, body, Preconditions::default()).await
+    }
+
+    /// Patches a user if the preconditions hold.
+    pub async fn patch_if(
+        &self,
+        id: UserId,
+        body: Value,
+        held: Preconditions,
+    ) -> Result<Outcome, Refusal> {
+        self.act(Act::Patch { id, patch: Box::new(tree(&body)), held }).await
+    }
+
+    /// Deletes a user, with nothing held.
+    pub async fn delete(&self, id: UserId) -> Result<Outcome, Refusal> {
+        self.delete_if(id, Preconditions::default()).await
+    }
+
+    /// Deletes a user if the preconditions hold.
+    pub async fn delete_if(&self, id: UserId, held: Preconditions) -> Result<Outcome, Refusal> {
+        self.act(Act::Delete { id, held }).await
+    }
+
+    /// The live user of an id.
+    pub async fn get(&self, id: UserId) -> Option<Stored> {
+        self.store.get(id).await.expect("the store answers")
+    }
+
+    /// One page.
+    pub async fn page(&self, query: PageQuery) -> Page {
+        self.store.page(query).await.expect("the store answers")
+    }
+
+    /// All pages from the query's place on, to the end.
+    pub async fn walk(&self, mut query: PageQuery) -> Vec<Stored> {
+        let mut users = Vec::new();
+        loop {
+            let page = self.page(query.clone()).await;
+            assert!(page.items.len() <= query.limit, "a page keeps within its limit");
+            users.extend(page.items);
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return users,
+            }
+        }
+    }
+
+    /// Position and counters.
+    pub async fn head(&self) -> Head {
+        self.store.head().await.expect("the store answers")
+    }
+
+    /// At most so many events after a position.
+    pub async fn events_after(&self, position: i64, limit: usize) -> Vec<(i64, Event)> {
+        self.store.events_after(position, limit).await.expect("the store answers")
+    }
+
+    /// The whole log, read in short steps.
+    pub async fn events(&self) -> Vec<(i64, Event)> {
+        let (mut events, mut position) = (Vec::new(), 0);
+        loop {
+            let step = self.events_after(position, 100).await;
+            let Some((last, _)) = step.last() else { return events };
+            position = *last;
+            events.extend(step);
+        }
+    }
+
+    /// All that the store shows.
+    pub async fn image(&self) -> Image {
+        Image {
+            head: self.head().await,
+            events: self.events().await,
+            users: self.walk(PageQuery::first(100)).await,
+        }
+    }
+}
+
+/// The act of replacing a user.
+pub fn replacing(id: UserId, body: &Value, held: Preconditions) -> Act {
+    Act::Replace { id, draft: Box::new(draft(body)), held }
+}
+
+/// The act of deleting a user.
+pub fn deleting(id: UserId) -> Act {
+    Act::Delete { id, held: Preconditions::default() }
+}
+
+/// A body as the wire would bring it.
+pub fn tree(body: &Value) -> Json {
+    json::read(body.to_string().as_bytes()).expect("the case's body is JSON that we take")
+}
+
+fn draft(body: &Value) -> Draft {
+    Draft::parse(tree(body))
+}
+
+/// A stored record, to look into.
+pub fn view(stored: &Stored) -> Value {
+    serde_json::from_slice(&stored.record).expect("a record is JSON")
+}
+
+/// A result without the store errors, which fail the case.
+pub fn refused(result: Result<Outcome, Failure>) -> Result<Outcome, Refusal> {
+    match result {
+        Ok(outcome) => Ok(outcome),
+        Err(Failure::Refused(refusal)) => Err(refusal),
+        Err(Failure::Store(error)) => panic!("the store failed: {error:?}"),
+    }
+}
+
+/// The places and codes of an invalid user.
+pub fn faults(result: Result<Outcome, Refusal>) -> Vec<(String, ViolationCode)> {
+    match result {
+        Err(Refusal::Invalid(violations)) => {
+            violations.into_iter().map(|violation| (violation.pointer, violation.code)).collect()
+        }
+        other => panic!("an invalid user was taken for {other:?}"),
+    }
+}

@@ -1,0 +1,154 @@
+//! Texts that engines stumble over: NUL, the marks of SQL, very long keys, the largest record.
+
+use roster_core::{
+    Rules, ViolationCode,
+    keys::username_lookup,
+    limits::{TEXT_LENGTH_MAX, USER_BYTES_MAX},
+    list::{Equals, PageQuery, SortBy},
+};
+use serde_json::{Value, json};
+
+use super::scene::{Scene, faults, view};
+
+pub const RULES: Rules = super::DEFAULT;
+
+const MARKS: [&str; 14] = [
+    "%",
+    "_",
+    "a%",
+    "a_",
+    "'",
+    "''",
+    "\"",
+    "\\",
+    "\\%",
+    "';--",
+    "a'; drop table users;--",
+    "?1",
+    ":id",
+    "[a-z]",
+];
+
+pub async fn nul_is_refused_everywhere(scene: Scene) {
+    let user = scene.user(json!({"username": "ada"})).await;
+    let before = scene.image().await;
+    for (member, body) in [
+        ("/name", json!({"name": "a\0b"})),
+        ("/username", json!({"username": "\0"})),
+        ("/external_id", json!({"external_id": "\0"})),
+        ("/emails/0/type", json!({"emails": [{"value": "a@example.com", "type": "\0"}]})),
+        ("/attributes/a", json!({"attributes": {"a": "x\0"}})),
+        ("/addresses/0/formatted", json!({"addresses": [{"formatted": "\0"}]})),
+    ] {
+        for result in [scene.patch(user.id, body.clone()).await, scene.replace(user.id, body).await]
+        {
+            let control = ViolationCode::ControlCharacter;
+            assert_eq!(faults(result), [(member.to_owned(), control)]);
+        }
+    }
+    assert_eq!(scene.image().await, before);
+}
+
+pub async fn the_marks_of_sql_are_texts_like_others(scene: Scene) {
+    for mark in MARKS {
+        let body =
+            json!({"username": mark, "name": mark, "family_name": mark, "external_id": mark});
+        let user = scene.user(body).await;
+        assert_eq!(view(&user)["name"], mark);
+        assert_eq!(scene.get(user.id).await, Some(user));
+    }
+    for mark in MARKS {
+        for equals in [
+            Equals { username: Some(username_lookup(mark)), ..Equals::default() },
+            Equals { external_id: Some(mark.to_owned()), ..Equals::default() },
+        ] {
+            let page = scene.page(PageQuery { equals, ..PageQuery::first(9) }).await;
+            assert_eq!(page.items.len(), 1, "{mark}");
+            assert_eq!(view(&page.items[0])["username"], mark);
+        }
+    }
+}
+
+pub async fn the_longest_keys_are_kept_compared_and_walked(scene: Scene) {
+    let tails = ["", "a", "b", "\u{e9}"];
+    let mut made = Vec::new();
+    for tail in tails {
+        let head = "\u{10428}".repeat(TEXT_LENGTH_MAX - 1);
+        let text = format!("{head}{tail}");
+        let body = json!({"username": text, "name": text, "external_id": text});
+        made.push(scene.user(body.clone()).await.id);
+        assert!(scene.create(body).await.is_err(), "the name is taken");
+    }
+    for by in [SortBy::Username, SortBy::Name] {
+        let mut query = PageQuery::first(1);
+        query.sort.by = by;
+        let seen: Vec<_> = scene.walk(query).await.iter().map(|user| user.id).collect();
+        assert_eq!(seen, made);
+    }
+}
+
+/// A large user, with some bytes beside what it must have.
+fn large(more: usize) -> Value {
+    let certificates: Vec<Value> = (0..7).map(|_| json!({"value": "A".repeat(8192)})).collect();
+    let line = |index: usize| 1 + more.saturating_sub(index * 1000).min(1000);
+    let addresses: Vec<Value> =
+        (0..10).map(|index| json!({"formatted": "l".repeat(line(index))})).collect();
+    json!({"username": "ada", "x509_certificates": certificates, "addresses": addresses})
+}
+
+pub async fn a_record_of_the_largest_size_is_kept_and_one_more_byte_refused(scene: Scene) {
+    let user = scene.user(large(0)).await;
+    let missing = USER_BYTES_MAX - user.record.len();
+    let largest = scene.replace(user.id, large(missing)).await.expect("it fits").stored;
+    assert_eq!(largest.record.len(), USER_BYTES_MAX);
+    assert_eq!(scene.get(user.id).await.as_ref(), Some(&largest));
+    let before = scene.image().await;
+    let too_large = [(String::new(), ViolationCode::UserTooLarge)];
+    let more = large(missing + 1);
+    assert_eq!(faults(scene.replace(user.id, more.clone()).await), too_large);
+    assert_eq!(faults(scene.patch(user.id, json!({"name": "x"})).await), too_large);
+    assert_eq!(faults(scene.create(more).await), too_large);
+    assert_eq!(scene.image().await, before);
+    assert_eq!(before.users, [largest]);
+    scene.delete(user.id).await.expect("a full record may leave");
+}
+
+pub async fn every_script_is_read_back_as_nfc(scene: Scene) {
+    for (number, text) in [
+        "Ame\u{301}lie",
+        "\u{212b}ngstro\u{308}m",
+        "\u{5e9}\u{5dc}\u{5d5}\u{5dd}",
+        "\u{645}\u{6cc}\u{200c}\u{62e}",
+        "\u{674e}\u{5c0f}\u{9f99}",
+        "\u{1f469}\u{200d}\u{1f680}",
+        "\u{e01}\u{e33}",
+        "\u{fdfa}",
+        "\u{feff}x",
+        "\u{10ffff}",
+        "a\u{a0}b",
+        "\u{2028}",
+        "\u{202e}x",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let body =
+            json!({"username": format!("u{number}"), "name": text, "attributes": {"t": text}});
+        let user = scene.user(body).await;
+        let seen = view(&scene.get(user.id).await.expect("there"));
+        assert_eq!(seen["name"], roster_core::text::nfc((*text).to_owned()));
+        assert_eq!(seen["attributes"]["t"], *text, "own data is kept as it was sent");
+    }
+}
+
+pub async fn numbers_of_own_data_keep_their_value(scene: Scene) {
+    let attributes = json!({
+        "max": i64::MAX, "min": i64::MIN, "half": 0.5, "tenth": 0.1, "huge": 1e300, "tiny": 5e-324,
+        "whole": 12.0, "deep": [[[[[[[1]]]]]]],
+    });
+    let user = scene.user(json!({"username": "ada", "attributes": attributes})).await;
+    let seen = view(&scene.get(user.id).await.expect("there"));
+    assert_eq!(seen["attributes"], attributes);
+    let text = String::from_utf8(user.record.to_vec()).expect("UTF-8");
+    assert!(text.contains("9223372036854775807") && text.contains("-9223372036854775808"));
+}

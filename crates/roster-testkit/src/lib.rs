@@ -1,0 +1,15 @@
+//! The tools of the tests: the oracle, the cases that every engine must pass, random records and
+//! command sequences, and the description that answers are held against.
+//!
+//! Nothing here is part of the service; crates depend on it for their tests alone.
+
+pub mod arbitrary;
+pub mod clock;
+pub mod conformance;
+pub mod openapi;
+pub mod oracle;
+pub mod replay;
+pub mod sequences;
+
+pub use clock::TestClock;
+pub use oracle::Oracle;
