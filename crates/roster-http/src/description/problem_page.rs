@@ -20,7 +20,7 @@ use crate::problem::{
 };
 
 /// The request id of all examples.
-const REQUEST_ID: &str = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
+const REQUEST_ID: &str = "4682e01253407550-29";
 
 /// The explanation of a problem or violation code as JSON; `None` for an unknown code.
 pub fn problem(code: &str, base_url: &str) -> Option<Bytes> {
@@ -160,9 +160,16 @@ fn described(code: &str, title: &str, meaning: &str, remedy: &str, base_url: &st
 
 /// An answer with this code, as the service gives it.
 pub(super) fn example(kind: &ProblemKind, base_url: &str) -> Json {
+    let of_violation = |code: &str| violations::find(code).map(Fault::from);
+    let taken = |pointer: &'static str| {
+        Some(Fault { place: Place::Pointer(pointer), code: kind.code, detail: kind.detail })
+    };
     let fault = match kind.code {
-        "invalid-user" => violations::find("invalid-email"),
-        "invalid-query" => violations::find("out-of-range"),
+        "invalid-user" => of_violation("invalid-email"),
+        "invalid-query" => of_violation("unknown-parameter"),
+        "username-taken" => taken("/username"),
+        "email-taken" => taken("/email"),
+        "external-id-taken" => taken("/external_id"),
         _ => None,
     };
     answer(kind, fault, base_url)
@@ -173,10 +180,24 @@ fn violation_example(kind: &ViolationKind, base_url: &str) -> Json {
         Place::Pointer(_) => "invalid-user",
         Place::Parameter(_) => "invalid-query",
     };
-    registry::find(code).map_or(Json::Null, |problem| answer(problem, Some(kind), base_url))
+    registry::find(code)
+        .map_or(Json::Null, |problem| answer(problem, Some(Fault::from(kind)), base_url))
 }
 
-fn answer(kind: &ProblemKind, fault: Option<&ViolationKind>, base_url: &str) -> Json {
+/// One entry of `errors` in an example.
+struct Fault {
+    place: Place,
+    code: &'static str,
+    detail: &'static str,
+}
+
+impl From<&ViolationKind> for Fault {
+    fn from(kind: &ViolationKind) -> Self {
+        Self { place: kind.place, code: kind.code, detail: kind.detail }
+    }
+}
+
+fn answer(kind: &ProblemKind, fault: Option<Fault>, base_url: &str) -> Json {
     let mut answer = object([
         ("type", string(format!("{base_url}/problems/{}", kind.code))),
         ("title", string(kind.title)),

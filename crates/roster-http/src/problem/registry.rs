@@ -17,7 +17,7 @@ pub struct ProblemKind {
     pub meaning: &'static str,
     /// What to do about it. Words in backticks are code.
     pub remedy: &'static str,
-    /// A `detail` such as the service gives, for examples.
+    /// The `detail` where there is no more to say than this; else such a one, for examples.
     pub detail: &'static str,
 }
 
@@ -37,7 +37,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             other.",
         remedy: "Read the detail, mend the request and send it again. Ordinary HTTP clients do \
             not run into this.",
-        detail: "Send exactly one Host header.",
+        detail: "send exactly one Host header",
     },
     ProblemKind {
         code: "invalid-query",
@@ -47,7 +47,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             not go together with another one. `errors` names each by its `parameter`.",
         remedy: "Mend the parameters that are named. Nothing is guessed: an unknown parameter is \
             refused rather than ignored.",
-        detail: "1 parameter needs attention.",
+        detail: "1 parameter needs attention",
     },
     ProblemKind {
         code: "invalid-cursor",
@@ -57,7 +57,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             another order or other conditions.",
         remedy: "Take `next_cursor` as it is and leave the other parameters as they were, or \
             start again without a cursor.",
-        detail: "Start the list again without a cursor.",
+        detail: "start the list again without a cursor",
     },
     ProblemKind {
         code: "malformed-json",
@@ -66,7 +66,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "The body is not one JSON text in UTF-8: it is empty, cut off, followed by \
             something else, nested too deeply, holds a member twice, or is not valid Unicode.",
         remedy: "Send one JSON object, made by a JSON library.",
-        detail: "Expected a comma or a closing brace at line 1 column 27.",
+        detail: "trailing comma at line 1 column 27",
     },
     ProblemKind {
         code: "foreign-origin",
@@ -75,7 +75,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "The browser says that another site caused this request. While the service is \
             open, no other site may use it through its users' browsers.",
         remedy: "Call the service from a program, or from its own pages.",
-        detail: "Call this service from a program, not from a web page of another origin.",
+        detail: "call this service from a program, not from a web page of another origin",
     },
     ProblemKind {
         code: "forwarded-request",
@@ -85,7 +85,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             is open, only direct callers on the same machine are served, since a proxy may bring \
             strangers.",
         remedy: "Call the service directly.",
-        detail: "Call this service directly, without a proxy in between.",
+        detail: "call this service directly, without a proxy in between",
     },
     ProblemKind {
         code: "not-found",
@@ -94,7 +94,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "No part of the service has this path. Paths are compared exactly: case, doubled \
             slashes and a slash at the end count.",
         remedy: "Start at the service document, which holds the path of every part.",
-        detail: "Nothing is at this path. The service document is at /.",
+        detail: "nothing is at this path; the service document is at /",
     },
     ProblemKind {
         code: "user-not-found",
@@ -103,7 +103,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "No user of the collection has the id in the path. The user may have been \
             deleted. A text that is no id at all is answered in the same way.",
         remedy: "Look the user up in the list, for example by `username` or `email`.",
-        detail: "No user has this id. Look it up with GET /users.",
+        detail: "no user has this id; look it up with GET /users",
     },
     ProblemKind {
         code: "problem-not-found",
@@ -111,7 +111,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "There is no such problem code",
         meaning: "The service has no problem with this code.",
         remedy: "See the list of codes.",
-        detail: "No problem has this code. The list is at /problems.",
+        detail: "no problem has this code; the list is at /problems",
     },
     ProblemKind {
         code: "method-not-allowed",
@@ -119,7 +119,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "This path does not offer the method",
         meaning: "The path exists, but not with this method.",
         remedy: "Use one of the methods that the `Allow` header names.",
-        detail: "This path offers GET, HEAD, POST and OPTIONS.",
+        detail: "this path offers GET, HEAD, POST, OPTIONS",
     },
     ProblemKind {
         code: "not-acceptable",
@@ -127,7 +127,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "No form of the answer is acceptable",
         meaning: "The `Accept` header rules out every form that the answer could have.",
         remedy: "Accept `application/json`, or leave the header out.",
-        detail: "Accept application/json, or leave Accept out.",
+        detail: "accept application/json, or leave Accept out",
     },
     ProblemKind {
         code: "body-too-slow",
@@ -136,7 +136,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "The rest of the body did not arrive in time. The connection was closed and \
             nothing was changed.",
         remedy: "Send the request again, over a better connection or with a smaller body.",
-        detail: "The body did not arrive in time. Send the request again.",
+        detail: "the body did not arrive in time; send the request again",
     },
     ProblemKind {
         code: "username-taken",
@@ -145,7 +145,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "Another user has this username. Case, width and the way accents are composed \
             make no difference. When no username was sent, it is the e-mail address that clashed.",
         remedy: "Choose another username.",
-        detail: "Choose another username.",
+        detail: "choose another username",
     },
     ProblemKind {
         code: "email-taken",
@@ -154,7 +154,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "Another user has this primary e-mail address. Case makes no difference.",
         remedy: "Use another address, or find the user who holds this one and change that user. \
             For shared mailboxes the service can be set to allow it.",
-        detail: "Another user has this primary address.",
+        detail: "another user has this primary address",
     },
     ProblemKind {
         code: "external-id-taken",
@@ -164,7 +164,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Use another external id, or find the user who holds this one and change that \
             user. Use another external id, or find the user who holds this one and change that \
             user.",
-        detail: "Another user has this external_id.",
+        detail: "another user has this external id",
     },
     ProblemKind {
         code: "version-mismatch",
@@ -174,7 +174,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             `version` in the body asks for. Somebody else wrote in between. Nothing was changed.",
         remedy: "Fetch the user again, apply your change to what you got, and send it with the \
             new version.",
-        detail: "The user is at another version. Fetch it again and apply your change to that.",
+        detail: "the user is at version 2; fetch it and apply your change to that",
     },
     ProblemKind {
         code: "body-too-large",
@@ -182,7 +182,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The body is too large",
         meaning: "A request body holds at most 1 MiB.",
         remedy: "Send less. One user never needs this much.",
-        detail: "Send at most 1048576 bytes.",
+        detail: "send at most 1048576 bytes",
     },
     ProblemKind {
         code: "uri-too-long",
@@ -190,7 +190,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The path and query are too long",
         meaning: "The target of the request is longer than the service reads.",
         remedy: "Split the query, for example into several lists of ids.",
-        detail: "Shorten the query.",
+        detail: "shorten path and query to at most 16384 bytes",
     },
     ProblemKind {
         code: "unsupported-media-type",
@@ -201,7 +201,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Send `Content-Type: application/json`, with `PATCH` also \
             `application/merge-patch+json`, and no `Content-Encoding`. With curl, `--json` does \
             it.",
-        detail: "Send Content-Type: application/json. With curl, use --json instead of --data.",
+        detail: "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
+            application/json'",
     },
     ProblemKind {
         code: "expectation-failed",
@@ -209,7 +210,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The expectation cannot be met",
         meaning: "`Expect` asks for something other than `100-continue`.",
         remedy: "Leave the `Expect` header out.",
-        detail: "Leave Expect out.",
+        detail: "leave Expect out",
     },
     ProblemKind {
         code: "misdirected-request",
@@ -219,7 +220,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             of their own at this machine.",
         remedy: "Call the service by the address it is configured with. On the same machine \
             `localhost` always works.",
-        detail: "This service does not answer for that host.",
+        detail: "this service does not answer for that host",
     },
     ProblemKind {
         code: "invalid-user",
@@ -228,7 +229,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "The body was read, but it does not describe a valid user. `errors` names every \
             fault at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
-        detail: "1 member needs attention.",
+        detail: "1 member needs attention",
     },
     ProblemKind {
         code: "precondition-required",
@@ -238,7 +239,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
             body. Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
             body.",
-        detail: "Send If-Match with the ETag of the user.",
+        detail: "send If-Match with the version that you mean",
     },
     ProblemKind {
         code: "internal",
@@ -247,7 +248,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "Something went wrong inside the service. The cause is in its log, under the \
             request id, and not in this answer.",
         remedy: "Try again later. If it stays, give the request id to the operator.",
-        detail: "The service failed. Its log has the cause under this request id.",
+        detail: "the service failed; its log has the cause under this request id",
     },
     ProblemKind {
         code: "method-not-implemented",
@@ -256,7 +257,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         meaning: "The service does not know this method. Methods are compared exactly: `get` is \
             not `GET`.",
         remedy: "Use a method of HTTP that the path offers; `OPTIONS` tells which.",
-        detail: "The service does not know this method.",
+        detail: "the service does not know this method",
     },
     ProblemKind {
         code: "unavailable",
@@ -268,7 +269,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Try again after the time in `Retry-After`, where there is one. Before you repeat \
             a write, look whether it took place; `If-Match` makes that safe. If it stays, call \
             the operator.",
-        detail: "The store does not answer. Try again shortly.",
+        detail: "the store does not answer; try again shortly",
     },
     ProblemKind {
         code: "storage-full",
@@ -276,7 +277,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The disk is full",
         meaning: "There is no room to keep the change. Nothing was changed; reads still work.",
         remedy: "The operator must make room on the disk. Then send the request again.",
-        detail: "There is no room for the change.",
+        detail: "there is no room for the change",
     },
 ];
 
@@ -308,12 +309,14 @@ mod tests {
     #[test]
     fn texts_are_sentences() {
         for kind in PROBLEMS {
-            for text in [kind.meaning, kind.remedy, kind.detail] {
+            for text in [kind.meaning, kind.remedy] {
                 assert!(text.ends_with('.'), "{}: {text}", kind.code);
                 assert!(!text.contains("  "), "{}: {text}", kind.code);
                 assert_eq!(text.matches('`').count() % 2, 0, "{}: {text}", kind.code);
             }
-            assert!(!kind.title.ends_with('.'), "{}", kind.code);
+            for text in [kind.title, kind.detail] {
+                assert!(!text.ends_with('.'), "{}: {text}", kind.code);
+            }
         }
     }
 

@@ -75,8 +75,9 @@ pub const VIOLATIONS: &[ViolationKind] = &[
     ViolationKind {
         code: "invalid-value",
         title: "The value is not allowed",
-        meaning: "The value has the right type but is none that the member takes.",
-        remedy: "Use a value that the reference names for the member.",
+        meaning: "The value is none that the member or the query parameter takes. Numbers out of \
+            range are refused rather than clamped.",
+        remedy: "Use a value that the detail names.",
         place: Place::Pointer("/status"),
         detail: "send active or suspended",
     },
@@ -244,24 +245,15 @@ pub const VIOLATIONS: &[ViolationKind] = &[
             ignored, so that a misspelt condition does not show everybody.",
         remedy: "Correct the name; the reference lists the parameters.",
         place: Place::Parameter("offset"),
-        detail: "not a parameter of this path",
+        detail: "there is no such parameter",
     },
     ViolationKind {
-        code: "repeated-parameter",
+        code: "duplicate-parameter",
         title: "The parameter stands twice",
         meaning: "A query parameter that takes one value was given more than once.",
         remedy: "Give it once. Only `id` may be repeated.",
         place: Place::Parameter("limit"),
         detail: "give this parameter once",
-    },
-    ViolationKind {
-        code: "out-of-range",
-        title: "The number is out of range",
-        meaning: "The number is smaller or larger than the parameter takes. Nothing is clamped in \
-            silence.",
-        remedy: "Send a number within the range that the detail names.",
-        place: Place::Parameter("limit"),
-        detail: "from 1 to 1000",
     },
 ];
 
