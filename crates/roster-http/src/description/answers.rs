@@ -34,7 +34,7 @@ fn complete(mut response: Json) -> Json {
             ("examples", Json::Object(examples.collect())),
         ]),
     )]);
-    let mut response = with_common_headers(&response);
+    let mut response = with_common_headers(&response, Kept::MayBe);
     set(&mut response, "content", content);
     set(&mut response, "x-problem-codes", codes);
     response
@@ -52,8 +52,12 @@ fn in_item(item: Json) -> Json {
         let answers = members(at(&operation, &["responses"])).to_vec();
         if !answers.is_empty() {
             let answers = answers.into_iter().map(|(status, response)| {
-                let shared = reference(&response).is_some();
-                (status, if shared { response } else { with_common_headers(&response) })
+                if reference(&response).is_some() {
+                    return (status, response);
+                }
+                // Only writes answer 204, and no cache keeps the answer to a write.
+                let kept = if status == "204" { Kept::Nothing } else { Kept::MayBe };
+                (status, with_common_headers(&response, kept))
             });
             set(&mut operation, "responses", Json::Object(answers.collect()));
         }
@@ -62,9 +66,18 @@ fn in_item(item: Json) -> Json {
     Json::Object(operations.collect())
 }
 
-fn with_common_headers(response: &Json) -> Json {
+/// Whether there is anything that a cache could keep.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    MayBe,
+    Nothing,
+}
+
+fn with_common_headers(response: &Json, kept: Kept) -> Json {
     let mut headers = members(at(response, &["headers"])).to_vec();
-    headers.push(("Cache-Control".to_owned(), component("headers", "CacheControl")));
+    if kept == Kept::MayBe {
+        headers.push(("Cache-Control".to_owned(), component("headers", "CacheControl")));
+    }
     headers.push(("X-Request-Id".to_owned(), component("headers", "RequestId")));
     // Rebuilt, so that every answer reads in one order.
     let mut complete = object([

@@ -171,7 +171,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         status: 412,
         title: "The user has changed meanwhile",
         meaning: "The user no longer has the version that `If-Match`, `If-None-Match` or the \
-            `version` in the body asks for. Somebody else wrote in between. Nothing was changed.",
+            `version` in the body asks for: somebody else wrote in between. A list, whose tag is \
+            weak, matches no `If-Match`. Nothing was changed.",
         remedy: "Fetch the user again, apply your change to what you got, and send it with the \
             new version.",
         detail: "the user is at version 2; fetch it and apply your change to that",
