@@ -6,10 +6,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use roster_core::{
-    Command, Failure, Head, LogId, Outcome, StoreError, Stored, UserId, store::Secret,
-};
+use roster_core::{Command, Failure, Head, LogId, StoreError, Stored, UserId, store::Secret};
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use crate::{
     cache::ByteCache,
@@ -95,26 +94,31 @@ impl Sqlite {
         &self.readers
     }
 
+    /// Puts commands before the writer; gives where their results will come.
+    pub(crate) fn push(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<oneshot::Receiver<Results>, StoreError> {
+        let (job, answer) = Job::new(commands);
+        self.shared.queue.push(job)?;
+        Ok(answer)
+    }
+
     pub(crate) async fn carry_out(&self, commands: Vec<Command>) -> Results {
         let count = commands.len();
         if count == 0 {
             return Vec::new();
         }
-        let (job, answer) = Job::new(commands);
-        if let Err(error) = self.shared.queue.push(job) {
-            let text = error.to_string();
-            let refusals = (1..count).map(|_| StoreError::Unavailable(text.clone().into()));
-            let refusals: Vec<StoreError> = refusals.collect();
-            return std::iter::once(error)
-                .chain(refusals)
-                .map(|e| Err(Failure::Store(e)))
-                .collect();
-        }
-        match answer.await {
-            Ok(results) => results,
-            // The writer is gone: whether it wrote is not known.
-            Err(_) => (0..count).map(|_| unknown()).collect(),
-        }
+        let error = match self.push(commands) {
+            Ok(answer) => match answer.await {
+                Ok(results) => return results,
+                // Whether it wrote is not known.
+                Err(_) => "the writer is gone".to_owned(),
+            },
+            Err(error) => error.to_string(),
+        };
+        let refused = |_| Err(Failure::Store(StoreError::Unavailable(error.clone().into())));
+        (0..count).map(refused).collect()
     }
 
     pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
@@ -171,8 +175,4 @@ impl Drop for Sqlite {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn unknown() -> Result<Outcome, Failure> {
-    Err(Failure::Store(StoreError::Unavailable("the writer is gone".into())))
 }

@@ -32,9 +32,9 @@ pub(super) fn fill(
     };
     if let Some(after) = &query.after {
         let begin = (after.key.clone(), after.id);
-        places.retain(|place| compare(place, &begin, shape.direction) == Ordering::Greater);
+        places.retain(|place| compare(place, &begin, shape.sort.direction) == Ordering::Greater);
     }
-    places.sort_unstable_by(|one, other| compare(one, other, shape.direction));
+    places.sort_unstable_by(|one, other| compare(one, other, shape.sort.direction));
     places.dedup();
     let mut statement = connection.prepare_cached(&shape.row()).map_err(store_error)?;
     shape.bind_residuals(&mut statement)?;
@@ -55,7 +55,7 @@ fn one(
     statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
     let mut rows = statement.raw_query();
     match rows.next().map_err(store_error)? {
-        Some(row) => take(walk, row, shape.by),
+        Some(row) => take(walk, row, shape.sort.by),
         None => Ok(Flow::Next),
     }
 }
@@ -66,7 +66,7 @@ fn of_ids(
     shape: &Shape<'_>,
     ids: &[UserId],
 ) -> Result<Vec<Place>, StoreError> {
-    if shape.by == SortBy::Id {
+    if shape.sort.by == SortBy::Id {
         // The id is the key; whether there is such a row shows when it is read.
         return Ok(ids.iter().map(|id| (SortKey::Id, *id)).collect());
     }
@@ -74,7 +74,7 @@ fn of_ids(
     let mut places = Vec::with_capacity(ids.len());
     for id in ids {
         statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
-        collect(&mut statement, shape.by, &mut places)?;
+        collect(&mut statement, shape.sort.by, &mut places)?;
     }
     Ok(places)
 }
@@ -84,7 +84,7 @@ fn driven(connection: &Connection, shape: &Shape<'_>) -> Result<Vec<Place>, Stor
     let mut statement = connection.prepare_cached(&shape.keys()).map_err(store_error)?;
     shape.bind_driver(&mut statement)?;
     let mut places = Vec::new();
-    collect(&mut statement, shape.by, &mut places)?;
+    collect(&mut statement, shape.sort.by, &mut places)?;
     Ok(places)
 }
 

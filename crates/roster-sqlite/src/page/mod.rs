@@ -6,7 +6,7 @@
 
 mod candidates;
 mod order;
-mod sql;
+pub(crate) mod sql;
 mod total;
 mod walk;
 
@@ -57,8 +57,7 @@ fn fill(
     walk: &mut Walk<'_>,
 ) -> Result<(), StoreError> {
     let Plan { driver, sorts } = Plan::of(query);
-    let shape =
-        Shape { driver, by: query.sort.by, direction: query.sort.direction, equals: &query.equals };
+    let shape = Shape { driver, sort: query.sort, equals: &query.equals };
     if sorts && driver != Driver::Ids && has_too_many(connection, head, &shape)? {
         return along(connection, &Shape { driver: Driver::Sort, ..shape }, query, walk);
     }
@@ -113,7 +112,7 @@ fn along(
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next().map_err(store_error)? {
-        if take(walk, row, shape.by)? == Flow::Stop {
+        if take(walk, row, shape.sort.by)? == Flow::Stop {
             break;
         }
     }
@@ -166,11 +165,11 @@ enum Beginning<'q> {
 /// all the same: then all rows come after it, or none.
 fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
     let Some(after) = &query.after else { return Beginning::Start };
-    if shape.driver != Driver::Email || shape.by != SortBy::Email {
+    if shape.driver != Driver::Email || shape.sort.by != SortBy::Email {
         return Beginning::After(after);
     }
     let own = SortKey::Text(shape.equals.email.clone());
-    match order::compare_keys(&own, &after.key, shape.direction) {
+    match order::compare_keys(&own, &after.key, shape.sort.direction) {
         Ordering::Less => Beginning::Nowhere,
         Ordering::Equal => Beginning::After(after),
         Ordering::Greater => Beginning::Start,

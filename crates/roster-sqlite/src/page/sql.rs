@@ -8,18 +8,18 @@
 use std::fmt::Write as _;
 
 use roster_core::{
-    list::{Direction, Equals, SortBy},
+    list::{Direction, Equals, Sort, SortBy},
     plan::Driver,
 };
 
 /// The parameter of the key that a page begins after.
-pub(super) const AFTER_KEY: usize = 1;
+pub(crate) const AFTER_KEY: usize = 1;
 /// The parameter of the id that a page begins after, and of the id of a single row.
-pub(super) const AFTER_ID: usize = 2;
+pub(crate) const AFTER_ID: usize = 2;
 
 /// A condition on a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
+pub(crate) enum Condition {
     Username,
     Email,
     ExternalId,
@@ -28,11 +28,11 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    pub(super) const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Username, Self::Email, Self::ExternalId, Self::PhoneNumber, Self::Status];
 
     /// The number of its parameter.
-    pub(super) const fn parameter(self) -> usize {
+    pub(crate) const fn parameter(self) -> usize {
         match self {
             Self::Username => 3,
             Self::Email => 4,
@@ -43,7 +43,7 @@ impl Condition {
     }
 
     /// Whether the query holds it.
-    pub(super) const fn stands(self, equals: &Equals) -> bool {
+    pub(crate) const fn stands(self, equals: &Equals) -> bool {
         match self {
             Self::Username => equals.username.is_some(),
             Self::Email => equals.email.is_some(),
@@ -75,7 +75,7 @@ impl Condition {
 }
 
 /// The condition that a driver reads along, if it is one.
-pub(super) const fn driving(driver: Driver) -> Option<Condition> {
+pub(crate) const fn driving(driver: Driver) -> Option<Condition> {
     match driver {
         Driver::Username => Some(Condition::Username),
         Driver::Email => Some(Condition::Email),
@@ -111,20 +111,18 @@ const fn sort_index(by: SortBy) -> &'static str {
 
 /// What all statements of a page have in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape<'q> {
+pub(crate) struct Shape<'q> {
     /// The index that is read along.
-    pub(super) driver: Driver,
-    /// The order whose key is shown.
-    pub(super) by: SortBy,
-    /// Which way.
-    pub(super) direction: Direction,
+    pub(crate) driver: Driver,
+    /// The order.
+    pub(crate) sort: Sort,
     /// The conditions.
-    pub(super) equals: &'q Equals,
+    pub(crate) equals: &'q Equals,
 }
 
 impl Shape<'_> {
     /// The conditions that the driver does not answer.
-    pub(super) fn residuals(&self) -> impl Iterator<Item = Condition> {
+    pub(crate) fn residuals(&self) -> impl Iterator<Item = Condition> {
         let driving = driving(self.driver);
         let stands = move |condition: &Condition| {
             condition.stands(self.equals) && Some(*condition) != driving
@@ -133,10 +131,10 @@ impl Shape<'_> {
     }
 
     /// The rows of the page in order: id, version, key, record (NULL where a condition fails).
-    pub(super) fn rows(&self, after: bool) -> String {
+    pub(crate) fn rows(&self, after: bool) -> String {
         let mut sql = String::with_capacity(256);
         self.select(&mut sql);
-        let (comparison, way) = match self.direction {
+        let (comparison, way) = match self.sort.direction {
             Direction::Ascending => ('>', ""),
             Direction::Descending => ('<', " DESC"),
         };
@@ -145,9 +143,9 @@ impl Shape<'_> {
             sql.push_str(if after { " AND " } else { "" });
             None
         } else {
-            push(&mut sql, &[" FROM users INDEXED BY ", sort_index(self.by)]);
+            push(&mut sql, &[" FROM users INDEXED BY ", sort_index(self.sort.by)]);
             sql.push_str(if after { " WHERE " } else { "" });
-            key_column(self.by)
+            key_column(self.sort.by)
         };
         // Writing to a string does not fail.
         let _infallible = match (key, after) {
@@ -164,7 +162,7 @@ impl Shape<'_> {
     }
 
     /// The row of one id, with the columns of [`Shape::rows`].
-    pub(super) fn row(&self) -> String {
+    pub(crate) fn row(&self) -> String {
         let mut sql = String::with_capacity(256);
         self.select(&mut sql);
         one(&mut sql);
@@ -172,18 +170,18 @@ impl Shape<'_> {
     }
 
     /// Ids and keys of the driver's rows, in no order.
-    pub(super) fn keys(&self) -> String {
-        let key = key_column(self.by).unwrap_or("NULL");
+    pub(crate) fn keys(&self) -> String {
+        let key = key_column(self.sort.by).unwrap_or("NULL");
         self.of_driver(&format!("SELECT id, {key}"))
     }
 
     /// The driver's rows, showing nothing.
-    pub(super) fn driven(&self) -> String {
+    pub(crate) fn driven(&self) -> String {
         self.of_driver("SELECT 1")
     }
 
     /// The driver's rows, showing whether each meets the other conditions.
-    pub(super) fn matches(&self) -> String {
+    pub(crate) fn matches(&self) -> String {
         let mut sql = String::from("SELECT ");
         if !self.residual(&mut sql) {
             sql.push('1');
@@ -201,7 +199,7 @@ impl Shape<'_> {
     }
 
     fn select(&self, sql: &mut String) {
-        push(sql, &["SELECT id, version, ", key_column(self.by).unwrap_or("NULL"), ", "]);
+        push(sql, &["SELECT id, version, ", key_column(self.sort.by).unwrap_or("NULL"), ", "]);
         let mut condition = String::new();
         if self.residual(&mut condition) {
             push(sql, &["CASE WHEN ", &condition, " THEN record END"]);

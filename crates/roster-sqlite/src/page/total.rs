@@ -32,8 +32,7 @@ pub(super) fn count(
         return Ok(Total::Exactly(of_status(head, status)));
     }
     let driver = Plan::of(query).driver;
-    let sort = query.sort;
-    let shape = Shape { driver, by: sort.by, direction: sort.direction, equals: &query.equals };
+    let shape = Shape { driver, sort: query.sort, equals: &query.equals };
     let mut statement = connection.prepare_cached(&shape.matches()).map_err(store_error)?;
     shape.bind_driver(&mut statement)?;
     shape.bind_residuals(&mut statement)?;

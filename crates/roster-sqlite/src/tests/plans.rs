@@ -1,0 +1,151 @@
+//! The query plan of every statement, as a snapshot. A table that is scanned without an index,
+//! or rows that SQLite sorts, fail the test before any snapshot does.
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use roster_core::{
+    Status,
+    list::{Direction, Equals, Sort, SortBy},
+    plan::Driver,
+};
+use rusqlite::Connection;
+
+use super::support::open;
+use crate::{
+    connection::DATABASE,
+    establish,
+    events::EVENTS_AFTER,
+    page::{self, sql::Shape},
+    sqlite::GET,
+    writer::sql::{self, KeyColumn},
+};
+
+const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
+
+fn equals(driver: Driver) -> Equals {
+    let some = || Some("x".to_owned());
+    let mut equals = Equals::default();
+    match driver {
+        Driver::Ids => equals.ids = Some(Vec::new()),
+        Driver::Username => equals.username = some(),
+        Driver::Email => equals.email = some(),
+        Driver::ExternalId => equals.external_id = some(),
+        Driver::PhoneNumber => equals.phone_number = some(),
+        Driver::Status => equals.status = Some(Status::Active),
+        Driver::Sort => {}
+    }
+    equals
+}
+
+fn all_equals() -> Equals {
+    let some = || Some("x".to_owned());
+    Equals {
+        ids: None,
+        username: some(),
+        email: some(),
+        external_id: some(),
+        phone_number: some(),
+        status: Some(Status::Active),
+    }
+}
+
+/// The statements and their plans, each once; fails on a scan or a sort.
+fn explain(statements: impl IntoIterator<Item = String>) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()));
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    let mut seen = BTreeSet::new();
+    let mut text = String::new();
+    for sql in statements {
+        if !seen.insert(sql.clone()) {
+            continue;
+        }
+        writeln!(text, "{sql}").unwrap();
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().unwrap() {
+            let step: String = row.get(3).unwrap();
+            assert!(!step.contains("TEMP B-TREE"), "sorts: {sql}: {step}");
+            assert!(
+                !step.starts_with("SCAN users") || step.contains("INDEX"),
+                "scans: {sql}: {step}"
+            );
+            writeln!(text, "    {step}").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn every_page_is_read_along_an_index() {
+    let mut statements = vec![page::HEAD.to_owned(), GET.to_owned()];
+    let mut rows = |driver, by, equals: &Equals| {
+        for direction in BOTH {
+            for after in [false, true] {
+                statements.push(Shape { driver, sort: Sort { by, direction }, equals }.rows(after));
+            }
+        }
+    };
+    for by in SortBy::ALL {
+        rows(Driver::Sort, *by, &Equals::default());
+        rows(Driver::Sort, *by, &equals(Driver::Status));
+    }
+    rows(Driver::Email, SortBy::Email, &equals(Driver::Email));
+    for driver in [Driver::Email, Driver::ExternalId, Driver::PhoneNumber, Driver::Status] {
+        rows(driver, SortBy::Id, &equals(driver));
+    }
+    rows(Driver::Email, SortBy::Id, &all_equals());
+    insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
+fn rows_that_are_put_in_order_afterwards_are_found_along_an_index() {
+    let mut statements = Vec::new();
+    let sort = |by| Sort { by, direction: Direction::Ascending };
+    for driver in [
+        Driver::Ids,
+        Driver::Username,
+        Driver::Email,
+        Driver::ExternalId,
+        Driver::PhoneNumber,
+        Driver::Status,
+    ] {
+        let equals = equals(driver);
+        for by in [SortBy::Id, SortBy::Name] {
+            let shape = Shape { driver, sort: sort(by), equals: &equals };
+            statements.extend([shape.keys(), shape.row(), shape.driven(), shape.matches()]);
+        }
+        let equals = all_equals();
+        let shape = Shape { driver, sort: sort(SortBy::Id), equals: &equals };
+        statements.extend([shape.row(), shape.matches()]);
+    }
+    insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
+fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
+    let mut statements = [
+        sql::LOAD,
+        sql::HOLDS_USERNAME,
+        sql::HOLDS_EMAIL,
+        sql::HOLDS_EXTERNAL_ID,
+        sql::CREATE,
+        sql::DELETE,
+        sql::KEEP_DELETED,
+        sql::APPEND_EVENT,
+        sql::MOVE_HEAD,
+        EVENTS_AFTER,
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    statements.push(sql::replace(&[]));
+    statements.extend(KeyColumn::ALL.map(|column| sql::replace(&[column])));
+    statements.push(sql::replace(&KeyColumn::ALL));
+    insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
+fn shared_keys_are_counted_along_an_index() {
+    let statements = [establish::COUNT_SHARED_EMAILS, establish::COUNT_SHARED_EXTERNAL_IDS];
+    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+}

@@ -1,0 +1,69 @@
+//! After an unclean stop: what was answered is there, and damage is told.
+
+use std::{
+    fs,
+    io::{Seek as _, SeekFrom, Write as _},
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use roster_core::{Store, StoreError};
+
+use super::support::{apply, create, id, open};
+
+/// Copies the files of an open store, as a process that was killed leaves them.
+fn copy_of(directory: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for name in ["roster.db", "roster.db-wal"] {
+        fs::copy(directory.join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+#[tokio::test]
+async fn what_was_answered_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    for n in 1..=50 {
+        let user = format!(r#"{{"username":"u{n}"}}"#);
+        let created = apply(&store, create(n, &user)).await.unwrap();
+        if n % 10 == 0 {
+            let copy = copy_of(directory.path());
+            let copy = open(copy.path());
+            assert_eq!(copy.get(id(n)).await.unwrap(), Some(created.stored));
+            assert_eq!(copy.head().await.unwrap().position, created.position);
+            copy.health().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told_by_the_health() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let user = |n: u64| format!(r#"{{"username":"u{n}","name":"{}"}}"#, "x".repeat(250));
+    for result in store.apply((1..=500).map(|n| create(n, &user(n))).collect()).await {
+        result.unwrap();
+    }
+    drop(store);
+    let store = open(directory.path());
+    apply(&store, create(501, r#"{"username":"last"}"#)).await.unwrap();
+    let copy = copy_of(directory.path());
+    let mut file = fs::OpenOptions::new().write(true).open(copy.path().join("roster.db")).unwrap();
+    // Pages in the middle of the file, header, schema and the newest rows left alone.
+    for page in 40..60 {
+        file.seek(SeekFrom::Start(page * 4096)).unwrap();
+        file.write_all(&[0xA5; 4096]).unwrap();
+    }
+    drop(file);
+    let damaged = open(copy.path());
+    for _ in 0..200 {
+        if let Err(error) = damaged.health().await {
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+            return;
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    panic!("nobody noticed");
+}
