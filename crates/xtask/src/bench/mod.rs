@@ -24,6 +24,7 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    thread,
     time::Duration,
 };
 
@@ -35,6 +36,8 @@ use self::{
 };
 
 const USAGE: &str = "usage: cargo xtask bench [--quick] [--users N] [--binary PATH]";
+/// How busy a machine may be that counts as idle.
+const BUSY_PERCENT_MAX: u64 = 10;
 /// Fewest users: enough for pages that are neither first nor last.
 const USERS_MIN: u64 = 1000;
 
@@ -63,6 +66,7 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let options = options(&asked)?;
+    warn_of_company()?;
     let results = sitting::run(&options)?;
     say(&format!("\nMedians of {} rounds, {} users\n", results.append_us.len(), asked.users))?;
     print_figures(&results)?;
@@ -71,6 +75,18 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     rows.extend(growth::rows(&results, &options.program, asked.users)?);
     print_rows(&rows)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says so when something else is running: then the figures do not count.
+fn warn_of_company() -> Result<()> {
+    let before = process::machine_time()?;
+    thread::sleep(Duration::from_secs(1));
+    let after = process::machine_time()?;
+    let busy = (after.busy - before.busy) * 100 / (after.all - before.all).max(1);
+    if busy > BUSY_PERCENT_MAX {
+        say(&format!("The machine is {busy} % busy with something else: the figures lie.\n"))?;
+    }
+    Ok(())
 }
 
 /// What the command line asks for.

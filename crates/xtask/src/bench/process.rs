@@ -118,6 +118,26 @@ pub(super) fn cpu_time(process: u32) -> Result<Duration> {
     Ok(Duration::from_nanos(nanoseconds))
 }
 
+/// What the processors of the machine have done since it started, in clock ticks.
+pub(super) struct MachineTime {
+    /// Time in which something ran.
+    pub(super) busy: u64,
+    /// All time.
+    pub(super) all: u64,
+}
+
+/// The time of the whole machine.
+pub(super) fn machine_time() -> Result<MachineTime> {
+    let text = fs::read_to_string("/proc/stat")?;
+    let line = text.lines().next().context("an empty /proc/stat")?;
+    // "cpu user nice system idle iowait ..."; guests are counted in user already.
+    let ticks: Vec<u64> =
+        line.split_whitespace().skip(1).take(8).map(str::parse).collect::<Result<_, _>>()?;
+    let idle: u64 = ticks.iter().skip(3).take(2).sum();
+    let all = ticks.iter().sum();
+    Ok(MachineTime { busy: all - idle, all })
+}
+
 /// Memory of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
