@@ -108,6 +108,8 @@ pub enum Excuse {
     Never,
     /// The whole member is as stored.
     Member(Attribute),
+    /// The same entry is stored, wherever it stands; the index is the draft's.
+    Entry(Attribute, usize),
     /// The same text stands in this part of some stored entry; the index is the draft's.
     Part(Attribute, usize, Part),
 }

@@ -7,7 +7,7 @@ use crate::{
     attribute::{Attribute, Kind},
     draft::Draft,
     failure::UsernameOrigin,
-    profile::{Profile, Value},
+    profile::{Entry, Part, Profile, Value},
     short_form,
     text::{email_key, phone_key, username_key},
     user::{Status, User},
@@ -81,19 +81,30 @@ fn excuses(excuse: Excuse, draft: &Draft, current: &User) -> bool {
         Excuse::Never => false,
         Excuse::Member(attribute) => match (attribute.kind(), draft.values.get(&attribute)) {
             (Kind::ShortForm { list, .. }, Some(Value::Text(text))) => {
-                current.profile.primary_value(list) == Some(text.as_str())
+                let mut stored = current.profile.entries(list).iter();
+                stored.any(|entry| entry.text(Part::Value) == Some(text))
             }
             (_, sent) => sent == current.profile.get(attribute),
         },
-        Excuse::Part(attribute, index, part) => {
-            let sent = match draft.values.get(&attribute) {
-                Some(Value::Many(entries)) => entries.get(index).and_then(|e| e.text(part)),
-                Some(Value::One(entry)) => entry.text(part),
-                Some(Value::Text(_) | Value::Flag(_) | Value::Object(_)) | None => None,
-            };
-            let stored = current.profile.entries(attribute).iter();
-            sent.is_some() && stored.map(|entry| entry.text(part)).any(|text| text == sent)
+        Excuse::Entry(attribute, index) => {
+            let sent = entries(draft.values.get(&attribute)).get(index);
+            sent.is_some_and(|sent| entries(current.profile.get(attribute)).contains(sent))
         }
+        Excuse::Part(attribute, index, part) => {
+            let sent = entries(draft.values.get(&attribute)).get(index);
+            let sent = sent.and_then(|entry| entry.text(part));
+            let mut stored = entries(current.profile.get(attribute)).iter();
+            sent.is_some() && stored.any(|entry| entry.text(part) == sent)
+        }
+    }
+}
+
+/// The entries of a list; of a single object, that one.
+fn entries(value: Option<&Value>) -> &[Entry] {
+    match value {
+        Some(Value::Many(entries)) => entries,
+        Some(Value::One(entry)) => std::slice::from_ref(entry),
+        Some(Value::Text(_) | Value::Flag(_) | Value::Object(_)) | None => &[],
     }
 }
 
@@ -175,7 +186,9 @@ fn settle_username(
         }
         return UsernameOrigin::Given;
     };
-    if username_key(&email).is_err() && violations.is_empty() {
+    // An address that is none has its own violation.
+    let email_is_faulty = violations.iter().any(|v| v.pointer.starts_with("/email"));
+    if username_key(&email).is_err() && !email_is_faulty {
         let detail = "the e-mail address cannot serve as a username; give a username";
         refuse(violations, ViolationCode::InvalidUsername, detail);
     }

@@ -28,13 +28,16 @@ impl Draft {
             self.refuse(violation, Excuse::Member(attribute));
         }
         let mut entries = Vec::with_capacity(items.len().min(shape.entries_max));
+        let mut flagged = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
             let place = pointer.clone().index(index);
-            entries.extend(self.take_entry(attribute, index, shape, &place, item));
+            // An item that is no entry is not kept: pointers count it, excuses do not.
+            if let Some(entry) = self.take_entry(attribute, entries.len(), shape, &place, item) {
+                flagged.extend(entry.is_primary().then_some(index));
+                entries.push(entry);
+            }
         }
-        let flagged = entries.iter().enumerate().filter(|(_, entry)| entry.is_primary());
-        let surplus: Vec<usize> = flagged.map(|(index, _)| index).skip(1).collect();
-        for index in surplus {
+        for index in flagged.into_iter().skip(1) {
             let place = pointer.clone().index(index).member(Part::Primary.name());
             let detail = "flag one entry as primary, not more";
             let code = ViolationCode::DuplicatePrimary;
@@ -81,11 +84,17 @@ impl Draft {
                 (PartKind::Flag, other) => self.refuse_type(place, "true or false", &other),
             }
         }
-        self.require_part(shape, &parts, pointer);
+        self.require_part(shape, &parts, pointer, Excuse::Entry(attribute, index));
         Some(Entry::new(parts))
     }
 
-    fn require_part(&mut self, shape: &Shape, parts: &[(Part, Scalar)], pointer: &Pointer) {
+    fn require_part(
+        &mut self,
+        shape: &Shape,
+        parts: &[(Part, Scalar)],
+        pointer: &Pointer,
+        excuse: Excuse,
+    ) {
         let (place, detail) = match shape.required {
             Some(wanted) if parts.iter().all(|(part, _)| *part != wanted) => {
                 let name = wanted.name();
@@ -97,7 +106,7 @@ impl Draft {
             Some(_) | None => return,
         };
         let violation = Violation::new(place.to_string(), ViolationCode::Required, detail);
-        self.refuse(violation, Excuse::Never);
+        self.refuse(violation, excuse);
     }
 
     fn refuse_unknown_part(&mut self, shape: &Shape, name: &str, place: String) {

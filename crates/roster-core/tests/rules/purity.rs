@@ -1,0 +1,73 @@
+//! `decide` is pure: the same state and command give the same decision, whoever asks and however
+//! often; what it wrote, written again, changes nothing.
+
+use proptest::{arbitrary::any, proptest};
+use roster_core::{
+    Act, Actor, Caller, Command, Decision, Draft, Preconditions, Rules, Timestamp, User, decide,
+};
+use serde_json::{Value, json};
+
+use crate::support::{id, tree, view};
+
+const NAMES: [&str; 6] = ["ada", "Zoe\u{308}", "", " ", "\u{10428}", "x\u{1}"];
+
+fn body(bits: u64) -> Value {
+    let pick = |shift: u32| NAMES[usize::try_from((bits >> shift) % 6).expect("small")];
+    let mut body = json!({"username": pick(0), "name": pick(3), "attributes": {"a": pick(6)}});
+    for (index, name) in ["a@example.com", "b@example.com", "nobody"].iter().enumerate() {
+        if bits >> (10 + index) & 1 == 1 {
+            body["email"] = json!(name);
+        }
+        if bits >> (14 + index) & 1 == 1 {
+            body["emails"] = json!([{"value": name, "primary": bits >> 20 & 1 == 1}]);
+        }
+    }
+    for (shift, member) in [(21, "username"), (22, "name"), (23, "attributes")] {
+        if bits >> shift & 1 == 1 {
+            body.as_object_mut().expect("an object").remove(member);
+        }
+    }
+    body
+}
+
+fn command(act: Act, at: i64) -> Command {
+    let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+    Command { act, at: Timestamp::from_millis(at), caller }
+}
+
+/// Decides twice, on equal but separate values; both must tell the same.
+fn twice(current: Option<&User>, command: &Command) -> Option<User> {
+    let first = decide(Rules::default(), current, command);
+    let again = decide(Rules::default(), current.cloned().as_ref(), &command.clone());
+    assert_eq!(format!("{first:?}"), format!("{again:?}"));
+    match first.ok()? {
+        Decision::Unchanged => current.cloned(),
+        Decision::Write(change) | Decision::Remove(change) => Some(change.user),
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_same_state_and_command_give_the_same_decision(
+        first in any::<u64>(), second in any::<u64>(), at in 0_i64..4_000_000_000_000
+    ) {
+        let draft = |bits| Box::new(Draft::parse(tree(&body(bits))));
+        let create = command(Act::Create { id: id(), draft: draft(first) }, at);
+        if let Some(user) = twice(None, &create) {
+            let held = Preconditions::default;
+            let replace = Act::Replace { id: id(), draft: draft(second), held: held() };
+            let patch = Act::Patch { id: id(), patch: Box::new(tree(&body(second))), held: held() };
+            for act in [replace, patch] {
+                let Some(after) = twice(Some(&user), &command(act, at)) else { continue };
+                assert!(after.updated_at >= user.updated_at && after.version >= user.version);
+                let itself = Box::new(Draft::parse(tree(&view(&after))));
+                let act = Act::Replace { id: id(), draft: itself, held: held() };
+                let again = decide(Rules::default(), Some(&after), &command(act, at + 1));
+                assert!(matches!(again, Ok(Decision::Unchanged)), "{again:?}");
+            }
+            let delete = command(Act::Delete { id: id(), held: held() }, at);
+            let gone = twice(Some(&user), &delete).expect("anybody may leave");
+            assert_eq!((gone.version, &gone.profile), (user.version + 1, &user.profile));
+        }
+    }
+}

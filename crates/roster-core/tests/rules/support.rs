@@ -1,0 +1,101 @@
+//! Short words for what the tests do: create a user, write to it, and see what came of it.
+
+use roster_core::{
+    Act, Actor, Caller, Change, Command, Decision, Draft, Json, Preconditions, Refusal, Rules,
+    Timestamp, User, UserId, ViolationCode, decide, json,
+};
+use serde_json::Value;
+
+pub(crate) const ID: &str = "0190d1c2-8000-7000-8000-000000000001";
+
+pub(crate) fn id() -> UserId {
+    UserId::parse(ID).expect("an id")
+}
+
+pub(crate) fn tree(body: &Value) -> Json {
+    json::read(body.to_string().as_bytes()).expect("JSON that we take")
+}
+
+fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
+    let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
+    let at = Timestamp::from_millis(1_800_000_000_000);
+    decide(Rules::default(), current, &Command { act, at, caller })
+}
+
+/// The user after the command; the same as before where nothing is written.
+fn after(current: Option<&User>, act: Act) -> Result<User, Refusal> {
+    match decided(current, act)? {
+        Decision::Unchanged => Ok(current.expect("there is somebody to stay unchanged").clone()),
+        Decision::Write(change) => Ok(whole(*change)),
+        Decision::Remove(_) => panic!("nobody was to leave"),
+    }
+}
+
+/// The change's user, after a look whether its parts tell the same.
+fn whole(change: Change) -> User {
+    let Change { user, record, event, .. } = change;
+    assert_eq!(record, user.to_record());
+    assert_eq!((&event.record, event.version), (&record, user.version));
+    user
+}
+
+pub(crate) fn create(body: &Value) -> Result<User, Refusal> {
+    let draft = Box::new(Draft::parse(tree(body)));
+    after(None, Act::Create { id: id(), draft })
+}
+
+pub(crate) fn user(body: &Value) -> User {
+    create(body).unwrap_or_else(|refusal| panic!("{body}: {refusal:?}"))
+}
+
+pub(crate) fn replace(current: &User, body: &Value) -> Result<User, Refusal> {
+    let draft = Box::new(Draft::parse(tree(body)));
+    after(Some(current), Act::Replace { id: current.id, draft, held: Preconditions::default() })
+}
+
+pub(crate) fn patch(current: &User, body: &Value) -> Result<User, Refusal> {
+    let patch = Box::new(tree(body));
+    after(Some(current), Act::Patch { id: current.id, patch, held: Preconditions::default() })
+}
+
+/// The GET form.
+pub(crate) fn view(user: &User) -> Value {
+    serde_json::from_slice(&user.to_record()).expect("a record is JSON")
+}
+
+/// A user as a store holds it, whatever the rules for new values are.
+pub(crate) fn stored(members: &Value) -> User {
+    let mut record = serde_json::json!({
+        "id": ID, "version": 3, "status": "active", "username": "ada",
+        "created_at": "2024-07-20T20:08:23.296Z", "updated_at": "2026-01-01T00:00:00.000Z",
+    });
+    for (name, value) in members.as_object().expect("an object") {
+        record[name] = value.clone();
+    }
+    User::from_record(record.to_string().as_bytes()).expect("a readable record")
+}
+
+/// The places and codes of what is wrong.
+pub(crate) fn faults<T: std::fmt::Debug>(
+    result: Result<T, Refusal>,
+) -> Vec<(String, ViolationCode)> {
+    match result {
+        Err(Refusal::Invalid(violations)) => {
+            violations.into_iter().map(|violation| (violation.pointer, violation.code)).collect()
+        }
+        other => panic!("expected violations, found {other:?}"),
+    }
+}
+
+/// The faults of a create, of a replacement and of a patch, which must be the same.
+pub(crate) fn faults_of_every_write(body: &Value) -> Vec<(String, ViolationCode)> {
+    let current = stored(&serde_json::json!({}));
+    let found = faults(replace(&current, body));
+    assert_eq!(faults(patch(&current, body)), found, "{body}");
+    let mut created = body.clone();
+    if created.get("username").is_none() {
+        created["username"] = serde_json::json!("ada");
+    }
+    assert_eq!(faults(create(&created)), found, "{body}");
+    found
+}
