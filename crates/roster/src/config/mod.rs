@@ -14,6 +14,7 @@ mod fault;
 mod file;
 mod host_name;
 mod kind;
+mod markdown;
 mod nearest;
 mod resolve;
 mod table;
@@ -29,6 +30,7 @@ pub use choice::{EmailUniqueness, LogFormat, LogLevel};
 pub use fault::{Fault, Faults, Origin};
 pub use host_name::HostName;
 pub use kind::{Kind, Slot};
+pub use markdown::settings_as_markdown;
 pub use resolve::{Given, Report, ReportLine};
 pub use table::{Group, SETTINGS, Setting};
 

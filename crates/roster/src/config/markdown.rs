@@ -1,0 +1,50 @@
+//! The settings as tables of the manual.
+//!
+//! `docs/configuration.md` holds this text, and a test holds the two equal: what the manual says
+//! of a setting is what the program does with it.
+
+use std::fmt::Write as _;
+
+use super::kind::Kind;
+use super::table::{Group, SETTINGS, Setting};
+
+/// A heading and a table for each group of settings, in the order of the help.
+pub fn settings_as_markdown() -> String {
+    let mut text = String::new();
+    let mut group: Option<Group> = None;
+    for setting in SETTINGS {
+        if group != Some(setting.group) {
+            group = Some(setting.group);
+            let gap = if text.is_empty() { "" } else { "\n" };
+            // Writing to a string does not fail.
+            let _infallible = writeln!(
+                text,
+                "{gap}### {}\n\n| Key | Default | Values | What it does |\n|---|---|---|---|",
+                setting.group.heading()
+            );
+        }
+        let Setting { key, doc, .. } = setting;
+        let _infallible =
+            writeln!(text, "| `{key}` | {} | {} | {doc} |", default(setting), values(setting));
+    }
+    text
+}
+
+fn default(setting: &Setting) -> String {
+    if setting.default.is_empty() { "none".to_owned() } else { format!("`{}`", setting.default) }
+}
+
+fn values(setting: &Setting) -> String {
+    let range = setting.kind.range();
+    match &setting.kind {
+        Kind::Address(_) => "address:port".to_owned(),
+        Kind::Directory(_) => "directory".to_owned(),
+        Kind::BaseUrl(_) => "http or https URL".to_owned(),
+        Kind::Hosts(_) => "host names".to_owned(),
+        Kind::Switch(_) => "true, false".to_owned(),
+        Kind::Choice { words, .. } => words.join(", "),
+        Kind::Count { .. } => range.unwrap_or_default(),
+        Kind::Bytes { .. } => format!("{} bytes", range.unwrap_or_default()),
+        Kind::Millis { .. } => format!("{} ms", range.unwrap_or_default()),
+    }
+}

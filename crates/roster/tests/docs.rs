@@ -1,0 +1,117 @@
+//! The documents, held against the program.
+//!
+//! Every curl example of the README and the guide runs, in its order, against the built binary on
+//! an empty data directory, and must answer what the document prints. What differs from run to
+//! run (ids, times, request ids, positions, cursors, the date, the version) may differ, but the
+//! same word of a document always stands for the same word of the run, also in later commands.
+//! A document that is out of date is written anew below `target/tmp`, to be looked at and copied.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+#![expect(clippy::panic, reason = "a difference is told by failing")]
+
+#[path = "docs/answer.rs"]
+mod answer;
+#[path = "docs/examples.rs"]
+mod examples;
+#[path = "docs/service.rs"]
+mod service;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use roster::config::{SETTINGS, settings_as_markdown};
+use roster_core::Attribute;
+
+use examples::Examples;
+use service::Service;
+
+/// The root of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn read(document: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(document)).unwrap()
+}
+
+/// Keeps the document as it should be, and tells where.
+fn keep(document: &str, text: &str) -> String {
+    let name = document.replace('/', "-");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// Runs every example of a document.
+fn hold(document: &str, least: usize) {
+    let text = read(document);
+    let service = Service::start();
+    let outcome = Examples::of(&text).run(&service);
+    assert!(outcome.count >= least, "{document} has {} examples", outcome.count);
+    if let Some(difference) = outcome.difference {
+        let path = keep(document, &outcome.text);
+        panic!("{document} does not tell what happens; {path} does.\n{difference}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_readme_answer_what_it_prints() {
+    hold("README.md", 5);
+}
+
+#[test]
+fn the_examples_of_the_guide_answer_what_it_prints() {
+    hold("docs/api.md", 12);
+}
+
+#[test]
+fn the_manual_tells_the_settings_as_they_are() {
+    let document = "docs/configuration.md";
+    let text = read(document);
+    let (begin, end) = ("<!-- settings: begin -->\n", "<!-- settings: end -->\n");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (told, after) = rest.split_once(end).unwrap();
+    let table = settings_as_markdown();
+    if told.trim() != table.trim() {
+        let path = keep(document, &format!("{before}{begin}\n{table}\n{end}{after}"));
+        panic!("{document} does not tell the settings as they are; {path} does.");
+    }
+}
+
+#[test]
+fn flags_and_variables_are_named_after_their_key_as_the_manual_says() {
+    for setting in SETTINGS {
+        assert_eq!(setting.flag, setting.key.replace('_', "-"));
+        assert_eq!(setting.env, format!("ROSTER_{}", setting.key.to_uppercase()));
+    }
+}
+
+#[test]
+fn the_guide_names_every_member_of_a_user() {
+    let guide = read("docs/api.md");
+    for attribute in Attribute::ALL {
+        let name = attribute.name();
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn the_manual_names_every_metric_and_no_other() {
+    let service = Service::start();
+    // A metric with labels shows once there is something to tell.
+    service.curl("curl http://127.0.0.1:8080/livez");
+    let page = service.curl("curl http://127.0.0.1:8080/metrics");
+    let measured: BTreeSet<String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
+        .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.into() })
+        .collect();
+    let manual = read("docs/operations.md");
+    let told: BTreeSet<String> = manual
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|code| code.starts_with("roster_"))
+        .map(|code| code.split('{').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(told, measured);
+}

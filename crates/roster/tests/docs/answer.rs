@@ -1,0 +1,228 @@
+//! Comparing an answer that a document prints with one that the service gave.
+//!
+//! Both are cut into words. Words that no two runs share need only be of one kind, and must stand
+//! for each other everywhere. White space between the words of a JSON text does not count, so a
+//! document may break long lines.
+
+use std::collections::BTreeMap;
+
+/// Columns that an answer takes in a document.
+const COLUMNS: usize = 90;
+
+/// The words of a document that stand for other words in this run.
+#[derive(Default)]
+pub(crate) struct Words(BTreeMap<String, String>);
+
+/// A kind of word that differs from run to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Id,
+    Time,
+    /// A random start and what was counted from there: request ids, positions, tags of lists.
+    Stamp,
+    Cursor,
+    Release,
+}
+
+impl Words {
+    /// A command with the words of this run.
+    pub(crate) fn translated(&self, command: &str) -> String {
+        let word = |told| self.0.get(told).map_or(told, String::as_str);
+        words(command).into_iter().map(word).collect()
+    }
+
+    /// An answer with the words of the document.
+    pub(crate) fn told_again(&self, answer: &str) -> String {
+        let told = |word| self.0.iter().find(|(_, given)| *given == word).map(|(told, _)| told);
+        words(answer).into_iter().map(|word| told(word).map_or(word, String::as_str)).collect()
+    }
+
+    /// What the first difference is, if there is one; learns the words of this run.
+    pub(crate) fn compare(&mut self, told: &str, given: &str) -> Option<String> {
+        let (told, given) = (plain(told), plain(given));
+        let (told, given) = (words(&told), words(&given));
+        for kind in [Kind::Id, Kind::Time, Kind::Stamp, Kind::Cursor, Kind::Release] {
+            let of_kind = |word: &&&str| Kind::of(word) == Some(kind);
+            for (told, given) in told.iter().filter(of_kind).zip(given.iter().filter(of_kind)) {
+                self.0.entry((*told).to_owned()).or_insert_with(|| (*given).to_owned());
+            }
+        }
+        for (told, given) in told.iter().zip(&given) {
+            let means = self.0.get(*told).map_or(*told, String::as_str);
+            if means != *given {
+                return Some(format!("it says {told:?}, but it is {given:?}"));
+            }
+        }
+        (told.len() != given.len())
+            .then(|| format!("it has {} words, but there are {}", told.len(), given.len()))
+    }
+}
+
+/// The runs of characters that belong together, and all others one by one.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    let inside = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    while let Some(first) = rest.chars().next() {
+        let end = if inside(first) {
+            rest.find(|c| !inside(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let (word, after) = rest.split_at(end);
+        words.push(word);
+        rest = after;
+    }
+    words
+}
+
+impl Kind {
+    fn of(word: &str) -> Option<Self> {
+        let hex =
+            |text: &str| text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let parts: Vec<&str> = word.split('-').collect();
+        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        if lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| hex(part)) {
+            Some(Self::Id)
+        } else if word.len() == 24 && word.ends_with('Z') && word.find('T') == Some(10) {
+            Some(Self::Time)
+        } else if let [start, count, ..] = parts.as_slice()
+            && start.len() == 16
+            && hex(start)
+            && digits(count)
+        {
+            Some(Self::Stamp)
+        } else if word.len() >= 60 && !word.contains(['.', ':']) {
+            Some(Self::Cursor)
+        } else if word.split('.').count() == 3 && word.split('.').all(digits) {
+            Some(Self::Release)
+        } else {
+            None
+        }
+    }
+}
+
+/// An answer without what means nothing: the date, line ends, white space around JSON's words.
+fn plain(answer: &str) -> String {
+    let (head, body) = parts(answer);
+    let mut text = String::new();
+    for line in head.lines() {
+        text.push_str(if line.starts_with("date: ") { "date:" } else { line.trim_end() });
+        text.push('\n');
+    }
+    let mut inside = false;
+    let mut escaped = false;
+    for c in body.chars() {
+        if inside || !c.is_whitespace() {
+            text.push(c);
+        }
+        inside ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+    }
+    text
+}
+
+/// Head and body of what `curl -i` prints; without `-i` there is no head.
+fn parts(answer: &str) -> (&str, &str) {
+    if answer.starts_with("HTTP/") {
+        answer.split_once("\n\n").unwrap_or((answer, ""))
+    } else {
+        ("", answer)
+    }
+}
+
+/// An answer as a document prints it: long JSON over several lines.
+pub(crate) fn folded(answer: &str) -> String {
+    let (head, body) = parts(answer);
+    let mut text = String::new();
+    if !head.is_empty() {
+        text.push_str(head.trim_end());
+        text.push('\n');
+    }
+    if !body.trim().is_empty() {
+        text.push_str(if head.is_empty() { "" } else { "\n" });
+        fold(body.trim(), 0, &mut text);
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes a JSON value, which takes one line if there is room.
+fn fold(value: &str, indent: usize, text: &mut String) {
+    let member = value.starts_with('"').then(|| value.find("\":")).flatten();
+    let (name, value) = value.split_at(member.map_or(0, |end| end + 2));
+    text.push_str(name);
+    let bracket = value.chars().next().filter(|c| "[{".contains(*c));
+    let Some(open) = bracket.filter(|_| indent + name.len() + value.len() > COLUMNS) else {
+        return text.push_str(value);
+    };
+    text.push(open);
+    let inner = value.get(1..value.len() - 1).unwrap_or_default();
+    for (index, element) in elements(inner).into_iter().enumerate() {
+        text.push_str(if index > 0 { ",\n" } else { "\n" });
+        text.push_str(&" ".repeat(indent + 2));
+        fold(element, indent + 2, text);
+    }
+    text.push('\n');
+    text.push_str(&" ".repeat(indent));
+    text.push(if open == '[' { ']' } else { '}' });
+}
+
+/// The elements between the commas of this level.
+fn elements(inner: &str) -> Vec<&str> {
+    let (mut depth, mut inside, mut escaped, mut begin) = (0_usize, false, false, 0);
+    let mut found = Vec::new();
+    for (at, c) in inner.char_indices() {
+        match c {
+            '"' if !escaped => inside = !inside,
+            '[' | '{' if !inside => depth += 1,
+            ']' | '}' if !inside => depth -= 1,
+            ',' if !inside && depth == 0 => {
+                found.push(inner.get(begin..at).unwrap_or_default());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    found.push(inner.get(begin..).unwrap_or_default());
+    found
+}
+
+#[test]
+fn what_differs_from_run_to_run_may_differ_if_it_does_so_everywhere() {
+    let id = |n: u8| format!("0190d1c2-8000-7000-8000-00000000000{n}");
+    let mut words = Words::default();
+    let told = format!("HTTP/1.1 200 OK\ndate: then\n\n{{\"id\": \"{}\",\n \"n\": 1}}\n", id(1));
+    let given = format!("HTTP/1.1 200 OK\ndate: now\n\n{{\"id\":\"{}\",\"n\":1}}", id(2));
+    assert_eq!(words.compare(&told, &given), None);
+    let command = format!("curl x/users/{}", id(1));
+    assert_eq!(words.translated(&command), format!("curl x/users/{}", id(2)));
+    assert_eq!(words.compare(&id(1), &id(2)), None);
+    assert!(words.compare(&id(1), &id(3)).is_some(), "the same id stands for another");
+}
+
+#[test]
+fn any_other_difference_is_told() {
+    for (told, given) in [
+        ("{\"name\":\"Ada\"}", "{\"name\":\"Eve\"}"),
+        ("{\"name\":\"A b\"}", "{\"name\":\"Ab\"}"),
+        ("{\"a\":1}", "{\"a\":1,\"b\":2}"),
+        ("HTTP/1.1 200 OK\netag: \"1\"\n\n", "HTTP/1.1 200 OK\netag: \"2\"\n\n"),
+        ("HTTP/1.1 200 OK\netag: \"1\"\n\n", "HTTP/1.1 200 OK\n\n"),
+        ("{\"id\":\"x\"}", "{\"id\":\"0190d1c2-8000-7000-8000-000000000001\"}"),
+        ("", "{}"),
+    ] {
+        assert!(Words::default().compare(told, given).is_some(), "{told} {given}");
+    }
+}
+
+#[test]
+fn long_json_is_printed_over_several_lines() {
+    let long = "x".repeat(COLUMNS);
+    let text = format!("{{\"a\":[1,{{\"b\":\"{{,\\\"\"}}],\"c\":\"{long}\"}}");
+    let lines = format!("{{\n  \"a\":[1,{{\"b\":\"{{,\\\"\"}}],\n  \"c\":\"{long}\"\n}}\n");
+    assert_eq!(folded(&text), lines);
+    assert_eq!(plain(&lines), text);
+}

@@ -1,0 +1,99 @@
+//! The curl examples of a document: `console` blocks of `$ curl` lines with their answers.
+
+use crate::answer::{Words, folded};
+use crate::service::Service;
+
+/// A document, cut at its examples.
+pub(crate) struct Examples {
+    parts: Vec<Part>,
+}
+
+enum Part {
+    /// Text that is no example.
+    Prose(String),
+    /// A command as it stands, over several lines perhaps, and the answer that is told.
+    Example { command: String, told: String },
+}
+
+/// What became of the examples.
+pub(crate) struct Outcome {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The first difference between the document and the run.
+    pub(crate) difference: Option<String>,
+    /// The document with the answers of this run where they differ.
+    pub(crate) text: String,
+}
+
+impl Examples {
+    /// Cuts a document.
+    pub(crate) fn of(document: &str) -> Self {
+        let mut parts = vec![Part::Prose(String::new())];
+        let mut inside = false;
+        let mut continued = false;
+        for line in document.split_inclusive('\n') {
+            if line.starts_with("```") {
+                inside = !inside && line.trim_end() == "```console";
+                parts.push(Part::Prose(line.to_owned()));
+                continue;
+            }
+            if inside && line.starts_with("$ ") {
+                assert!(line.starts_with("$ curl "), "only curl runs in a console block: {line}");
+                parts.push(Part::Example { command: String::new(), told: String::new() });
+                continued = true;
+            }
+            match parts.last_mut() {
+                Some(Part::Example { command, .. }) if continued => {
+                    command.push_str(line);
+                    continued = line.trim_end().ends_with('\\');
+                }
+                Some(Part::Example { told, .. }) => told.push_str(line),
+                Some(Part::Prose(text)) => text.push_str(line),
+                None => {}
+            }
+        }
+        Self { parts }
+    }
+
+    /// Runs the examples in their order.
+    pub(crate) fn run(self, service: &Service) -> Outcome {
+        let mut words = Words::default();
+        let mut outcome = Outcome { count: 0, difference: None, text: String::new() };
+        for part in self.parts {
+            match part {
+                Part::Prose(text) => outcome.text.push_str(&text),
+                Part::Example { command, told } => {
+                    outcome.count += 1;
+                    let line = command.trim_start_matches("$ ").trim_end();
+                    let answer = service.curl(&words.translated(line));
+                    let difference = words.compare(&told, &answer);
+                    outcome.text.push_str(&command);
+                    if let Some(difference) = difference {
+                        outcome.text.push_str(&folded(&words.told_again(&answer)));
+                        let report = format!("$ {line}\n{difference}\nanswered:\n{answer}");
+                        outcome.difference.get_or_insert(report);
+                    } else {
+                        outcome.text.push_str(&told);
+                    }
+                }
+            }
+        }
+        outcome
+    }
+}
+
+#[test]
+fn a_document_is_cut_at_its_examples() {
+    let text = "a\n```console\n$ curl x \\\n  y\nHTTP\n\n{}\n$ curl z\n```\n```sh\n$ ls\n```\n";
+    let examples: Vec<_> = Examples::of(text)
+        .parts
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Prose(_) => None,
+            Part::Example { command, told } => Some((command, told)),
+        })
+        .collect();
+    let pair = |command: &str, told: &str| (command.to_owned(), told.to_owned());
+    let expected = vec![pair("$ curl x \\\n  y\n", "HTTP\n\n{}\n"), pair("$ curl z\n", "")];
+    assert_eq!(examples, expected);
+}
