@@ -49,7 +49,7 @@ def main():
     options = arguments(
         __doc__,
         seeds=(3, 1, "seeds to run, counted up from --seed"),
-        max_examples=(1500, 25, "examples of each operation and phase"),
+        max_examples=(2500, 25, "examples of each operation and phase"),
         cases=(50_000, 500, "cases there must be in all"),
     )
     total, faults = 0, []
