@@ -11,11 +11,13 @@ use proptest::{
     strategy::{BoxedStrategy, Just, Strategy},
 };
 use roster_core::{
-    Json, Status,
+    Clock as _, Json, Status, Timestamp, UserId,
     keys::username_lookup,
-    list::{Direction, Equals, PageQuery, Sort, SortBy},
-    text::{email_key, phone_key},
+    list::{Direction, Equals, PageKey, PageQuery, Sort, SortBy, SortKey},
+    text::{email_key, fold_key, phone_key},
 };
+
+use crate::TestClock;
 
 const USERNAMES: &[&str] = &[
     "ada",
@@ -227,7 +229,7 @@ pub enum Turn {
     /// The clock moves, perhaps back.
     Elapse(i64),
     /// A list is walked from its start.
-    Walk(Question),
+    Walk(Box<Question>),
 }
 
 /// A list to walk; ids are indices into all users that were ever created.
@@ -235,22 +237,54 @@ pub enum Turn {
 pub struct Question {
     query: PageQuery,
     ids: Option<Vec<Index>>,
+    after: Option<Place>,
+}
+
+/// Where a walk begins: anywhere, as when the row of a cursor has changed or gone.
+#[derive(Clone, Debug)]
+struct Place {
+    text: Option<String>,
+    /// Milliseconds after the clock's start.
+    time: i64,
+    id: Index,
 }
 
 impl Question {
     /// The question, given all ids that were ever made.
-    pub fn query(&self, known: &[roster_core::UserId]) -> PageQuery {
+    pub fn query(&self, known: &[UserId]) -> PageQuery {
         let chosen = |indices: &Vec<Index>| {
             let ids = indices.iter().filter(|_| !known.is_empty());
             ids.map(|index| *index.get(known)).collect()
         };
         let mut query = self.query.clone();
         query.equals.ids = self.ids.as_ref().map(chosen);
+        query.after = self
+            .after
+            .as_ref()
+            .filter(|_| !known.is_empty())
+            .map(|place| PageKey { key: place.key(query.sort.by), id: *place.id.get(known) });
         query
     }
 }
 
-/// A list to walk.
+impl Place {
+    fn key(&self, by: SortBy) -> SortKey {
+        match by {
+            SortBy::Id => SortKey::Id,
+            SortBy::UpdatedAt => {
+                let start = TestClock::new().now().as_millis();
+                SortKey::Time(Timestamp::from_millis(start + self.time))
+            }
+            SortBy::Username => {
+                SortKey::Text(Some(username_lookup(self.text.as_deref().unwrap_or_default())))
+            }
+            SortBy::Email => SortKey::Text(self.text.as_deref().map(email_key)),
+            SortBy::FamilyName | SortBy::Name => SortKey::Text(self.text.as_deref().map(fold_key)),
+        }
+    }
+}
+
+/// A list to walk, from its start or from anywhere.
 pub fn question() -> BoxedStrategy<Question> {
     let sort = (select(SortBy::ALL), select(&[Direction::Ascending, Direction::Descending][..]));
     let rare = |strategy: BoxedStrategy<String>| {
@@ -276,11 +310,15 @@ pub fn question() -> BoxedStrategy<Question> {
         1 => vec(proptest::arbitrary::any::<Index>(), 0..5).prop_map(Some),
     ];
     let count = proptest::arbitrary::any::<bool>();
-    (sort, equals, ids, 0_usize..6, count)
-        .prop_map(|((by, direction), equals, ids, limit, count)| {
+    let texts = prop_oneof![text(USERNAMES), text(EMAILS), text(NAMES)];
+    let place = (option::of(texts), -50_i64..500, proptest::arbitrary::any::<Index>())
+        .prop_map(|(text, time, id)| Place { text, time, id });
+    let after = prop_oneof![2 => Just(None), 1 => place.prop_map(Some)];
+    (sort, equals, ids, after, 0_usize..6, count)
+        .prop_map(|((by, direction), equals, ids, after, limit, count)| {
             let sort = Sort { by, direction };
             let query = PageQuery { sort, equals, count, ..PageQuery::first(limit) };
-            Question { query, ids }
+            Question { query, ids, after }
         })
         .boxed()
 }
@@ -291,7 +329,7 @@ pub fn turns() -> BoxedStrategy<Vec<Turn>> {
     let turn = prop_oneof![
         6 => vec(step(), 1..6).prop_map(Turn::Writes),
         1 => millis.prop_map(Turn::Elapse),
-        3 => question().prop_map(Turn::Walk),
+        3 => question().prop_map(Box::new).prop_map(Turn::Walk),
     ];
     vec(turn, 1..24).boxed()
 }

@@ -107,6 +107,11 @@ impl Pair {
     }
 
     async fn walk(&self, mut query: PageQuery) {
+        if query.limit > 0 {
+            let short = PageQuery { examined_max: 3, bytes_max: 700, ..query.clone() };
+            let users = self.subject.walk(short).await;
+            assert_eq!(users, self.oracle.walk(query.clone()).await, "in short looks: {query:?}");
+        }
         loop {
             let page = self.subject.page(query.clone()).await;
             assert_eq!(page, self.oracle.page(query.clone()).await, "{query:?}");
