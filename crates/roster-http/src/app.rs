@@ -70,7 +70,7 @@ impl App {
             cursors: Cursors::new(&directory.secret()),
             metrics: Metrics::new(front),
             pages: Pages::new(&settings),
-            hosts: Hosts::new(hosts),
+            hosts: Hosts::new(hosts, &settings.base_url),
             request_ids: RequestIds::new(),
             directory,
             settings,
@@ -85,10 +85,10 @@ impl App {
     ) -> Result<Response<Body>, Problem> {
         let parts = &call.parts;
         if !operation.is_some_and(Operation::is_health) {
-            let own = self.hosts.check(parts.version, &parts.uri, &parts.headers)?;
+            let own = self.hosts.check(parts)?;
             check_origin(parts, own.as_ref(), &self.settings.base_url, operation)?;
+            check_limits(parts, self.settings.uri_bytes_max)?;
         }
-        check_limits(parts, self.settings.uri_bytes_max)?;
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {
             return Err(Problem::new(ProblemCode::MethodNotImplemented));
         }
@@ -100,7 +100,13 @@ impl App {
                 Err(Problem::saying(ProblemCode::InvalidRequest, detail))
             };
         }
-        let (route, segment) = found.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+        let Some((route, segment)) = found else {
+            return Err(if parts.method == Method::CONNECT {
+                not_allowed(EVERY_METHOD)
+            } else {
+                Problem::new(ProblemCode::NotFound)
+            });
+        };
         if parts.method == Method::OPTIONS {
             let mut response = allowing(route.allow);
             if route.offer(&Method::PATCH).is_some() {
@@ -109,9 +115,7 @@ impl App {
             return Ok(response);
         }
         let Some(operation) = operation else {
-            let detail = format!("this path offers {}", route.allow);
-            return Err(Problem::saying(ProblemCode::MethodNotAllowed, detail)
-                .with_header(ALLOW, HeaderValue::from_static(route.allow)));
+            return Err(not_allowed(route.allow));
         };
         rest::dispatch(self, operation, segment, call).await
     }
@@ -167,6 +171,7 @@ impl Handle for App {
         tracing::error!(request_id, "a handler panicked");
         let problem = Problem::new(ProblemCode::Internal);
         let mut response = problem.into_response(&self.settings.base_url, request_id);
+        response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         response.headers_mut().insert(X_REQUEST_ID, id);
         response
     }
@@ -178,6 +183,12 @@ fn allowing(methods: &'static str) -> Response<Body> {
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     response
+}
+
+/// The refusal of a method that is known but not offered here (RFC 9110 section 15.5.6).
+fn not_allowed(allow: &'static str) -> Problem {
+    Problem::saying(ProblemCode::MethodNotAllowed, format!("this path offers {allow}"))
+        .with_header(ALLOW, HeaderValue::from_static(allow))
 }
 
 /// An error and its causes, in one line.

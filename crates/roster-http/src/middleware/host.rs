@@ -3,7 +3,12 @@
 //! It is what stops a name that an attacker rebinds to our address: a browser sends that name.
 //! Loopback names pass with any port, as do the names that the operator has listed.
 
-use http::{HeaderMap, Uri, Version, header::HOST, uri::Authority};
+use http::{
+    Method, Version,
+    header::HOST,
+    request::Parts,
+    uri::{Authority, Scheme},
+};
 
 use crate::problem::{Problem, ProblemCode};
 
@@ -11,25 +16,27 @@ use crate::problem::{Problem, ProblemCode};
 #[derive(Debug)]
 pub(crate) struct Hosts {
     names: Vec<String>,
+    /// Whether TLS ends before us, at a proxy that the operator has set up.
+    https: bool,
 }
 
 impl Hosts {
-    /// The loopback names and these, without ports.
-    pub(crate) fn new(names: impl IntoIterator<Item = String>) -> Self {
+    /// The loopback names and these, without ports; and the URL that the service is known by.
+    pub(crate) fn new(names: impl IntoIterator<Item = String>, base_url: &str) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         let names = loopback.into_iter().chain(names).map(|name| name.to_ascii_lowercase());
-        Self { names: names.collect() }
+        Self { names: names.collect(), https: base_url.starts_with("https://") }
     }
 
     /// Holds `Host` and the target's own authority against the names; gives the authority that
     /// the request is for, where it has one.
-    pub(crate) fn check(
-        &self,
-        version: Version,
-        uri: &Uri,
-        headers: &HeaderMap,
-    ) -> Result<Option<Authority>, Problem> {
-        let mut lines = headers.get_all(HOST).into_iter();
+    pub(crate) fn check(&self, parts: &Parts) -> Result<Option<Authority>, Problem> {
+        let (version, uri) = (parts.version, &parts.uri);
+        // The form without a scheme goes with CONNECT alone (RFC 9112 section 3.2.3).
+        if uri.scheme().is_none() && uri.authority().is_some() && parts.method != Method::CONNECT {
+            return Err(invalid("write the target as a path that starts with a slash"));
+        }
+        let mut lines = parts.headers.get_all(HOST).into_iter();
         let host = lines.next();
         if lines.next().is_some() {
             return Err(invalid("send exactly one Host header"));
@@ -43,6 +50,12 @@ impl Hosts {
             if !self.names.iter().any(|name| named.host().eq_ignore_ascii_case(name)) {
                 return Err(Problem::new(ProblemCode::MisdirectedRequest));
             }
+        }
+        // What is asked for under https must have come through TLS (RFC 9110 section 7.4).
+        let served =
+            |scheme: &Scheme| *scheme == Scheme::HTTP || (self.https && *scheme == Scheme::HTTPS);
+        if !uri.scheme().is_none_or(served) {
+            return Err(Problem::new(ProblemCode::MisdirectedRequest));
         }
         let required = version >= Version::HTTP_11;
         match uri.authority().cloned().or(host.clone()) {
@@ -58,8 +71,9 @@ impl Hosts {
 
 fn authority(host: &[u8]) -> Result<Authority, Problem> {
     let authority = Authority::try_from(host).map_err(|_| invalid("send a valid Host header"))?;
-    // `host:` and `host:70000` have a port that is none.
-    let port = authority.as_str().rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+    // An empty port is the default one (RFC 3986 section 3.2.3); `host:70000` has none at all.
+    let port = authority.as_str().rsplit_once(':').map(|(_, port)| port);
+    let port = port.filter(|port| !port.is_empty() && !port.ends_with(']'));
     if authority.host().is_empty() || (port.is_some() && authority.port_u16().is_none()) {
         return Err(invalid("send a valid Host header"));
     }

@@ -1,17 +1,32 @@
-//! Limits that cost nothing to check: the length of the target and what is expected of us.
+//! Limits that cost nothing to check: the length of the target, how the content is coded for the
+//! way, and what is expected of us.
 
-use http::{header::EXPECT, request::Parts};
+use http::{
+    HeaderValue,
+    header::{CONNECTION, EXPECT, TRANSFER_ENCODING},
+    request::Parts,
+};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Refuses a target that is too long and an expectation that we do not meet.
+/// Refuses a target that is too long, a transfer coding that we do not undo and an expectation that
+/// we do not meet.
 pub(crate) fn check_limits(parts: &Parts, uri_bytes_max: usize) -> Result<(), Problem> {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > uri_bytes_max {
         let detail = format!("shorten path and query to at most {uri_bytes_max} bytes");
         return Err(Problem::saying(ProblemCode::UriTooLong, detail));
     }
-    let met = |line: &http::HeaderValue| line.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    // hyper looks at the last coding alone, and would hand us what the others left coded.
+    let mut codings = parts.headers.get_all(TRANSFER_ENCODING).into_iter();
+    if let Some(coding) = codings.next()
+        && (codings.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+    {
+        let detail = "send the body in chunked coding alone, or with Content-Length";
+        return Err(Problem::saying(ProblemCode::InvalidRequest, detail)
+            .with_header(CONNECTION, HeaderValue::from_static("close")));
+    }
+    let met = |line: &HeaderValue| line.as_bytes().eq_ignore_ascii_case(b"100-continue");
     if parts.headers.get_all(EXPECT).into_iter().all(met) {
         Ok(())
     } else {

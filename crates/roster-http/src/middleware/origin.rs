@@ -14,6 +14,7 @@ use crate::{
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Refuses what a page of another origin causes, and what came through a proxy.
 pub(crate) fn check_origin(
@@ -47,8 +48,10 @@ pub(crate) fn check_origin(
     Ok(())
 }
 
+/// Whether a person goes to the page itself, and it is not put into a page elsewhere.
 fn is_navigation(headers: &HeaderMap) -> bool {
-    headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode.as_bytes() == b"navigate")
+    let is = |name, value: &[u8]| headers.get(name).map(|found| found.as_bytes() == value);
+    is(SEC_FETCH_MODE, b"navigate") == Some(true) && is(SEC_FETCH_DEST, b"document") != Some(false)
 }
 
 /// Whether an origin is the one that the request is for. `null` never is.

@@ -1,0 +1,63 @@
+//! The wire table: what goes over a raw socket, and what must come back.
+//!
+//! Each row is data: the bytes, the exact status, the headers and the problem code where the
+//! answer is ours, whether the connection stays open, and the reason. One runner takes them all,
+//! reports every row that fails at once, and asks an ordinary question after each of them. The
+//! same table is held against the service over the oracle and against the built binary.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::too_many_lines,
+    reason = "what a test cannot do without fails it; a table is as long as it is"
+)]
+
+mod client;
+mod http2;
+mod row;
+mod rows;
+mod run;
+mod subject;
+
+use subject::Subject;
+
+#[test]
+fn the_table_is_large_and_each_of_its_rows_has_its_own_name() {
+    let (all, timed, framed) = (rows::all(), rows::timed(), http2::rows());
+    let names = all.iter().chain(&timed).map(|row| row.name);
+    let names: Vec<&str> = names.chain(framed.iter().map(|row| row.name)).collect();
+    let again = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+    assert_eq!(again, None, "a name stands twice");
+    assert!(names.len() >= 170, "{} rows", names.len());
+}
+
+#[test]
+fn the_table_holds_for_the_service_over_the_oracle() {
+    let subject = Subject::over_the_oracle(subject::patient());
+    run::hold(&subject, &rows::all());
+}
+
+#[test]
+fn the_rows_of_http2_hold_for_the_service_over_the_oracle() {
+    let subject = Subject::over_the_oracle(subject::patient());
+    http2::hold(&subject, &http2::rows());
+}
+
+#[test]
+fn the_rows_that_take_time_hold_for_the_service_over_the_oracle() {
+    let subject = Subject::over_the_oracle(subject::impatient());
+    run::hold(&subject, &rows::timed());
+}
+
+#[test]
+fn the_table_holds_for_the_built_binary() {
+    let subject = Subject::binary();
+    run::hold(&subject, &rows::all());
+}
+
+#[test]
+fn the_rows_of_http2_hold_for_the_built_binary() {
+    let subject = Subject::binary();
+    http2::hold(&subject, &http2::rows());
+}

@@ -1,0 +1,52 @@
+//! The rows, by what they are about.
+
+mod answers;
+mod browser;
+mod chunks;
+mod conditions;
+mod connection;
+mod framing;
+mod head;
+mod host;
+mod json;
+mod limits;
+mod media;
+mod methods;
+mod negotiation;
+mod target;
+mod time;
+
+use crate::row::Row;
+
+/// Every row that no limit of time is part of.
+pub(crate) fn all() -> Vec<Row> {
+    [
+        json::rows(),
+        media::rows(),
+        media::expectations(),
+        framing::rows(),
+        chunks::rows(),
+        head::rows(),
+        head::versions(),
+        host::rows(),
+        host::absolute(),
+        methods::rows(),
+        methods::allowed(),
+        target::rows(),
+        target::queries(),
+        negotiation::rows(),
+        conditions::rows(),
+        limits::rows(),
+        connection::rows(),
+        browser::rows(),
+        answers::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The rows that wait for a limit of time, which is short for them.
+pub(crate) fn timed() -> Vec<Row> {
+    time::rows()
+}

@@ -1,0 +1,123 @@
+//! What the table is held against: the service over the oracle, in this process, or the built
+//! binary over its own store. Both listen on loopback, on a port that the system chose.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+};
+
+use roster_core::{Directory, Guard, Rules, Sharing};
+use roster_http::{
+    App, FaceSettings, URI_BYTES_MAX,
+    front::{FrontCounters, FrontSettings, serve},
+};
+use roster_testkit::{Oracle, TestClock};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, runtime::Runtime};
+
+use crate::{client::Client, row::send, run::Words};
+
+/// A running service, which stops when this is dropped.
+pub(crate) struct Subject {
+    pub(crate) address: SocketAddr,
+    _life: Life,
+}
+
+enum Life {
+    Here { _runtime: Runtime },
+    Process { child: Child, _data: TempDir },
+}
+
+/// Limits that no row should meet by accident.
+pub(crate) fn patient() -> FrontSettings {
+    FrontSettings::default()
+}
+
+/// Limits that a test can wait for.
+pub(crate) fn impatient() -> FrontSettings {
+    FrontSettings {
+        header_timeout_ms: 400,
+        idle_timeout_ms: 1_500,
+        body_grace_ms: 400,
+        write_grace_ms: 400,
+        close_timeout_ms: 400,
+        ..FrontSettings::default()
+    }
+}
+
+impl Subject {
+    /// The service over the oracle.
+    pub(crate) fn over_the_oracle(front: FrontSettings) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let rules = Rules {
+            email: Sharing::Unique,
+            external_id: Sharing::Shared,
+            put: Guard::Off,
+            delete: Guard::Off,
+        };
+        let store = Arc::new(Oracle::new(rules));
+        let directory = Directory::new(store, Arc::new(TestClock::new()));
+        let settings = FaceSettings {
+            base_url: format!("http://{address}"),
+            hosts: Vec::new(),
+            body_bytes_max: 1024 * 1024,
+            uri_bytes_max: URI_BYTES_MAX,
+            rules,
+            has_room: Arc::new(|| true),
+        };
+        let counters = Arc::new(FrontCounters::default());
+        let app = Arc::new(App::new(directory, settings, Arc::clone(&counters)));
+        runtime.spawn(serve(listener, app, front, counters, std::future::pending()));
+        Self { address, _life: Life::Here { _runtime: runtime } }
+    }
+
+    /// The built binary, over a data directory of its own.
+    pub(crate) fn binary() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_roster"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
+            .env_clear()
+            .current_dir(&data)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut banner = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        while !banner.contains("Try:") {
+            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
+        }
+        // Its output is read to the end, so that it never waits for us.
+        thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+        let (_, rest) = banner.split_once("listens on http://").unwrap();
+        let address = rest.lines().next().unwrap().parse().unwrap();
+        Self { address, _life: Life::Process { child, _data: data } }
+    }
+
+    /// The words for one row, with a user made for it.
+    pub(crate) fn words(&self, number: usize) -> Words {
+        let mut words = Words { host: self.address.to_string(), id: String::new(), number };
+        let user = br#"{"username":"of-row-<n>","name":"Ada Lovelace"}"#;
+        let lines = "Content-Type: application/json\r\nConnection: close\r\n";
+        let mut client = Client::connect(self.address);
+        client.send(&words.fill(&send("POST", "/users", lines, user)));
+        let created = client.answer(false).unwrap();
+        assert_eq!(created.status, 201, "{}", created.text());
+        let location = created.header("location").unwrap();
+        location.strip_prefix("/users/").unwrap().clone_into(&mut words.id);
+        words
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        if let Self::Process { child, .. } = self {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
