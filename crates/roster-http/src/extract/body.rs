@@ -39,7 +39,7 @@ pub(crate) async fn read_json(
     floor: &Floor,
 ) -> Result<Json, Problem> {
     check_type(kind, headers)?;
-    check_coding(headers)?;
+    check_coding(kind, headers)?;
     let bytes = read_body(body, bytes_max, floor).await.map_err(|fault| match fault {
         BodyFault::TooLarge => {
             Problem::saying(ProblemCode::BodyTooLarge, format!("send at most {bytes_max} bytes"))
@@ -89,14 +89,13 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
     }
 }
 
-fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
+fn check_coding(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let plain = |line: &HeaderValue| line.as_bytes().eq_ignore_ascii_case(b"identity");
     if headers.get_all(CONTENT_ENCODING).into_iter().all(plain) {
         return Ok(());
     }
     let detail = "send the body without a Content-Encoding";
-    Err(Problem::saying(ProblemCode::UnsupportedMediaType, detail)
-        .with_header(ACCEPT_ENCODING, IDENTITY))
+    Err(unsupported(kind, detail).with_header(ACCEPT_ENCODING, IDENTITY))
 }
 
 fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {

@@ -85,11 +85,14 @@ impl From<StoreError> for Problem {
             StoreError::Full(_) => ProblemCode::StorageFull,
             StoreError::Corrupt { .. } | StoreError::Internal(_) => ProblemCode::Internal,
         };
-        let problem = Self::new(code).because(error);
-        if code == ProblemCode::Unavailable {
-            problem.with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+        // Writes that have stopped come back with a restart, not with time.
+        let soon = code == ProblemCode::Unavailable && error.is_transient();
+        let problem = if matches!(error, StoreError::WritesStopped) {
+            Self::saying(code, "writes have stopped after a fault of the disk; call the operator")
         } else {
-            problem
-        }
+            Self::new(code)
+        };
+        let problem = problem.because(error);
+        if soon { problem.with_header(RETRY_AFTER, HeaderValue::from_static("1")) } else { problem }
     }
 }

@@ -162,7 +162,6 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The external id is taken",
         meaning: "Another user has this `external_id`, and this service is set to keep it unique.",
         remedy: "Use another external id, or find the user who holds this one and change that \
-            user. Use another external id, or find the user who holds this one and change that \
             user.",
         detail: "another user has this external id",
     },
@@ -238,7 +237,6 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The write must name a version",
         meaning: "This service is set to refuse a write that could overwrite unseen changes.",
         remedy: "Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
-            body. Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
             body.",
         detail: "send If-Match with the version that you mean",
     },

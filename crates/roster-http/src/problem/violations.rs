@@ -125,9 +125,7 @@ pub const VIOLATIONS: &[ViolationKind] = &[
     ViolationKind {
         code: "user-too-large",
         title: "The user is too large",
-        meaning: "The whole user has more than 64 KiB as JSON, or its `attributes` more than 16 \
-            KiB. The whole user has more than 64 KiB as JSON, or its `attributes` more than 16 \
-            KiB.",
+        meaning: "The whole user has more than 64 KiB as JSON.",
         remedy: "Send less. Keep large data elsewhere and store a reference.",
         place: Place::Pointer(""),
         detail: "keep the whole record within 65536 bytes of JSON",
@@ -156,7 +154,6 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         code: "invalid-email",
         title: "The e-mail address is not valid",
         meaning: "The text is not an e-mail address (RFC 5321, RFC 6531) or has more than 254 \
-            octets. The text is not an e-mail address (RFC 5321, RFC 6531) or has more than 254 \
             octets.",
         remedy: "Write the bare address, without a name or angle brackets.",
         place: Place::Pointer("/email"),
@@ -255,6 +252,15 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         place: Place::Parameter("limit"),
         detail: "give this parameter once",
     },
+    ViolationKind {
+        code: "out-of-range",
+        title: "The number is out of range",
+        meaning: "The number is smaller or larger than the parameter takes. Nothing is clamped in \
+            silence.",
+        remedy: "Send a number within the range that the detail names.",
+        place: Place::Parameter("limit"),
+        detail: "give a number from 1 to 1000",
+    },
 ];
 
 #[cfg(test)]
@@ -267,6 +273,11 @@ mod tests {
             for text in [kind.meaning, kind.remedy] {
                 assert!(text.ends_with('.'), "{}: {text}", kind.code);
                 assert!(!text.contains("  "), "{}: {text}", kind.code);
+                let mut sentences: Vec<&str> = text.trim_end_matches('.').split(". ").collect();
+                let count = sentences.len();
+                sentences.sort_unstable();
+                sentences.dedup();
+                assert_eq!(sentences.len(), count, "{}: {text}", kind.code);
                 assert_eq!(text.matches('`').count() % 2, 0, "{}: {text}", kind.code);
             }
             assert!(!kind.title.ends_with('.'), "{}", kind.code);

@@ -8,9 +8,9 @@ use super::{
     document::{Description, at},
 };
 
-/// Methods of RFC 9110 and RFC 5789: known everywhere, offered where an operation is.
-const KNOWN: [&str; 9] =
-    ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+/// Methods of RFC 9110, RFC 5789 and RFC 10008: known everywhere, offered where an operation is.
+const KNOWN: [&str; 10] =
+    ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"];
 
 /// Holds an answer that belongs to no operation against the shared rules.
 pub(super) fn check(description: &Description, exchange: &Exchange) -> Result<(), String> {

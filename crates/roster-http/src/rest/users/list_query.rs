@@ -73,7 +73,7 @@ impl<'a> ListQuery<'a> {
                 let ids = equals.ids.get_or_insert_default();
                 let id = UserId::parse(&value).ok_or_else(|| invalid("give the id of a user"))?;
                 if ids.len() >= ID_PARAMETERS_MAX {
-                    return Err(invalid(&format!("give at most {ID_PARAMETERS_MAX} ids")));
+                    return Err(("too-many", format!("give at most {ID_PARAMETERS_MAX} ids")));
                 }
                 ids.push(id);
             }
@@ -121,11 +121,13 @@ fn invalid(detail: &str) -> (&'static str, String) {
 }
 
 fn limit(text: &str) -> Result<usize, (&'static str, String)> {
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let limit = if digits { text.parse().ok() } else { None };
-    limit
-        .filter(|limit| (1..=PAGE_SIZE_MAX).contains(limit))
-        .ok_or_else(|| invalid(&format!("give a number from 1 to {PAGE_SIZE_MAX}")))
+    let detail = format!("give a number from 1 to {PAGE_SIZE_MAX}");
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(("invalid-value", detail));
+    }
+    let limit = text.parse().ok().filter(|limit| (1..=PAGE_SIZE_MAX).contains(limit));
+    limit.ok_or(("out-of-range", detail))
 }
 
 fn boolean(text: &str) -> Result<bool, (&'static str, String)> {
@@ -158,7 +160,7 @@ fn sort(text: &str) -> Result<Sort, (&'static str, String)> {
 }
 
 fn members(text: &str) -> Result<Members, (&'static str, String)> {
-    let names = text.split(',').map(str::trim);
+    let names = text.split(',');
     let known = names.map(|name| {
         Attribute::from_name(name).ok_or_else(|| match near(name) {
             Some(known) => invalid(&format!("did you mean {known}?")),
