@@ -1,0 +1,76 @@
+//! The examples of the description are real answers.
+
+use serde_json::{Value, json};
+
+use crate::service::{Service, Stage, path};
+
+async fn example(service: &Service, name: &str) -> Value {
+    let document = service.get("/openapi.json").await.expect(200).json();
+    document["components"]["examples"][name]["value"].clone()
+}
+
+/// Puts what the server made of one into the other; all else must agree.
+#[track_caller]
+fn agree(mut example: Value, real: &Value) {
+    for member in ["id", "created_at", "updated_at"] {
+        assert!(example[member].is_string(), "{member}");
+        example[member] = real[member].clone();
+    }
+    assert_eq!(&example, real);
+}
+
+pub(crate) async fn the_examples_of_one_user_are_what_the_service_answers(stage: Stage) {
+    let service = stage.open().await;
+    let created = service.user(example(&service, "UserCreate").await).await;
+    agree(example(&service, "User").await, &created);
+    let mut page = example(&service, "UserList").await;
+    let real = service.get("/users").await.expect(200).json();
+    agree(page["items"][0].clone(), &real["items"][0]);
+    page["items"] = real["items"].clone();
+    assert_eq!(page, real);
+
+    let replace = example(&service, "UserReplace").await;
+    let replaced = service.put(&created, replace).await.expect(200).json();
+    agree(example(&service, "UserReplaced").await, &replaced);
+}
+
+pub(crate) async fn the_example_of_a_patch_is_what_the_service_answers(stage: Stage) {
+    let service = stage.open().await;
+    let created = service.user(example(&service, "UserCreate").await).await;
+    let patch = example(&service, "UserPatch").await;
+    let patched = service.patch(&created, patch).await.expect(200).json();
+    agree(example(&service, "UserPatched").await, &patched);
+}
+
+pub(crate) async fn the_long_example_is_taken(stage: Stage) {
+    let service = stage.open().await;
+    let long = example(&service, "UserCreateLong").await;
+    let user = service.user(long.clone()).await;
+    for (name, value) in long.as_object().expect("an object") {
+        assert_eq!(&user[name], value, "{name}");
+    }
+}
+
+pub(crate) async fn the_examples_of_documents_are_what_the_service_answers(stage: Stage) {
+    let service = stage.open().await;
+    let mut shown = example(&service, "ServiceDocument").await;
+    let real = service.get("/").await.expect(200).json();
+    for (name, limit) in shown["limits"].as_object().expect("limits") {
+        assert_eq!(limit, &real["limits"][name], "{name}");
+    }
+    shown["limits"] = real["limits"].clone();
+    assert_eq!(shown, real);
+    assert_eq!(example(&service, "Health").await, service.get("/livez").await.json());
+    let explained = service.get("/problems/user-not-found").await.expect(200).json();
+    assert_eq!(example(&service, "ProblemKind").await, explained);
+}
+
+pub(crate) async fn the_example_of_a_problem_has_the_members_of_a_real_one(stage: Stage) {
+    let service = stage.open().await;
+    let explained = service.get("/problems/user-not-found").await.expect(200).json();
+    let mut shown = explained["example"].clone();
+    let user = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});
+    let real = service.get(&path(&user)).await.refused(404, "user-not-found").json();
+    shown["request_id"] = real["request_id"].clone();
+    assert_eq!(shown, real);
+}

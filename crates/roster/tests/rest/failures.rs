@@ -1,0 +1,104 @@
+//! What a caller sees when the store fails: a code, and never the cause.
+
+use serde_json::json;
+
+use crate::{
+    service::{Service, Stage, path},
+    store::Fault,
+};
+
+/// One request of each operation that asks the store.
+async fn asking(service: &Service) -> Vec<(&'static str, String)> {
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let mut all: Vec<(&str, String)> =
+        ["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();
+    all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/users".to_owned())));
+    all
+}
+
+async fn each(stage: &Stage, fault: Fault, status: u16, code: &str) {
+    let service = stage.open().await;
+    let requests = asking(&service).await;
+    service.store.fail(fault);
+    for (method, target) in requests {
+        let request = service.request(method, &target);
+        let writes = matches!(method, "POST" | "PUT" | "PATCH");
+        let request = if writes { request.json(&json!({"username": "g"})) } else { request };
+        let reply = request.send().await.expect(status);
+        if method == "HEAD" {
+            continue;
+        }
+        assert_eq!(reply.json()["code"], code, "{fault:?}: {method}");
+        assert!(!reply.text().contains("7G") && !reply.text().contains("ada@"), "{}", reply.text());
+        let waits = matches!(fault, Fault::Unavailable | Fault::TimedOut);
+        assert_eq!(reply.find("retry-after").is_some(), waits, "{fault:?}");
+    }
+    service.store.fail(None);
+    service.get("/users").await.expect(200);
+}
+
+pub(crate) async fn a_store_that_is_away_is_503_and_may_be_tried_again(stage: Stage) {
+    each(&stage, Fault::Unavailable, 503, "unavailable").await;
+    each(&stage, Fault::TimedOut, 503, "unavailable").await;
+}
+
+pub(crate) async fn writes_that_have_stopped_are_503_without_a_time(stage: Stage) {
+    each(&stage, Fault::WritesStopped, 503, "unavailable").await;
+}
+
+pub(crate) async fn damage_and_surprise_are_500_and_tell_nothing(stage: Stage) {
+    each(&stage, Fault::Corrupt, 500, "internal").await;
+    each(&stage, Fault::Internal, 500, "internal").await;
+}
+
+pub(crate) async fn a_handler_that_panics_is_500_and_tells_nothing(stage: Stage) {
+    let service = stage.open().await;
+    service.store.fail(Fault::Panic);
+    let reply = service.get("/users").await.refused(500, "internal");
+    assert!(!reply.text().contains("7G"));
+    service.store.fail(None);
+    service.get("/users").await.expect(200);
+}
+
+pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
+    let service = stage.open().await;
+    let user = service.user(json!({"username": "ada"})).await;
+    service.store.fail(Fault::Full);
+    service.post(json!({"username": "g"})).await.refused(507, "storage-full");
+    service.put(&user, json!({"name": "A"})).await.refused(507, "storage-full");
+    service.patch(&user, json!({"name": "A"})).await.refused(507, "storage-full");
+    service.delete(&path(&user)).await.refused(507, "storage-full");
+}
+
+pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {
+    let service = stage.open().await;
+    service.get("/readyz").await.expect(200);
+    for fault in [
+        Fault::Unavailable,
+        Fault::WritesStopped,
+        Fault::TimedOut,
+        Fault::Full,
+        Fault::Corrupt,
+        Fault::Internal,
+    ] {
+        service.store.fail(fault);
+        service.get("/readyz").await.refused(503, "unavailable");
+        service.get("/livez").await.expect(200);
+    }
+    service.store.fail(None);
+    service.set_room(false);
+    service.get("/readyz").await.refused(503, "unavailable");
+    service.set_room(true);
+    service.get("/readyz").await.expect(200);
+}
+
+pub(crate) async fn measurements_are_given_even_when_the_store_is_away(stage: Stage) {
+    let service = stage.open().await;
+    service.user(json!({"username": "ada", "status": "suspended"})).await;
+    let page = service.get("/metrics").await.expect(200);
+    assert!(page.text().contains("roster_users{status=\"suspended\"} 1\n"), "{}", page.text());
+    assert!(page.text().contains("operation=\"createUser\",status=\"201\""), "{}", page.text());
+    assert!(page.text().ends_with("# EOF\n"));
+    service.store.fail(Fault::Unavailable);
+    service.get("/metrics").await.expect(200);
+}

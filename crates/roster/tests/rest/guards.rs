@@ -1,0 +1,239 @@
+//! The guards in front of the routes, and what a body must be before it is read.
+
+use roster_http::front::FrontSettings;
+use serde_json::json;
+
+use crate::{
+    client::REQUEST_ID,
+    service::{Service, Setup, Stage, path},
+};
+
+/// One request of each operation that a guard stands before.
+async fn guarded(service: &Service) -> Vec<(&'static str, String)> {
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let mut all: Vec<(&str, String)> =
+        ["GET", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();
+    let documents = ["/", "/openapi.json", "/docs", "/problems", "/problems/internal", "/metrics"];
+    all.extend(documents.map(|target| ("GET", target.to_owned())));
+    all.extend([("GET", "/users".to_owned()), ("POST", "/users".to_owned())]);
+    all
+}
+
+pub(crate) async fn a_host_that_is_not_ours_is_misdirected(stage: Stage) {
+    let service = stage.open().await;
+    for (method, target) in guarded(&service).await {
+        let reply = service.request(method, &target).host("evil.example").send().await;
+        reply.refused(421, "misdirected-request");
+    }
+    for host in ["roster.test.evil.example", "evil.roster.test", "127.0.0.2", "0.0.0.0"] {
+        let reply = service.request("GET", "/users").host(host).send().await;
+        reply.refused(421, "misdirected-request");
+    }
+    assert_eq!(service.head().await.position, 1);
+}
+
+pub(crate) async fn our_own_names_pass_with_any_port(stage: Stage) {
+    let service = stage.open().await;
+    for host in [
+        "roster.test",
+        "Roster.TEST:80",
+        "directory.example",
+        "directory.example:8443",
+        "localhost",
+        "localhost:9",
+        "127.0.0.1:8080",
+        "[::1]:8080",
+    ] {
+        service.request("GET", "/users").host(host).send().await.expect(200);
+    }
+}
+
+pub(crate) async fn exactly_one_valid_host_is_needed(stage: Stage) {
+    let service = stage.open().await;
+    let get = || service.request("GET", "/users");
+    get().without("host").send().await.refused(400, "invalid-request");
+    get().header("host", "roster.test").send().await.refused(400, "invalid-request");
+    for host in ["", "a b", "user@roster.test", "roster.test:x", "roster.test:70000"] {
+        get().host(host).send().await.expect(400);
+    }
+}
+
+pub(crate) async fn a_target_in_absolute_form_is_held_to_the_same_names(stage: Stage) {
+    let service = stage.open().await;
+    let absolute = |authority: &str| service.request("GET", &format!("http://{authority}/livez"));
+    // Not through the description, which knows paths alone.
+    assert_eq!(absolute("roster.test").unwitnessed().await.status(), 200);
+    let users = service.request("GET", "http://evil.example/users");
+    assert_eq!(users.unwitnessed().await.status(), 421);
+    let users = service.request("GET", "http://roster.test/users").host("evil.example");
+    assert_eq!(users.unwitnessed().await.status(), 421);
+}
+
+pub(crate) async fn a_web_page_elsewhere_is_kept_out(stage: Stage) {
+    let service = stage.open().await;
+    for (method, target) in guarded(&service).await {
+        for origin in ["https://evil.example", "null", "http://roster.test:81", "roster.test"] {
+            let reply = service.request(method, &target).header("origin", origin).send().await;
+            reply.refused(403, "foreign-origin");
+        }
+        for site in ["cross-site", "same-site", "surprise"] {
+            let request = service.request(method, &target).header("sec-fetch-site", site);
+            request.send().await.refused(403, "foreign-origin");
+        }
+    }
+    let own = service.request("GET", "/users").header("origin", "http://roster.test");
+    let reply = own.header("sec-fetch-site", "same-origin").send().await.expect(200);
+    assert_eq!(reply.find("access-control-allow-origin"), None);
+    service.request("GET", "/users").header("sec-fetch-site", "none").send().await.expect(200);
+}
+
+pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(stage: Stage) {
+    let service = stage.open().await;
+    let navigate = |target: &str| {
+        let request = service.request("GET", target).header("sec-fetch-site", "cross-site");
+        request.header("sec-fetch-mode", "navigate").send()
+    };
+    for target in ["/", "/docs", "/problems", "/problems/user-not-found"] {
+        navigate(target).await.expect(200);
+    }
+    for target in ["/users", "/metrics", "/openapi.json"] {
+        navigate(target).await.refused(403, "foreign-origin");
+    }
+    let framed = service.request("GET", "/docs").header("sec-fetch-site", "cross-site");
+    framed.header("sec-fetch-mode", "no-cors").send().await.refused(403, "foreign-origin");
+}
+
+pub(crate) async fn what_came_through_a_proxy_is_kept_out(stage: Stage) {
+    let service = stage.open().await;
+    for (method, target) in guarded(&service).await {
+        for header in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"] {
+            let request = service.request(method, &target).header(header, "192.0.2.1");
+            request.send().await.refused(403, "forwarded-request");
+        }
+    }
+}
+
+pub(crate) async fn health_answers_under_any_name(stage: Stage) {
+    let service = stage.open().await;
+    for target in ["/livez", "/readyz"] {
+        let request = service.request("GET", target).host("10.0.0.7:8080");
+        let request = request.header("x-forwarded-for", "192.0.2.1").header("expect", "a miracle");
+        request.send().await.expect(200);
+        service.request("GET", target).without("host").send().await.expect(200);
+    }
+}
+
+pub(crate) async fn limits_are_held_before_the_routes(stage: Stage) {
+    let service = stage.open().await;
+    let long = "x".repeat(20_000);
+    for (method, target) in guarded(&service).await {
+        let reply = service.request(method, &format!("{target}?x={long}")).send().await;
+        reply.refused(414, "uri-too-long");
+        let reply = service.request(method, &target).header("expect", "200-ok").send().await;
+        reply.refused(417, "expectation-failed");
+        let reply = service.request(method, &target).header("x-long", &"y".repeat(300_000));
+        assert_eq!(reply.send().await.expect(431).text(), "");
+    }
+}
+
+pub(crate) async fn an_expected_continue_is_granted(stage: Stage) {
+    let service = stage.open().await;
+    let request = service.request("POST", "/users").header("expect", "100-continue");
+    request.json(&json!({"username": "ada"})).send().await.expect(201);
+}
+
+pub(crate) async fn only_json_in_utf8_is_taken(stage: Stage) {
+    let service = stage.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let body = r#"{"username":"grace"}"#;
+    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+        for kind in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/json; charset=latin-1",
+            "application/jsonp",
+            "json",
+            "",
+        ] {
+            let reply = service.request(method, target).body(kind, body).send().await;
+            reply.refused(415, "unsupported-media-type");
+        }
+        let bare = service.request(method, target).bytes(body).send().await;
+        bare.refused(415, "unsupported-media-type");
+        let twice = service.request(method, target).body("application/json", body);
+        let twice = twice.header("content-type", "application/json").send().await;
+        twice.refused(415, "unsupported-media-type");
+        let packed = service.request(method, target).header("content-encoding", "gzip");
+        let packed = packed.body("application/json", body).send().await;
+        let packed = packed.refused(415, "unsupported-media-type");
+        assert_eq!(packed.header("accept-encoding"), "identity");
+    }
+    let form = service.request("POST", "/users").body("application/x-www-form-urlencoded", body);
+    let form = form.send().await.refused(415, "unsupported-media-type");
+    assert!(form.json()["detail"].as_str().is_some_and(|detail| detail.contains("--json")));
+    assert_eq!(form.header("accept"), "application/json");
+    assert_eq!(service.head().await.position, 1);
+}
+
+pub(crate) async fn what_is_no_json_text_is_malformed(stage: Stage) {
+    let service = stage.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let deep = format!("{{\"attributes\":{}{}}}", "[".repeat(65), "]".repeat(65));
+    let bodies: [&[u8]; 11] = [
+        b"",
+        b"{",
+        b"{} {}",
+        br#"{"username":"a","username":"b"}"#,
+        br#"{"username":"a","attributes":{"x":1,"x":2}}"#,
+        b"\xef\xbb\xbf{\"username\":\"a\"}",
+        br#"{"attributes":{"x":NaN}}"#,
+        br#"{"name":"\ud800"}"#,
+        b"{\"name\":\"\xff\"}",
+        br#"{"attributes":{"x":123456789012345678901234567890}}"#,
+        deep.as_bytes(),
+    ];
+    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+        for body in bodies {
+            let reply = service.request(method, target).body("application/json", body);
+            reply.send().await.refused(400, "malformed-json");
+        }
+    }
+}
+
+pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(stage: Stage) {
+    let service = stage.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
+    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+        let request = service.request(method, target).body("application/json", body.as_str());
+        // Not one byte of it is sent: the length alone decides.
+        let reply = request.sending(0).send().await.refused(413, "body-too-large");
+        assert_eq!(reply.header("connection"), "close");
+    }
+}
+
+pub(crate) async fn a_body_that_stalls_is_given_up(stage: Stage) {
+    let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
+    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+        let request = service.request(method, target).json(&json!({"username": "grace"}));
+        let reply = request.sending(5).send().await.refused(408, "body-too-slow");
+        assert_eq!(reply.header("connection"), "close");
+    }
+}
+
+pub(crate) async fn a_usable_request_id_is_kept_and_any_other_replaced(stage: Stage) {
+    let service = stage.open().await;
+    let kept = service.get("/nothing").await.refused(404, "not-found");
+    assert_eq!(kept.header("x-request-id"), REQUEST_ID);
+    let mut made = Vec::new();
+    for id in ["two words", "{}", ""] {
+        let request = service.request("GET", "/nothing").without("x-request-id");
+        let reply = request.header("x-request-id", id).send().await;
+        made.push(reply.header("x-request-id").to_owned());
+    }
+    assert_ne!(made[0], made[1]);
+    assert!(made.iter().all(|id| !id.is_empty()));
+}

@@ -1,0 +1,42 @@
+//! The books: every documented answer and every code must have been seen by some case.
+
+use std::{collections::BTreeSet, pin::Pin, sync::PoisonError};
+
+use roster_http::problem::{registry::PROBLEMS, violations::VIOLATIONS};
+use roster_testkit::openapi::Description;
+
+use crate::service::{Engine, Stage};
+
+/// A case, to be run on a stage.
+pub(crate) type Case = fn(Stage) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// Documented answers that no case can get, each with its reason.
+const EXEMPT: &[(&str, u16, &str)] = &[];
+
+/// What a case runs on.
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().expect("a runtime starts")
+}
+
+#[test]
+fn every_documented_answer_and_every_code_was_seen() {
+    let stage = Stage::new(Engine::Oracle);
+    for (name, case) in crate::all_cases() {
+        runtime().block_on(case(stage.clone()));
+        println!("{name}");
+    }
+    let document = roster_http::description::openapi("http://roster.test");
+    let description = Description::load(&document).expect("the document is read");
+    let exempt: Vec<(&str, u16)> = EXEMPT.iter().map(|(id, status, _)| (*id, *status)).collect();
+    let unseen = stage.seen.ledger.unobserved(&description, &exempt);
+    assert_eq!(unseen, [], "documented, but never given");
+    let needless = stage.seen.ledger.needless(&description, &exempt);
+    assert_eq!(needless, [], "exempt without need");
+
+    let codes = stage.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
+    let known =
+        PROBLEMS.iter().map(|kind| kind.code).chain(VIOLATIONS.iter().map(|kind| kind.code));
+    let known: BTreeSet<String> = known.map(str::to_owned).collect();
+    assert_eq!(*codes, known, "the codes that were given, and those that have a page");
+}

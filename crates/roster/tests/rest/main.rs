@@ -1,0 +1,197 @@
+//! The REST face as its callers meet it: over sockets, with every exchange held against the
+//! description.
+//!
+//! A case is a sentence and a function that is given a stage; it runs over each engine. One more
+//! test runs all cases in this process and then asks the books whether every documented answer
+//! and every code was seen.
+#![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
+#![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
+#![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
+
+mod client;
+mod cursors;
+mod examples;
+mod failures;
+mod guards;
+mod ledger;
+mod lists;
+mod methods;
+mod mount;
+mod preconditions;
+mod problems;
+mod record;
+mod service;
+mod store;
+mod transcript;
+mod transcripts;
+mod writes;
+
+use service::{Engine, Stage};
+
+/// Runs one case over an engine.
+fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Stage) -> F) {
+    ledger::runtime().block_on(case(Stage::new(engine)));
+}
+
+macro_rules! cases {
+    ($(mod $module:ident { $($case:ident,)* })*) => {
+        mod oracle {
+            $($(
+                #[test]
+                fn $case() {
+                    crate::run(crate::Engine::Oracle, crate::$module::$case);
+                }
+            )*)*
+        }
+
+        mod sqlite {
+            $($(
+                #[test]
+                fn $case() {
+                    crate::run(crate::Engine::Sqlite, crate::$module::$case);
+                }
+            )*)*
+        }
+
+        /// Every case, for the ledger.
+        fn all_cases() -> Vec<(&'static str, ledger::Case)> {
+            vec![$($((stringify!($case), |stage| Box::pin($module::$case(stage))),)*)*]
+        }
+    };
+}
+
+cases! {
+    mod record {
+        an_email_alone_makes_a_user,
+        a_username_alone_makes_a_user,
+        the_default_username_does_not_follow_the_email,
+        the_short_form_and_its_list_obey_their_table,
+        a_patch_of_the_short_form_moves_the_primary_entry,
+        a_password_is_refused_with_the_reason,
+        an_unknown_member_is_refused_with_the_one_that_was_meant,
+        all_faults_are_told_at_once,
+        every_fault_of_a_user_is_told_by_its_code,
+        what_just_fits_is_taken,
+        null_empty_and_absent_mean_the_same,
+        own_data_keeps_its_numbers_and_order,
+        a_put_that_changes_the_address_takes_its_proof_away,
+    }
+    mod writes {
+        the_location_of_a_new_user_is_its_path,
+        server_made_members_are_ignored_on_a_create,
+        what_a_get_gave_can_be_edited_and_put_back,
+        a_second_put_of_one_read_is_refused,
+        the_id_of_the_body_must_be_the_one_of_the_path,
+        a_stale_version_in_the_body_is_refused_even_where_nothing_would_change,
+        a_put_clears_what_it_omits_but_status_and_username,
+        nobody_is_created_by_a_put,
+        an_id_in_capitals_is_another_text,
+        a_put_that_changes_nothing_leaves_all_alone,
+        a_guarded_put_without_a_precondition_names_what_it_would_clear,
+        a_guarded_delete_needs_a_precondition,
+        a_deleted_user_frees_its_name_and_address_at_once,
+        what_is_taken_is_told_at_once_but_not_whose_it_is,
+        a_default_username_that_does_not_work_asks_for_one,
+        shared_mailboxes_are_taken_where_they_are_allowed,
+        a_merge_patch_is_taken_under_both_its_names,
+        minimal_leaves_the_body_out_and_says_so,
+    }
+    mod preconditions {
+        the_tag_of_a_user_is_its_version_and_strong,
+        if_match_lets_the_named_versions_pass,
+        if_none_match_answers_a_read_304_and_a_write_412,
+        if_match_is_evaluated_before_if_none_match,
+        header_and_body_version_must_both_hold,
+        a_malformed_tag_is_refused_and_never_passed_over,
+        who_is_not_there_is_404_whatever_is_held,
+        a_stale_version_is_told_before_a_fault_of_the_user,
+    }
+    mod methods {
+        head_is_get_without_the_body,
+        head_checks_all_that_get_checks,
+        head_of_a_list_asks_for_no_page,
+        options_names_every_method_that_is_offered,
+        a_known_method_that_is_not_offered_is_405_and_told_what_is,
+        an_unknown_method_is_501,
+        a_path_is_compared_exactly,
+        an_unknown_parameter_is_refused_everywhere,
+        a_broken_escape_in_the_query_is_refused,
+        only_an_acceptable_form_is_sent,
+    }
+    mod lists {
+        every_order_holds_in_both_directions_and_at_every_page_size,
+        conditions_are_compared_as_uniqueness_is,
+        fields_show_the_named_members_and_always_id_and_version,
+        a_count_is_given_when_it_is_asked_for,
+        every_fault_of_the_query_is_told_by_its_parameter,
+        polling_an_unchanged_list_costs_no_page,
+        no_weak_tag_of_a_list_matches_if_match,
+        a_malformed_tag_of_a_list_is_refused,
+        the_position_grows_with_each_change_and_with_nothing_else,
+    }
+    mod cursors {
+        the_link_and_the_cursor_lead_to_the_same_page,
+        the_link_keeps_every_condition_as_it_was_meant,
+        a_cursor_tells_nothing_of_the_users,
+        an_altered_cursor_is_refused,
+        a_cursor_goes_with_its_order_and_conditions_alone,
+        a_cursor_of_another_store_is_refused,
+        a_walk_meets_everybody_who_lives_through_it_once,
+        a_page_ends_early_at_four_mebibytes,
+        a_page_that_ends_early_says_how_many_it_looked_at,
+        a_damaged_record_on_a_page_is_500,
+    }
+    mod guards {
+        a_host_that_is_not_ours_is_misdirected,
+        our_own_names_pass_with_any_port,
+        exactly_one_valid_host_is_needed,
+        a_target_in_absolute_form_is_held_to_the_same_names,
+        a_web_page_elsewhere_is_kept_out,
+        a_link_elsewhere_may_lead_a_person_to_a_page,
+        what_came_through_a_proxy_is_kept_out,
+        health_answers_under_any_name,
+        limits_are_held_before_the_routes,
+        an_expected_continue_is_granted,
+        only_json_in_utf8_is_taken,
+        what_is_no_json_text_is_malformed,
+        a_body_over_one_mebibyte_is_refused_by_its_length,
+        a_body_that_stalls_is_given_up,
+        a_usable_request_id_is_kept_and_any_other_replaced,
+    }
+    mod failures {
+        a_store_that_is_away_is_503_and_may_be_tried_again,
+        writes_that_have_stopped_are_503_without_a_time,
+        damage_and_surprise_are_500_and_tell_nothing,
+        a_handler_that_panics_is_500_and_tells_nothing,
+        a_full_disk_is_507_on_writes,
+        readiness_follows_the_store_and_the_disk,
+        measurements_are_given_even_when_the_store_is_away,
+    }
+    mod problems {
+        every_type_leads_to_its_explanation_in_both_forms,
+        the_list_of_problems_is_whole_in_both_forms,
+        the_rules_and_the_pages_know_the_same_faults,
+        the_documents_link_to_one_another_and_hold,
+    }
+    mod mount {
+        routes_are_below_the_path_of_the_base_url,
+        health_answers_below_the_path_and_at_the_root,
+        every_link_knows_the_path,
+    }
+    mod examples {
+        the_examples_of_one_user_are_what_the_service_answers,
+        the_example_of_a_patch_is_what_the_service_answers,
+        the_long_example_is_taken,
+        the_examples_of_documents_are_what_the_service_answers,
+        the_example_of_a_problem_has_the_members_of_a_real_one,
+    }
+    mod transcripts {
+        the_five_endpoints_and_patch_answer_like_this,
+        a_list_answers_like_this,
+        the_documents_answer_like_this,
+        refused_users_are_answered_like_this,
+        refused_bodies_are_answered_like_this,
+        refused_requests_are_answered_like_this,
+        failures_are_answered_like_this,
+    }
+}

@@ -1,0 +1,181 @@
+//! Methods and paths: HEAD, OPTIONS, what is not offered, and what is not there.
+
+use std::collections::BTreeSet;
+
+use roster_http::router::ROUTES;
+use serde_json::json;
+
+use crate::{
+    client::Reply,
+    service::{Service, Stage, path},
+};
+
+/// Every path, with something in place of its template.
+async fn targets(service: &Service) -> Vec<(String, &'static str)> {
+    let user = service.user(json!({"username": "ada"})).await;
+    let filled = |template: &str| match template {
+        "/users/{user_id}" => path(&user),
+        "/problems/{code}" => "/problems/user-not-found".to_owned(),
+        other => other.to_owned(),
+    };
+    ROUTES.iter().map(|route| (filled(route.path), route.allow)).collect()
+}
+
+/// The names and values of all headers but those that one more request changes.
+fn steady(reply: &Reply, except: &[&str]) -> BTreeSet<(String, String)> {
+    let headers = reply.exchange.response_headers.iter();
+    let steady = headers.filter(|(name, _)| name != "date" && !except.contains(&name.as_str()));
+    steady.cloned().collect()
+}
+
+pub(crate) async fn head_is_get_without_the_body(stage: Stage) {
+    let service = stage.open().await;
+    for (target, _) in targets(&service).await {
+        let get = service.get(&target).await.expect(200);
+        let head = service.request("HEAD", &target).send().await.expect(200);
+        assert_eq!(head.text(), "");
+        // The page of a list is not made for HEAD, and the metrics count this very request.
+        let except: &[&str] = match target.as_str() {
+            "/users" | "/metrics" => &["content-length"],
+            _ => &[],
+        };
+        assert_eq!(steady(&head, except), steady(&get, except), "{target}");
+        assert_ne!(head.find("content-length"), Some("0"), "{target}");
+    }
+}
+
+pub(crate) async fn head_checks_all_that_get_checks(stage: Stage) {
+    let service = stage.open().await;
+    let nobody = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
+    for (target, accept, status) in [
+        (nobody, "*/*", 404),
+        ("/users/ada", "*/*", 404),
+        ("/users?limit=0", "*/*", 400),
+        ("/users?cursor=x", "*/*", 400),
+        ("/users", "text/html", 406),
+        ("/docs?x=1", "*/*", 400),
+        ("/problems/nope", "*/*", 404),
+        ("/nothing", "*/*", 404),
+    ] {
+        let head = service.request("HEAD", target).header("accept", accept).send().await;
+        let get = service.request("GET", target).header("accept", accept).send().await;
+        assert_eq!(head.expect(status).text(), "");
+        get.expect(status);
+    }
+}
+
+pub(crate) async fn head_of_a_list_asks_for_no_page(stage: Stage) {
+    let service = stage.open().await;
+    service.user(json!({"username": "ada"})).await;
+    service.user(json!({"username": "grace"})).await;
+    let before = service.store.pages();
+    let head = service.request("HEAD", "/users?limit=1&sort=name&count=true").send().await;
+    let head = head.expect(200);
+    assert_eq!(service.store.pages(), before);
+    let get = service.get("/users?limit=1&sort=name&count=true").await.expect(200);
+    assert_eq!(service.store.pages(), before + 1);
+    assert_eq!(head.header("etag"), get.header("etag"));
+    assert_eq!(head.header("roster-position"), get.header("roster-position"));
+}
+
+pub(crate) async fn options_names_every_method_that_is_offered(stage: Stage) {
+    let service = stage.open().await;
+    for (target, allow) in targets(&service).await {
+        let reply = service.request("OPTIONS", &target).send().await.expect(204);
+        assert_eq!(reply.header("allow"), allow);
+        assert_eq!(reply.find("accept-patch").is_some(), allow.contains("PATCH"));
+    }
+    let reply = service.request("OPTIONS", "*").send().await.expect(204);
+    assert_eq!(reply.header("allow"), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    service.request("OPTIONS", "/nothing").send().await.refused(404, "not-found");
+}
+
+pub(crate) async fn a_known_method_that_is_not_offered_is_405_and_told_what_is(stage: Stage) {
+    let service = stage.open().await;
+    for (target, allow) in targets(&service).await {
+        for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "QUERY"] {
+            if allow.split(", ").any(|offered| offered == method) {
+                continue;
+            }
+            let reply = service.request(method, &target).send().await;
+            let reply = reply.refused(405, "method-not-allowed");
+            assert_eq!(reply.header("allow"), allow, "{method} {target}");
+        }
+    }
+}
+
+pub(crate) async fn an_unknown_method_is_501(stage: Stage) {
+    let service = stage.open().await;
+    for method in ["BREW", "get", "PROPFIND"] {
+        let reply = service.request(method, "/users").send().await;
+        reply.refused(501, "method-not-implemented");
+    }
+}
+
+pub(crate) async fn a_path_is_compared_exactly(stage: Stage) {
+    let service = stage.open().await;
+    for target in ["/users/", "//users", "/Users", "/users/a/b", "/%75sers", "/user", "/users;x"] {
+        service.get(target).await.refused(404, "not-found");
+    }
+}
+
+pub(crate) async fn an_unknown_parameter_is_refused_everywhere(stage: Stage) {
+    let service = stage.open().await;
+    let user = service.user(json!({"username": "ada"})).await;
+    let body = json!({"username": "grace"});
+    let user = path(&user);
+    for (method, target) in [
+        ("GET", "/users"),
+        ("POST", "/users"),
+        ("GET", &user),
+        ("PUT", &user),
+        ("PATCH", &user),
+        ("DELETE", &user),
+        ("GET", "/"),
+        ("GET", "/openapi.json"),
+        ("GET", "/docs"),
+        ("GET", "/problems"),
+        ("GET", "/problems/internal"),
+        ("GET", "/metrics"),
+    ] {
+        let request = service.request(method, &format!("{target}?offset=3&x=%20"));
+        let writes = matches!(method, "POST" | "PUT" | "PATCH");
+        let request = if writes { request.json(&body) } else { request };
+        let reply = request.send().await.refused(400, "invalid-query");
+        let unknown = |name: &str| (name.to_owned(), "unknown-parameter".to_owned());
+        assert_eq!(reply.faults(), [unknown("offset"), unknown("x")], "{method} {target}");
+    }
+    assert_eq!(service.head().await.position, 1);
+}
+
+pub(crate) async fn a_broken_escape_in_the_query_is_refused(stage: Stage) {
+    let service = stage.open().await;
+    for query in ["username=%", "username=%f", "username=%zz", "%ff=1", "username=%C3"] {
+        service.get(&format!("/users?{query}")).await.refused(400, "invalid-query");
+    }
+}
+
+pub(crate) async fn only_an_acceptable_form_is_sent(stage: Stage) {
+    let service = stage.open().await;
+    let user = service.user(json!({"username": "ada"})).await;
+    let user = path(&user);
+    for (method, target) in [
+        ("GET", "/users"),
+        ("POST", "/users"),
+        ("GET", &user),
+        ("PUT", &user),
+        ("PATCH", &user),
+        ("GET", "/"),
+        ("GET", "/openapi.json"),
+        ("GET", "/docs"),
+        ("GET", "/problems"),
+        ("GET", "/problems/internal"),
+        ("GET", "/metrics"),
+    ] {
+        let request = service.request(method, target).header("accept", "image/png, text/*;q=0");
+        let request = if method == "GET" { request } else { request.json(&json!({})) };
+        request.send().await.refused(406, "not-acceptable");
+    }
+    let lenient = service.request("GET", &user).header("accept", "text/html, */*;q=0.1");
+    assert_eq!(lenient.send().await.expect(200).header("content-type"), "application/json");
+}

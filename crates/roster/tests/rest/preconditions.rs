@@ -1,0 +1,162 @@
+//! Entity tags and conditional requests (RFC 9110 sections 8.8 and 13).
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Reply,
+    service::{Service, Stage, path},
+};
+
+async fn at_version_two(service: &Service) -> Value {
+    let user = service.user(json!({"username": "ada"})).await;
+    service.patch(&user, json!({"name": "Ada"})).await.expect(200).json()
+}
+
+async fn conditional(
+    service: &Service,
+    method: &str,
+    user: &Value,
+    held: &[(&str, &str)],
+    body: Option<Value>,
+) -> Reply {
+    let mut request = service.request(method, &path(user));
+    for (name, value) in held {
+        request = request.header(name, value);
+    }
+    match body {
+        Some(body) => request.json(&body).send().await,
+        None => request.send().await,
+    }
+}
+
+pub(crate) async fn the_tag_of_a_user_is_its_version_and_strong(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    let reply = service.get(&path(&user)).await.expect(200);
+    assert_eq!(reply.header("etag"), "\"2\"");
+    assert_eq!(reply.json()["version"], 2);
+}
+
+pub(crate) async fn if_match_lets_the_named_versions_pass(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    let rows = [
+        ("\"2\"", true),
+        ("\"1\", \"2\"", true),
+        ("W/\"1\" ,\"2\"", true),
+        ("*", true),
+        ("\"1\"", false),
+        // A weak tag never matches strongly (RFC 9110 section 13.1.1).
+        ("W/\"2\"", false),
+        ("\"02\"", false),
+        ("\"abc\"", false),
+    ];
+    for (tags, holds) in rows {
+        let held = [("if-match", tags)];
+        for (method, body) in [
+            ("GET", None),
+            ("HEAD", None),
+            ("PUT", Some(json!({"name": "Ada"}))),
+            ("PATCH", Some(json!({"name": "Ada"}))),
+        ] {
+            let reply = conditional(&service, method, &user, &held, body).await;
+            assert_eq!(reply.status(), if holds { 200 } else { 412 }, "{method} {tags}");
+        }
+        if !holds {
+            let reply = conditional(&service, "DELETE", &user, &held, None).await;
+            reply.refused(412, "version-mismatch");
+        }
+    }
+    let lines = [("if-match", "\"1\""), ("if-match", "\"2\"")];
+    conditional(&service, "GET", &user, &lines, None).await.expect(200);
+    conditional(&service, "DELETE", &user, &lines, None).await.expect(204);
+}
+
+pub(crate) async fn if_none_match_answers_a_read_304_and_a_write_412(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    let rows = [
+        ("\"2\"", true),
+        ("W/\"2\"", true),
+        ("\"7\", W/\"2\"", true),
+        ("*", true),
+        ("\"1\"", false),
+        ("\"x\"", false),
+    ];
+    for (tags, holds) in rows {
+        let held = [("if-none-match", tags)];
+        for method in ["GET", "HEAD"] {
+            let reply = conditional(&service, method, &user, &held, None).await;
+            let reply = reply.expect(if holds { 304 } else { 200 });
+            assert_eq!(reply.header("etag"), "\"2\"");
+            assert_eq!(reply.header("cache-control"), "private, no-cache");
+            assert_eq!(reply.find("content-type").is_some(), !holds);
+        }
+        let body = json!({"name": "Ada"});
+        let reply = conditional(&service, "PUT", &user, &held, Some(body)).await;
+        reply.expect(if holds { 412 } else { 200 });
+    }
+    conditional(&service, "DELETE", &user, &[("if-none-match", "*")], None).await.expect(412);
+}
+
+pub(crate) async fn if_match_is_evaluated_before_if_none_match(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    let other = [("if-match", "\"1\""), ("if-none-match", "\"2\"")];
+    conditional(&service, "GET", &user, &other, None).await.refused(412, "version-mismatch");
+    let same = [("if-match", "\"2\""), ("if-none-match", "\"2\"")];
+    conditional(&service, "GET", &user, &same, None).await.expect(304);
+}
+
+pub(crate) async fn header_and_body_version_must_both_hold(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    let put = |tags: &'static str, version: i64| {
+        let request = service.request("PUT", &path(&user)).header("if-match", tags);
+        request.json(&json!({"name": "Ada", "version": version})).send()
+    };
+    put("\"2\"", 1).await.refused(412, "version-mismatch");
+    put("\"1\"", 2).await.refused(412, "version-mismatch");
+    put("\"2\"", 2).await.expect(200);
+}
+
+pub(crate) async fn a_malformed_tag_is_refused_and_never_passed_over(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    for header in ["if-match", "if-none-match"] {
+        for tags in ["2", "", "\"2", "'2'", "*, \"2\"", "\"2\" \"3\"", "w/\"2\""] {
+            for (method, body) in [
+                ("GET", None),
+                ("PUT", Some(json!({}))),
+                ("PATCH", Some(json!({}))),
+                ("DELETE", None),
+            ] {
+                let held = [(header, tags)];
+                let reply = conditional(&service, method, &user, &held, body).await;
+                reply.refused(400, "invalid-request");
+            }
+        }
+    }
+    assert_eq!(service.now(&user).await, user);
+}
+
+pub(crate) async fn who_is_not_there_is_404_whatever_is_held(stage: Stage) {
+    let service = stage.open().await;
+    let nobody = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});
+    for held in [("if-match", "*"), ("if-match", "\"1\""), ("if-none-match", "*")] {
+        for (method, body) in [("GET", None), ("PUT", Some(json!({}))), ("DELETE", None)] {
+            let reply = conditional(&service, method, &nobody, &[held], body).await;
+            reply.refused(404, "user-not-found");
+        }
+    }
+}
+
+pub(crate) async fn a_stale_version_is_told_before_a_fault_of_the_user(stage: Stage) {
+    let service = stage.open().await;
+    let user = at_version_two(&service).await;
+    let held = [("if-match", "\"1\"")];
+    let invalid = json!({"email": "nope"});
+    let reply = conditional(&service, "PUT", &user, &held, Some(invalid)).await;
+    let detail = reply.refused(412, "version-mismatch").json()["detail"].clone();
+    assert!(detail.as_str().is_some_and(|detail| detail.contains("version 2")), "{detail}");
+}

@@ -1,0 +1,80 @@
+//! The pages of the problems: each code that an answer may hold leads to its explanation.
+
+use roster_core::ViolationCode;
+use roster_http::problem::{
+    registry::PROBLEMS,
+    violations::{Place, VIOLATIONS},
+};
+use serde_json::Value;
+
+use crate::service::{Service, Stage};
+
+async fn page(service: &Service, target: &str, accept: &str) -> crate::client::Reply {
+    service.request("GET", target).header("accept", accept).send().await
+}
+
+pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(stage: Stage) {
+    let service = stage.open().await;
+    let problems = PROBLEMS.iter().map(|kind| (kind.code, Some(kind.status), kind.title));
+    let faults = VIOLATIONS.iter().map(|kind| (kind.code, None, kind.title));
+    for (code, status, title) in problems.chain(faults) {
+        let target = format!("/problems/{code}");
+        let explained = page(&service, &target, "application/json").await.expect(200).json();
+        assert_eq!(explained["code"], code);
+        assert_eq!(explained["title"], title);
+        assert_eq!(explained["status"].as_u64(), status.map(u64::from));
+        let html = page(&service, &target, "text/html,*/*;q=0.8").await.expect(200);
+        assert_eq!(html.header("content-type"), "text/html; charset=utf-8");
+        assert!(html.text().contains(code), "{code}");
+        assert!(html.header("content-security-policy").contains("default-src 'none'"));
+        assert_eq!(html.header("vary"), "Accept");
+    }
+    page(&service, "/problems/nope", "*/*").await.refused(404, "problem-not-found");
+    page(&service, "/problems/Internal", "*/*").await.refused(404, "problem-not-found");
+}
+
+pub(crate) async fn the_list_of_problems_is_whole_in_both_forms(stage: Stage) {
+    let service = stage.open().await;
+    let list = page(&service, "/problems", "application/json").await.expect(200).json();
+    let html = page(&service, "/problems", "text/html").await.expect(200);
+    let codes = |name: &str| -> Vec<String> {
+        let all = list[name].as_array().expect("a list").iter();
+        all.map(|kind| kind["code"].as_str().expect("a code").to_owned()).collect()
+    };
+    assert_eq!(codes("problems"), PROBLEMS.iter().map(|kind| kind.code).collect::<Vec<_>>());
+    assert_eq!(codes("violations"), VIOLATIONS.iter().map(|kind| kind.code).collect::<Vec<_>>());
+    for code in codes("problems").iter().chain(&codes("violations")) {
+        assert!(html.text().contains(&format!("/problems/{code}\"")), "{code}");
+    }
+}
+
+pub(crate) async fn the_rules_and_the_pages_know_the_same_faults(stage: Stage) {
+    let service = stage.open().await;
+    for code in ViolationCode::ALL {
+        let target = format!("/problems/{}", code.as_str());
+        page(&service, &target, "application/json").await.expect(200);
+    }
+    for kind in VIOLATIONS.iter().filter(|kind| matches!(kind.place, Place::Pointer(_))) {
+        let known = ViolationCode::ALL.iter().any(|code| code.as_str() == kind.code);
+        assert!(known, "{} is told by a rule", kind.code);
+    }
+}
+
+pub(crate) async fn the_documents_link_to_one_another_and_hold(stage: Stage) {
+    let service = stage.open().await;
+    let document = service.get("/").await.expect(200).json();
+    let links = document["links"].as_object().expect("links");
+    for link in links.values().filter_map(Value::as_str) {
+        let target = link.strip_prefix(service.base_url).expect("below the base URL");
+        service.get(target).await.expect(200);
+    }
+    let description = service.get("/openapi.json").await.expect(200);
+    let expected = roster_http::description::openapi(service.base_url);
+    assert_eq!(description.exchange.response_body, expected);
+    let docs = service.get("/docs").await.expect(200);
+    assert_eq!(docs.header("content-type"), "text/html; charset=utf-8");
+    for operation in ["listUsers", "createUser", "patchUser"] {
+        assert!(docs.text().contains(operation), "{operation}");
+    }
+    assert!(!docs.text().contains("<script"), "it needs no script");
+}

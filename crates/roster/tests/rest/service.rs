@@ -1,0 +1,234 @@
+//! The service under test: the faces over a store of choice, on a loopback port, in this process.
+//!
+//! Its clock stands still until a test moves it and its base URL is a name of its own, so that
+//! whole answers can be foretold. It must not know what a test is about.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use roster_core::{Directory, Rules, Store, store::Secret};
+use roster_http::{
+    App, FaceSettings, URI_BYTES_MAX, description,
+    front::{FrontCounters, FrontSettings, serve},
+    problem::registry,
+};
+use roster_sqlite::{Settings, Sqlite};
+use roster_testkit::{
+    Oracle, TestClock,
+    openapi::{Description, Ledger},
+};
+use serde_json::Value;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use crate::{
+    client::{Reply, Request},
+    store::Watched,
+};
+
+/// Where users are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Oracle,
+    Sqlite,
+}
+
+/// What a case is given: an engine to open services over, and the books of what was seen.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    engine: Engine,
+    pub(crate) seen: Arc<Seen>,
+}
+
+/// What was seen of the description.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) ledger: Ledger,
+    /// Codes of problems and of single faults.
+    pub(crate) codes: Mutex<BTreeSet<String>>,
+}
+
+/// How a service is set.
+pub(crate) struct Setup {
+    pub(crate) base_url: &'static str,
+    pub(crate) rules: Rules,
+    pub(crate) front: FrontSettings,
+    /// The secret of cursors; the store's own unless it is given.
+    pub(crate) secret: Option<Secret>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let (rules, front) = (Rules::default(), FrontSettings::default());
+        Self { base_url: "http://roster.test", rules, front, secret: None }
+    }
+}
+
+/// A service that runs as long as this lives.
+pub(crate) struct Service {
+    pub(crate) address: SocketAddr,
+    pub(crate) host: String,
+    pub(crate) base_url: &'static str,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) store: Arc<Watched>,
+    pub(crate) description: Arc<Description>,
+    room: Arc<AtomicBool>,
+    seen: Arc<Seen>,
+    _stop: oneshot::Sender<()>,
+    _directory: Option<tempfile::TempDir>,
+}
+
+impl Stage {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine, seen: Arc::default() }
+    }
+
+    /// A service with the settings it is born with.
+    pub(crate) async fn open(&self) -> Service {
+        self.open_with(Setup::default()).await
+    }
+
+    /// A service with these settings.
+    pub(crate) async fn open_with(&self, setup: Setup) -> Service {
+        let Setup { base_url, rules, front, secret } = setup;
+        let (store, directory) = self.store(rules);
+        let store = Arc::new(Watched::new(store, secret));
+        let clock = Arc::new(TestClock::new());
+        let room = Arc::new(AtomicBool::new(true));
+        let floor = Arc::clone(&room);
+        let settings = FaceSettings {
+            base_url: base_url.to_owned(),
+            hosts: vec!["directory.example".to_owned()],
+            body_bytes_max: 1024 * 1024,
+            uri_bytes_max: URI_BYTES_MAX,
+            rules,
+            has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
+        };
+        let counters = Arc::new(FrontCounters::default());
+        let users = Directory::new(store.clone(), clock.clone());
+        let app = Arc::new(App::new(users, settings, Arc::clone(&counters)));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async move { stopped.await.unwrap_or(()) };
+        tokio::spawn(serve(listener, app, front, counters, stopped));
+        let host = base_url.trim_start_matches("http://").split('/').next().expect("a host");
+        Service {
+            address,
+            host: host.to_owned(),
+            base_url,
+            clock,
+            store,
+            description: description_of(base_url),
+            room,
+            seen: Arc::clone(&self.seen),
+            _stop: stop,
+            _directory: directory,
+        }
+    }
+
+    fn store(&self, rules: Rules) -> (Arc<dyn Store>, Option<tempfile::TempDir>) {
+        match self.engine {
+            Engine::Oracle => (Arc::new(Oracle::new(rules)), None),
+            Engine::Sqlite => {
+                let directory = tempfile::tempdir().expect("a directory");
+                let settings = Settings::new(directory.path().to_owned(), rules);
+                let store = Sqlite::open(settings).expect("the store opens");
+                (Arc::new(store), Some(directory))
+            }
+        }
+    }
+}
+
+/// The description of a service at this URL, read once in this process.
+fn description_of(base_url: &'static str) -> Arc<Description> {
+    static READ: OnceLock<Mutex<BTreeMap<&'static str, Arc<Description>>>> = OnceLock::new();
+    let mut read = READ.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let load = || {
+        let document = description::openapi(base_url);
+        Arc::new(Description::load(&document).expect("the document is read"))
+    };
+    Arc::clone(read.entry(base_url).or_insert_with(load))
+}
+
+impl Service {
+    pub(crate) fn request(&self, method: &str, target: &str) -> Request<'_> {
+        Request::new(self, method, target)
+    }
+
+    pub(crate) async fn get(&self, target: &str) -> Reply {
+        self.request("GET", target).send().await
+    }
+
+    pub(crate) async fn delete(&self, target: &str) -> Reply {
+        self.request("DELETE", target).send().await
+    }
+
+    pub(crate) async fn post(&self, body: Value) -> Reply {
+        self.request("POST", "/users").json(&body).send().await
+    }
+
+    pub(crate) async fn put(&self, user: &Value, body: Value) -> Reply {
+        self.request("PUT", &path(user)).json(&body).send().await
+    }
+
+    pub(crate) async fn patch(&self, user: &Value, body: Value) -> Reply {
+        self.request("PATCH", &path(user)).json(&body).send().await
+    }
+
+    /// Creates a user that must be taken.
+    pub(crate) async fn user(&self, body: Value) -> Value {
+        self.post(body).await.expect(201).json()
+    }
+
+    /// The user as it is now.
+    pub(crate) async fn now(&self, user: &Value) -> Value {
+        self.get(&path(user)).await.expect(200).json()
+    }
+
+    /// Whether there is room on the disk.
+    pub(crate) fn set_room(&self, room: bool) {
+        self.room.store(room, Ordering::Relaxed);
+    }
+
+    /// The change log's own position and the counters.
+    pub(crate) async fn head(&self) -> roster_core::Head {
+        self.store.head().await.expect("the store answers")
+    }
+
+    /// Holds an exchange against the description, and a problem against the registry.
+    pub(crate) fn witness(&self, reply: &Reply) {
+        let observed = self.description.check(&reply.exchange);
+        let observed = observed.unwrap_or_else(|fault| {
+            panic!("{fault}\n{:?}\n{}", reply.exchange.response_headers, reply.text())
+        });
+        self.seen.ledger.record(observed);
+        let bare = reply.exchange.response_body.is_empty();
+        if !bare {
+            assert_eq!(reply.find("x-content-type-options"), Some("nosniff"), "{}", reply.text());
+        }
+        if reply.status() < 400 || bare {
+            return;
+        }
+        let body = reply.json();
+        let code = body["code"].as_str().expect("a code");
+        let kind = registry::find(code).unwrap_or_else(|| panic!("{code} is registered"));
+        assert_eq!(reply.status(), kind.status);
+        assert_eq!(body["title"], kind.title);
+        assert_eq!(body["type"], format!("{}/problems/{code}", self.base_url));
+        assert_eq!(reply.header("cache-control"), "no-store");
+        let mut codes = self.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.insert(code.to_owned());
+        codes.extend(reply.faults().into_iter().map(|(_, code)| code));
+    }
+}
+
+/// The path of a user at the root of the host.
+pub(crate) fn path(user: &Value) -> String {
+    format!("/users/{}", user["id"].as_str().expect("an id"))
+}

@@ -1,0 +1,140 @@
+//! A store in front of a store: it fails on demand, counts the pages that are asked for, and gives
+//! pages of a test's own making.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use roster_core::{
+    Answer, Command, Event, Failure, Head, LogId, Outcome, Store, StoreError, Stored, UserId,
+    list::{Page, PageQuery},
+    store::Secret,
+};
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Unavailable,
+    WritesStopped,
+    TimedOut,
+    Full,
+    Corrupt,
+    Internal,
+    Panic,
+}
+
+impl Fault {
+    /// A word that must never reach a caller.
+    pub(crate) const SECRET: &str = "sector 7G of ada@example.com";
+
+    fn error(self) -> StoreError {
+        match self {
+            Self::Unavailable => StoreError::Unavailable(Self::SECRET.into()),
+            Self::WritesStopped => StoreError::WritesStopped,
+            Self::TimedOut => StoreError::TimedOut,
+            Self::Full => StoreError::Full(Self::SECRET.into()),
+            Self::Corrupt => StoreError::Corrupt { place: Self::SECRET.to_owned() },
+            Self::Internal => StoreError::Internal(Self::SECRET.into()),
+            Self::Panic => panic!("{}", Self::SECRET),
+        }
+    }
+}
+
+/// The store in front.
+pub(crate) struct Watched {
+    inner: Arc<dyn Store>,
+    secret: Secret,
+    fault: Mutex<Option<Fault>>,
+    made: Mutex<Option<Page>>,
+    pages: AtomicUsize,
+}
+
+impl Watched {
+    /// With a secret of its own, or that of the store behind it.
+    pub(crate) fn new(inner: Arc<dyn Store>, secret: Option<Secret>) -> Self {
+        let secret = secret.unwrap_or_else(|| inner.secret());
+        let (fault, made, pages) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
+        Self { inner, secret, fault, made, pages }
+    }
+
+    /// From now on every call fails like this, or none does.
+    pub(crate) fn fail(&self, fault: impl Into<Option<Fault>>) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.into();
+    }
+
+    /// From now on every page is this one.
+    pub(crate) fn make_page(&self, page: Page) {
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
+    }
+
+    /// How many pages were asked for.
+    pub(crate) fn pages(&self) -> usize {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    fn fault(&self) -> Result<(), StoreError> {
+        let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        fault.map_or(Ok(()), |fault| Err(fault.error()))
+    }
+}
+
+impl Store for Watched {
+    fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
+        Box::pin(async move {
+            match self.fault() {
+                Ok(()) => self.inner.apply(commands).await,
+                Err(error) => vec![Err(error.into())],
+            }
+        })
+    }
+
+    fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.get(id).await
+        })
+    }
+
+    fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            self.fault()?;
+            let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match made {
+                Some(page) => Ok(page),
+                None => self.inner.page(query).await,
+            }
+        })
+    }
+
+    fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.head().await
+        })
+    }
+
+    fn events_after(
+        &self,
+        position: i64,
+        limit: usize,
+    ) -> Answer<'_, Result<Vec<(i64, Event)>, StoreError>> {
+        self.inner.events_after(position, limit)
+    }
+
+    fn health(&self) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.health().await
+        })
+    }
+
+    fn secret(&self) -> Secret {
+        self.secret
+    }
+
+    fn log_id(&self) -> LogId {
+        self.inner.log_id()
+    }
+}
