@@ -124,6 +124,7 @@ impl prometheus_client::collector::Collector for Connections {
         for (name, help, tally) in [
             ("connections_accepted", "Connections taken", &front.accepted),
             ("connections_refused", "Connections beyond the limit", &front.refused),
+            ("connection_accept_failures", "Accepts that failed", &front.accept_failures),
             ("connections_slow_head", "Closed for a slow request head", &front.closed_slow_head),
             ("connections_slow_body", "Answered 408 for a slow body", &front.closed_slow_body),
             ("connections_slow_read", "Reset for a slow reader", &front.closed_slow_read),

@@ -1,7 +1,6 @@
 //! The sample users of `roster serve --dev` are users that the rules accept, each apart from the
 //! others and from the one that the banner's curl line creates.
 
-
 use std::collections::HashSet;
 
 use roster_core::{

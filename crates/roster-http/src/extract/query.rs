@@ -15,6 +15,8 @@ use crate::problem::{Fault, Problem, ProblemCode};
 pub(crate) struct Parameter<'a> {
     /// The decoded name.
     pub(crate) name: Cow<'a, str>,
+    /// Name and value as they were sent.
+    pub(crate) pair: &'a str,
     raw: &'a str,
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Prob
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             if is_well_escaped(name) && is_well_escaped(value) {
-                Ok(Parameter { name: decoded(name), raw: value })
+                Ok(Parameter { name: decoded(name), pair, raw: value })
             } else {
                 let detail = "the query holds a broken percent escape or is not UTF-8";
                 Err(Problem::saying(ProblemCode::InvalidQuery, detail))

@@ -23,6 +23,8 @@ pub(super) fn start((config, report): (Config, Report)) -> anyhow::Result<ExitCo
 
 /// Serves until a signal says stop; returns the exit status.
 pub fn run(config: &Config) -> anyhow::Result<ExitCode> {
+    // Whatever is made from here on holds personal data: its owner alone may read it.
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     logging::install(config.log, config.log_format)?;
     open_files::allow(config.connections_max);
     let runtime = runtime(config.workers)?;

@@ -104,15 +104,15 @@ impl<'a> ListQuery<'a> {
         sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
     }
 
-    /// The target of the next page: this query with another cursor.
+    /// The target of the next page: this query, as it was sent, with another cursor.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        for parameter in self.given.iter().filter(|given| given.name != "cursor") {
-            let literal = matches!(parameter.name.as_ref(), "email" | "phone_number");
-            let value = if literal { parameter.literal() } else { parameter.value() };
-            query.append_pair(&parameter.name, &value);
+        let kept = self.given.iter().filter(|given| given.name != "cursor");
+        let mut target = format!("{path}?");
+        for parameter in kept {
+            target.push_str(parameter.pair);
+            target.push('&');
         }
-        format!("{path}?{}", query.append_pair("cursor", cursor).finish())
+        target + "cursor=" + cursor
     }
 }
 
