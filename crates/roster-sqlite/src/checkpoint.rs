@@ -6,6 +6,7 @@
 //! a failed sync nothing is copied any more: the log is what the next start recovers from.
 
 use std::{
+    fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -147,18 +148,25 @@ pub(crate) fn fulfil(connection: &Connection, wanted: Wanted, health: &Health) {
 /// The thread that copies.
 pub(crate) struct Checkpointer {
     connection: Connection,
+    database: File,
     shared: Arc<Shared>,
     pages: i64,
 }
 
 impl Checkpointer {
     /// Copies once the log holds so many pages.
-    pub(crate) fn new(connection: Connection, shared: Arc<Shared>, pages: u32) -> Self {
-        Self { connection, shared, pages: i64::from(pages) }
+    pub(crate) fn new(
+        connection: Connection,
+        database: File,
+        shared: Arc<Shared>,
+        pages: u32,
+    ) -> Self {
+        Self { connection, database, shared, pages: i64::from(pages) }
     }
 
-    /// Copies until it is closed.
-    pub(crate) fn run(self) {
+    /// Copies until it is closed. Gives the open file back: when any handle of a file is closed,
+    /// the system drops the locks that SQLite holds on it, so this one has to be the last.
+    pub(crate) fn run(self) -> File {
         let checkpoints = &self.shared.checkpoints;
         let mut seen = 0;
         let mut emptied = true;
@@ -166,7 +174,7 @@ impl Checkpointer {
             let quiet = |state: &State| state.commits == seen;
             let patience = if emptied { Duration::MAX } else { IDLE_AFTER };
             if !checkpoints.wait_while(patience, quiet) {
-                return;
+                return self.database;
             }
             let commits = checkpoints.lock().commits;
             if commits == seen {
@@ -177,7 +185,7 @@ impl Checkpointer {
             (seen, emptied) = (commits, false);
             self.copy();
             if !checkpoints.wait_while(LOOK_EVERY, |_| true) {
-                return;
+                return self.database;
             }
         }
     }
@@ -189,18 +197,28 @@ impl Checkpointer {
             return;
         }
         for _ in 0..ROUNDS_MAX {
-            match self.checkpoint(COPY) {
-                Some(copied) => progress = copied,
-                None => return,
+            if self.checkpoint(COPY).is_none() || !self.sync() {
+                return;
             }
-            if let Some(now) = self.checkpoint(LOOK) {
-                progress = now;
+            match self.checkpoint(LOOK) {
+                Some(now) => progress = now,
+                None => return,
             }
             if progress.rest() <= REST_PAGES_MAX {
                 break;
             }
         }
         self.ask(Wanted::Rest);
+    }
+
+    /// Brings what was copied to the disk. SQLite does so only when it has copied the whole log,
+    /// which would fall to the writer.
+    fn sync(&self) -> bool {
+        let synced = self.database.sync_data().is_ok();
+        if !synced {
+            self.shared.health.stop();
+        }
+        synced
     }
 
     /// Empties the log while nobody writes.

@@ -65,7 +65,8 @@ pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn path(settings: &Settings) -> PathBuf {
+/// Where the database file lies.
+pub(crate) fn path(settings: &Settings) -> PathBuf {
     settings.directory.join(DATABASE)
 }
 

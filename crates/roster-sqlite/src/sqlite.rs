@@ -1,6 +1,7 @@
 //! The store itself: opening, asking, closing.
 
 use std::{
+    fs::File,
     sync::{Arc, Mutex, PoisonError},
     thread::{Builder, JoinHandle},
 };
@@ -41,7 +42,7 @@ pub struct Sqlite {
 
 struct Threads {
     writer: JoinHandle<Connection>,
-    checkpointer: JoinHandle<()>,
+    checkpointer: JoinHandle<File>,
     quick_check: Option<QuickCheck>,
 }
 
@@ -76,7 +77,7 @@ impl Sqlite {
         self.shared.queue.close();
         let writer = threads.writer.join();
         self.shared.checkpoints.close();
-        drop(threads.checkpointer.join());
+        let database = threads.checkpointer.join();
         if let Some(quick_check) = threads.quick_check {
             quick_check.end();
         }
@@ -84,6 +85,8 @@ impl Sqlite {
         if let Ok(connection) = writer {
             fulfil(&connection, Wanted::Empty, &self.shared.health);
         }
+        // After all connections: see `Checkpointer::run`.
+        drop(database);
     }
 
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
@@ -150,11 +153,13 @@ impl Threads {
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let copier = connection::open_checkpointer(settings)?;
+        let path = connection::path(settings);
+        let refused = |source| OpenError::Io { path: path.clone(), source };
+        let database = File::open(&path).map_err(refused)?;
         let writer = Writer::new(connection, settings.rules, Arc::clone(shared), head);
         let pages = settings.checkpoint_pages;
-        let checkpointer = Checkpointer::new(copier, Arc::clone(shared), pages);
+        let checkpointer = Checkpointer::new(copier, database, Arc::clone(shared), pages);
         let thread = |name: &str| Builder::new().name(name.to_owned());
-        let refused = |source| OpenError::Io { path: settings.directory.clone(), source };
         let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
         let checkpointer = checkpointer.map_err(refused)?;
         let writer = match thread("roster-writer").spawn(move || writer.run()) {
