@@ -287,6 +287,19 @@ async fn a_body_of_a_byte_now_and_then_is_answered_408_and_closed() {
 }
 
 #[tokio::test]
+async fn a_quick_start_of_a_body_earns_no_credit_for_silence() {
+    let front = Front::start(quick()).await;
+    let began = Instant::now();
+    let mut caller = front.caller().await;
+    caller.send("POST /read HTTP/1.1\r\nhost: a\r\ncontent-length: 90000\r\n\r\n").await;
+    caller.send(&"x".repeat(80_000)).await;
+    let answer = tokio::time::timeout(Duration::from_secs(5), caller.answer()).await;
+    let (head, _) = answer.expect("never answered");
+    assert!(head.starts_with("HTTP/1.1 408 "), "{head}");
+    assert_took(began, 800);
+}
+
+#[tokio::test]
 async fn a_body_above_the_floor_may_take_several_windows() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
@@ -489,6 +502,19 @@ async fn a_drain_lets_open_requests_finish_and_closes_resting_connections() {
     assert!(head.contains("connection: close\r\n"), "{head}");
     drop(busy);
     assert_eq!(front.serving.await.unwrap(), DrainReport { finished: 2, cut: 0 });
+}
+
+#[tokio::test]
+async fn a_drain_does_not_wait_for_resting_callers_to_notice() {
+    let front = Front::start(FrontSettings { close_timeout_ms: 1_800, ..quick() }).await;
+    let mut resting = front.caller().await;
+    resting.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    resting.answer().await;
+    let began = Instant::now();
+    front.stop.send(()).unwrap();
+    assert_eq!(front.serving.await.unwrap(), DrainReport { finished: 1, cut: 0 });
+    assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
+    assert_eq!(resting.closed().await, b"");
 }
 
 #[tokio::test]

@@ -38,6 +38,8 @@ const HTTP2_PENDING_RESETS_MAX: usize = 20;
 const HTTP2_ERROR_RESETS_MAX: usize = 256;
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PONG_WITHIN: Duration = Duration::from_secs(10);
+/// How many header fields hyper takes of an HTTP/1 request when it is not told.
+const HTTP1_HEADERS_DEFAULT: usize = 100;
 
 /// What all connections of a front share.
 pub(super) struct Shared<H> {
@@ -61,8 +63,13 @@ pub(super) fn protocol(settings: &FrontSettings) -> Builder<TokioExecutor> {
         // hyper's timer starts anew as soon as an answer is sent, so it cannot grant a resting
         // connection more than a head may take. The sweep tells the two apart.
         .header_read_timeout(None)
-        .max_headers(settings.headers_max)
+        // A caller that has said all it has to say still wants its answer.
+        .half_close(true)
         .max_buf_size(settings.header_bytes_max.max(8_192));
+    // hyper keeps room for its own default without setting it aside anew for each request.
+    if settings.headers_max != HTTP1_HEADERS_DEFAULT {
+        builder.http1().max_headers(settings.headers_max);
+    }
     builder
         .http2()
         .timer(TokioTimer::new())
