@@ -49,7 +49,7 @@ pub struct App {
 
 /// One request on its way to its handler.
 pub(crate) struct Call<'a> {
-    pub(crate) parts: Parts,
+    pub(crate) parts: &'a Parts,
     pub(crate) body: Incoming,
     pub(crate) peer: Peer,
     pub(crate) request_id: &'a str,
@@ -83,10 +83,10 @@ impl App {
         found: Option<(&Route, &str)>,
         operation: Option<Operation>,
     ) -> Result<Response<Body>, Problem> {
-        let parts = &call.parts;
+        let parts = call.parts;
         if !operation.is_some_and(Operation::is_health) {
-            let own = self.hosts.check(parts)?;
-            check_origin(parts, own.as_ref(), &self.settings.base_url, operation)?;
+            self.hosts.check(parts)?;
+            check_origin(parts, &self.settings.base_url, operation)?;
             check_limits(parts, self.settings.uri_bytes_max)?;
         }
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {
@@ -137,12 +137,10 @@ impl Handle for App {
         let (parts, body) = request.into_parts();
         let id = self.request_ids.of(&parts.headers);
         let request_id = request_id::text(&id);
-        let uri = parts.uri.clone();
-        let found = router::find(self.settings.base_path(), uri.path());
+        let found = router::find(self.settings.base_path(), parts.uri.path());
         let operation = found.and_then(|(route, _)| route.offer(&parts.method));
-        let method = parts.method.clone();
 
-        let call = Call { parts, body, peer, request_id };
+        let call = Call { parts: &parts, body, peer, request_id };
         let mut response = match self.answer(call, found, operation).await {
             Ok(response) => response,
             Err(problem) => self.refuse(problem, request_id),
@@ -153,7 +151,7 @@ impl Handle for App {
         self.metrics.answered(operation, status, took);
         tracing::debug!(
             request_id,
-            method = method.as_str(),
+            method = parts.method.as_str(),
             operation = operation.map_or("none", Operation::id),
             status,
             micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),

@@ -18,6 +18,8 @@ pub(crate) struct Hosts {
     names: Vec<String>,
     /// Whether TLS ends before us, at a proxy that the operator has set up.
     https: bool,
+    /// The name and port of the base URL, as nearly every caller sends them.
+    usual: String,
 }
 
 impl Hosts {
@@ -25,20 +27,25 @@ impl Hosts {
     pub(crate) fn new(names: impl IntoIterator<Item = String>, base_url: &str) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         let names = loopback.into_iter().chain(names).map(|name| name.to_ascii_lowercase());
-        Self { names: names.collect(), https: base_url.starts_with("https://") }
+        let usual = base_url.split('/').nth(2).unwrap_or_default().to_owned();
+        Self { names: names.collect(), https: base_url.starts_with("https://"), usual }
     }
 
-    /// Holds `Host` and the target's own authority against the names; gives the authority that
-    /// the request is for, where it has one.
-    pub(crate) fn check(&self, parts: &Parts) -> Result<Option<Authority>, Problem> {
+    /// Holds `Host` and the target's own authority against the names.
+    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Problem> {
         let (version, uri) = (parts.version, &parts.uri);
+        let mut lines = parts.headers.get_all(HOST).into_iter();
+        let host = lines.next();
+        let only = lines.next().is_none();
+        let usual = host.is_some_and(|line| line.as_bytes() == self.usual.as_bytes());
+        if usual && only && uri.authority().is_none() {
+            return Ok(());
+        }
         // The form without a scheme goes with CONNECT alone (RFC 9112 section 3.2.3).
         if uri.scheme().is_none() && uri.authority().is_some() && parts.method != Method::CONNECT {
             return Err(invalid("write the target as a path that starts with a slash"));
         }
-        let mut lines = parts.headers.get_all(HOST).into_iter();
-        let host = lines.next();
-        if lines.next().is_some() {
+        if !only {
             return Err(invalid("send exactly one Host header"));
         }
         let host = host.map(|line| authority(line.as_bytes())).transpose()?;
@@ -57,15 +64,12 @@ impl Hosts {
         if !uri.scheme().is_none_or(served) {
             return Err(Problem::new(ProblemCode::MisdirectedRequest));
         }
-        let required = version >= Version::HTTP_11;
-        match uri.authority().cloned().or(host.clone()) {
-            None if required => Err(invalid("send a Host header")),
-            // Only HTTP/2 may leave Host out when the target has an authority.
-            Some(_) if version == Version::HTTP_11 && host.is_none() => {
-                Err(invalid("send a Host header"))
-            }
-            found => Ok(found),
+        // HTTP/1.0 may leave Host out, HTTP/2 where the target has an authority.
+        let left_out = host.is_none() && version >= Version::HTTP_11;
+        if left_out && (version == Version::HTTP_11 || uri.authority().is_none()) {
+            return Err(invalid("send a Host header"));
         }
+        Ok(())
     }
 }
 

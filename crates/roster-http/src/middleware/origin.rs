@@ -5,7 +5,11 @@
 //! neither. Reads are guarded too. A plain navigation to a page may come from anywhere: it shows
 //! the person that page and the other site nothing.
 
-use http::{HeaderMap, HeaderName, Method, header::ORIGIN, request::Parts, uri::Authority};
+use http::{
+    HeaderMap, HeaderName, Method,
+    header::{HOST, ORIGIN},
+    request::Parts,
+};
 
 use crate::{
     problem::{Problem, ProblemCode},
@@ -19,7 +23,6 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Refuses what a page of another origin causes, and what came through a proxy.
 pub(crate) fn check_origin(
     parts: &Parts,
-    own: Option<&Authority>,
     base_url: &str,
     operation: Option<Operation>,
 ) -> Result<(), Problem> {
@@ -32,7 +35,7 @@ pub(crate) fn check_origin(
         return Err(Problem::new(ProblemCode::ForwardedRequest));
     }
     for origin in headers.get_all(ORIGIN) {
-        if !is_own(origin.to_str().unwrap_or("null"), own, base_url) {
+        if !is_own(origin.to_str().unwrap_or("null"), parts, base_url) {
             return Err(Problem::new(ProblemCode::ForeignOrigin));
         }
     }
@@ -54,11 +57,14 @@ fn is_navigation(headers: &HeaderMap) -> bool {
     is(SEC_FETCH_MODE, b"navigate") == Some(true) && is(SEC_FETCH_DEST, b"document") != Some(false)
 }
 
-/// Whether an origin is the one that the request is for. `null` never is.
-fn is_own(origin: &str, own: Option<&Authority>, base_url: &str) -> bool {
+/// Whether an origin is the one that the request is for, whose name the host guard has let
+/// pass. `null` never is.
+fn is_own(origin: &str, parts: &Parts, base_url: &str) -> bool {
     let Some((scheme, rest)) = origin.split_once("://") else { return false };
     let base = base_url.strip_prefix(scheme).and_then(|base| base.strip_prefix("://"));
     let base = base.and_then(|base| base.split('/').next());
     let same = |known: &str| rest.eq_ignore_ascii_case(known);
-    base.is_some_and(same) || (scheme == "http" && own.is_some_and(|own| same(own.as_str())))
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let own = parts.uri.authority().map(http::uri::Authority::as_str).or(host);
+    base.is_some_and(same) || (scheme == "http" && own.is_some_and(same))
 }

@@ -25,7 +25,7 @@ use crate::{
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
 pub(in crate::rest) async fn list(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    let (parts, headers) = (&call.parts, &call.parts.headers);
+    let (parts, headers) = (call.parts, &call.parts.headers);
     let media = negotiate(headers, &[JSON])?;
     let query = ListQuery::read(parts.uri.query(), &app.cursors)?;
     // A weak tag matches no If-Match (RFC 9110 section 13.1.1).
