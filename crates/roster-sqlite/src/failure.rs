@@ -11,12 +11,10 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_corrupt(&error) {
         return StoreError::Corrupt { place: "the database file".to_owned() };
     }
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Unavailable(Box::new(error))
-        }
-        _ => StoreError::Internal(Box::new(error)),
+    if is_busy(&error) {
+        return StoreError::Unavailable(Box::new(error));
     }
+    StoreError::Internal(Box::new(error))
 }
 
 /// Whether there was no room: on the disk, for the write-ahead log's index, or below the limit of
@@ -42,4 +40,46 @@ pub(crate) fn is_failed_sync(error: &Error) -> bool {
 /// Whether the file is not what it must be.
 pub(crate) fn is_corrupt(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Whether somebody else holds the file: an operator with a tool of their own.
+pub(crate) fn is_busy(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: i32) -> Error {
+        Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    #[test]
+    fn no_room_is_told_from_a_failing_disk() {
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE] {
+            assert!(is_full(&error(code)) && !is_failed_sync(&error(code)), "{code}");
+            assert!(matches!(store_error(error(code)), StoreError::Full(_)), "{code}");
+        }
+        for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_READ] {
+            assert!(is_io(&error(code)) && !is_full(&error(code)), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_failed_sync_is_told_from_other_errors_of_the_disk() {
+        for code in [ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_DIR_FSYNC] {
+            assert!(is_failed_sync(&error(code)) && is_io(&error(code)), "{code}");
+        }
+        assert!(!is_failed_sync(&error(ffi::SQLITE_IOERR_READ)));
+    }
+
+    #[test]
+    fn damage_and_waiting_have_their_own_answers() {
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB] {
+            assert!(matches!(store_error(error(code)), StoreError::Corrupt { .. }), "{code}");
+        }
+        assert!(matches!(store_error(error(ffi::SQLITE_BUSY)), StoreError::Unavailable(_)));
+        assert!(matches!(store_error(error(ffi::SQLITE_ERROR)), StoreError::Internal(_)));
+    }
 }

@@ -95,6 +95,11 @@ impl Writer {
             let text = error.to_string();
             return all(commands, || StoreError::Full(text.clone().into()));
         }
+        if failure::is_busy(&error) {
+            // Each command by itself would wait just as long.
+            let text = error.to_string();
+            return all(commands, || StoreError::Unavailable(text.clone().into()));
+        }
         if failure::is_corrupt(&error) {
             self.shared.health.damaged("the database file");
         }
