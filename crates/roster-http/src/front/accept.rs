@@ -33,10 +33,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What a connection beyond `connections_max` is told, without being read.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\n\
-    content-length: 84\r\n\
+    content-length: 117\r\n\
     retry-after: 1\r\n\
     connection: close\r\n\r\n\
-    {\"title\":\"Too many connections are open\",\"status\":503,\"code\":\"too-many-connections\"}";
+    {\"title\":\"The service cannot do this now\",\"status\":503\
+    ,\"code\":\"unavailable\",\"detail\":\"too many connections are open\"}";
 
 /// Serves connections from `listener` until `stop` completes, then lets the open requests finish.
 ///

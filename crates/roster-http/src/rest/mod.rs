@@ -16,7 +16,8 @@ use crate::{
     router::Operation,
 };
 
-/// Hands a request to its operation.
+/// Hands a request to its operation. Only the future of the fetch is part of every request's own;
+/// the larger ones are set aside, so that a request is cheap to move.
 pub(crate) async fn dispatch(
     app: &App,
     operation: Operation,
@@ -24,19 +25,19 @@ pub(crate) async fn dispatch(
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
     match operation {
-        Operation::ListUsers => users::list(app, &call).await,
-        Operation::CreateUser => users::create(app, call).await,
+        Operation::ListUsers => Box::pin(users::list(app, &call)).await,
+        Operation::CreateUser => Box::pin(users::create(app, call)).await,
         Operation::GetUser => users::get(app, segment, &call).await,
-        Operation::ReplaceUser => users::replace(app, segment, call).await,
-        Operation::PatchUser => users::patch(app, segment, call).await,
-        Operation::DeleteUser => users::delete(app, segment, &call).await,
+        Operation::ReplaceUser => Box::pin(users::replace(app, segment, call)).await,
+        Operation::PatchUser => Box::pin(users::patch(app, segment, call)).await,
+        Operation::DeleteUser => Box::pin(users::delete(app, segment, &call)).await,
         Operation::GetService => service::get_service(app, &call),
         Operation::GetDescription => service::get_description(app, &call),
         Operation::GetDocs => service::get_docs(app, &call),
         Operation::ListProblems => service::list_problems(app, &call),
         Operation::GetProblem => service::get_problem(app, segment, &call),
         Operation::GetLiveness => Ok(health::get_liveness()),
-        Operation::GetReadiness => health::get_readiness(app).await,
-        Operation::GetMetrics => health::get_metrics(app, &call).await,
+        Operation::GetReadiness => Box::pin(health::get_readiness(app)).await,
+        Operation::GetMetrics => Box::pin(health::get_metrics(app, &call)).await,
     }
 }
