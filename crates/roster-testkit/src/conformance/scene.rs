@@ -173,6 +173,7 @@ impl Scene {
             let page = self.page(query.clone()).await;
             assert!(page.items.len() <= query.limit, "a page keeps within its limit");
             users.extend(page.items);
+            assert!(page.next.is_none() || page.next != query.after, "a walk goes forward");
             match page.next {
                 Some(next) => query.after = Some(next),
                 None => return users,
@@ -196,6 +197,7 @@ impl Scene {
         loop {
             let step = self.events_after(position, 100).await;
             let Some((last, _)) = step.last() else { return events };
+            assert!(*last > position, "the log goes forward");
             position = *last;
             events.extend(step);
         }
