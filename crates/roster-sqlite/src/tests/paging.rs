@@ -95,12 +95,8 @@ async fn a_page_that_looked_at_enough_rows_ends_and_the_next_goes_on_from_there(
     let store = open(directory.path());
     let user = |n: u64| {
         let status = if n == 30 { "suspended" } else { "active" };
-        (
-            n,
-            format!(
-                r#"{{"username":"u{n}","email":"e{n}@example.com","status":"{status}","external_id":"e"}}"#
-            ),
-        )
+        let rest = format!(r#""email":"e{n}@example.com","status":"{status}","external_id":"e""#);
+        (n, format!(r#"{{"username":"u{n}",{rest}}}"#))
     };
     fill(&store, (1..=40).map(user)).await;
     let mut query = PageQuery { examined_max: 12, ..PageQuery::first(5) };

@@ -13,8 +13,9 @@ use crate::{MIGRATIONS, OpenError, Sqlite, connection::DATABASE};
 const HELD: &[&str] = &[
     "",
     "INSERT INTO users VALUES (1, x'0190d1c2800070008000000000000001', 1, 0, 1720000000000, 'ada',
-        'ada@example.com', NULL, NULL, x'', 'ada', '{\"id\":\"0190d1c2-8000-7000-8000-000000000001\",
-        \"version\":1,\"status\":\"active\",\"username\":\"ada\"}');
+        'ada@example.com', NULL, NULL, x'', 'ada',
+        '{\"id\":\"0190d1c2-8000-7000-8000-000000000001\",\"version\":1,\"status\":\"active\",\
+        \"username\":\"ada\"}');
      INSERT INTO log_head VALUES (1, x'0102030405060708', 1, 1, 0, 0);",
 ];
 
