@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back_equal() {
-        let text = r#"{"a":[null,true,false,-7,0.1,1e300,1.5e-300,-0.0,12.0],"q\"\\\n\t\u0001é😀":{}}"#;
+        let text =
+            r#"{"a":[null,true,false,-7,0.1,1e300,1.5e-300,-0.0,12.0],"q\"\\\n\t\u0001é😀":{}}"#;
         let tree = read(text.as_bytes()).expect("valid");
         let mut out = Vec::new();
         write_json(&mut out, &tree);
