@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{attribute::Attribute, json::Json};
+use crate::{
+    attribute::Attribute,
+    json::{self, Json},
+};
 
 /// The members of a user that have a value, by attribute.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,7 +18,7 @@ pub struct Profile {
 }
 
 /// The value of a member.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Value {
     /// One text.
     Text(String),
@@ -27,6 +30,19 @@ pub enum Value {
     Many(Vec<Entry>),
     /// A free JSON object, never empty.
     Object(Vec<(String, Json)>),
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::Flag(one), Self::Flag(other)) => one == other,
+            (Self::One(one), Self::One(other)) => one == other,
+            (Self::Many(one), Self::Many(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => json::same_members(one, other),
+            _ => false,
+        }
+    }
 }
 
 macro_rules! parts {

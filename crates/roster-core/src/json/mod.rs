@@ -14,7 +14,10 @@ pub(crate) use write::{write_display, write_object};
 pub use write::{write_json, write_text};
 
 /// A JSON value. Objects keep the order of their members; no member stands twice.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Two values are equal when they mean the same: the order of members does not count (RFC 8259
+/// section 4), nor does `12` against `12.0`, which many clients cannot keep apart.
+#[derive(Clone, Debug)]
 pub enum Json {
     /// `null`.
     Null,
@@ -30,6 +33,36 @@ pub enum Json {
     Array(Vec<Json>),
     /// An object.
     Object(Vec<(String, Json)>),
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(one), Self::Bool(other)) => one == other,
+            (Self::Int(one), Self::Int(other)) => one == other,
+            (Self::Float(one), Self::Float(other)) => one == other,
+            (Self::Int(whole), Self::Float(number)) | (Self::Float(number), Self::Int(whole)) => {
+                // The debug form of a whole number is its digits and `.0`.
+                format!("{number:?}").strip_suffix(".0") == Some(&whole.to_string())
+            }
+            (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::Array(one), Self::Array(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => same_members(one, other),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two objects have the same members, in whatever order.
+pub(crate) fn same_members(one: &[(String, Json)], other: &[(String, Json)]) -> bool {
+    // Members mostly stand in the same order: each is looked for where it is expected first.
+    let holds = |(at, (name, value)): (usize, &(String, Json))| {
+        let expected = other.get(at).filter(|(found, _)| found == name);
+        let found = expected.or_else(|| other.iter().find(|(found, _)| found == name));
+        found.is_some_and(|(_, found)| found == value)
+    };
+    one.len() == other.len() && one.iter().enumerate().all(holds)
 }
 
 impl Json {
@@ -49,5 +82,33 @@ impl Json {
     pub fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_mean_the_same_are_equal() {
+        let tree = |text: &str| read(text.as_bytes()).expect("valid");
+        for (one, other) in [
+            (r#"{"a":1,"b":[{"c":2,"d":3}]}"#, r#"{"b":[{"d":3,"c":2.0}],"a":1.0}"#),
+            ("-0.0", "0.0"),
+            ("9007199254740993", "9007199254740993"),
+        ] {
+            assert_eq!(tree(one), tree(other));
+        }
+        for (one, other) in [
+            (r#"{"a":1,"b":2}"#, r#"{"a":1}"#),
+            (r#"{"a":1,"b":2}"#, r#"{"a":1,"c":2}"#),
+            ("[1,2]", "[2,1]"),
+            ("1", "1.5"),
+            ("1", "\"1\""),
+            ("9007199254740993", "9007199254740992.0"),
+            ("null", "false"),
+        ] {
+            assert_ne!(tree(one), tree(other));
+        }
     }
 }
