@@ -317,9 +317,8 @@ async fn a_body_above_the_floor_may_take_several_windows() {
 async fn a_body_announced_too_large_is_refused_before_a_byte_of_it_is_asked_for() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
-    caller
-        .send("POST /read HTTP/1.1\r\nhost: a\r\ncontent-length: 100001\r\nexpect: 100-continue\r\n\r\n")
-        .await;
+    let framing = "content-length: 100001\r\nexpect: 100-continue\r\n";
+    caller.send(&format!("POST /read HTTP/1.1\r\nhost: a\r\n{framing}\r\n")).await;
     let (head, _) = caller.answer().await;
     assert!(head.starts_with("HTTP/1.1 413 "), "{head}");
     assert!(head.contains("connection: close\r\n"), "{head}");

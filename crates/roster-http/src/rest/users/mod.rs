@@ -8,6 +8,7 @@ mod list_query;
 mod patch;
 mod render;
 mod replace;
+mod write;
 
 pub(super) use create::create;
 pub(super) use delete::delete;

@@ -2,14 +2,11 @@
 
 use http::Response;
 
-use super::render::written;
+use super::{render::written, write::Write};
 use crate::{
     app::{App, Call},
     body::Body,
-    extract::{
-        BodyKind, JSON, negotiate, preconditions, preferred_return, read_json, refuse_parameters,
-        user_id,
-    },
+    extract::{BodyKind, preconditions, user_id},
     problem::Problem,
 };
 
@@ -18,15 +15,9 @@ pub(in crate::rest) async fn patch(
     segment: &str,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let headers = &call.parts.headers;
-    refuse_parameters(call.parts.uri.query())?;
-    negotiate(headers, &[JSON])?;
-    let held = preconditions(headers)?;
-    let wanted = preferred_return(headers);
+    let held = preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
-    let caller = call.caller();
-    let (most, floor) = (app.settings.body_bytes_max, call.peer.body_floor);
-    let patch = read_json(BodyKind::MergePatch, headers, call.body, most, &floor).await?;
-    let outcome = app.directory.patch(id, patch, held, caller).await?;
+    let Write { tree, wanted, caller } = Write::read(BodyKind::MergePatch, app, call).await?;
+    let outcome = app.directory.patch(id, tree, held, caller).await?;
     Ok(written(app, outcome, wanted))
 }

@@ -1,0 +1,29 @@
+//! What every write with a body reads of its request before the directory is asked.
+
+use roster_core::{Caller, Json};
+
+use crate::{
+    app::{App, Call},
+    extract::{BodyKind, JSON, Return, negotiate, preferred_return, read_json, refuse_parameters},
+    problem::Problem,
+};
+
+pub(super) struct Write {
+    pub(super) tree: Json,
+    pub(super) wanted: Option<Return>,
+    pub(super) caller: Caller,
+}
+
+impl Write {
+    /// Checks what the answer may be, then reads the body.
+    pub(super) async fn read(kind: BodyKind, app: &App, call: Call<'_>) -> Result<Self, Problem> {
+        let headers = &call.parts.headers;
+        refuse_parameters(call.parts.uri.query())?;
+        negotiate(headers, &[JSON])?;
+        let wanted = preferred_return(headers);
+        let caller = call.caller();
+        let (most, floor) = (app.settings.body_bytes_max, call.peer.body_floor);
+        let tree = read_json(kind, headers, call.body, most, &floor).await?;
+        Ok(Self { tree, wanted, caller })
+    }
+}
