@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io, path::PathBuf};
 
+use crate::failure;
+
 /// Why a data directory could not be opened. Nothing in it was changed.
 #[derive(Debug)]
 pub enum OpenError {
@@ -68,6 +70,9 @@ impl fmt::Display for OpenError {
                  those users first, or allow shared external ids"
             ),
             Self::Random(_) => f.write_str("the system gave no random bytes"),
+            Self::Sqlite(error) if failure::is_full(error) => f.write_str(
+                "roster.db cannot be opened: the disk is full, and a start needs a little room",
+            ),
             Self::Sqlite(_) => f.write_str("roster.db cannot be opened"),
         }
     }

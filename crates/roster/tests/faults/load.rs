@@ -1,0 +1,87 @@
+//! Writers side by side, who note what they sent, when, and what they were answered.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::service::{Answer, Service};
+
+const WRITERS: usize = 4;
+
+/// Writes that are acknowledged before the fault begins.
+const BEFORE: usize = 40;
+
+/// Refusals after which a writer gives up.
+const REFUSALS: usize = 10;
+
+/// Most requests of one writer.
+const REQUESTS_MAX: usize = 20_000;
+
+/// A write, and what became of it.
+pub(crate) struct Attempt {
+    pub(crate) username: String,
+    pub(crate) sent: Instant,
+    pub(crate) answer: Answer,
+}
+
+/// Creates users, whose names begin with `name`, from several writers; `fault` is called once
+/// some are acknowledged. Ends when every writer was refused often enough. Gives all attempts, in
+/// the order they were sent in, and the moment when the fault had begun.
+pub(crate) fn across(
+    service: &Service,
+    name: &str,
+    fault: impl FnOnce(),
+) -> (Vec<Attempt>, Instant) {
+    let acknowledged = AtomicUsize::new(0);
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (acknowledged, over) = (&acknowledged, &over);
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| format!("{name}-{writer}"))
+            .map(|name| scope.spawn(move || write(service, &name, acknowledged, over)))
+            .collect();
+        while acknowledged.load(Ordering::Relaxed) < BEFORE {
+            if writers.iter().any(thread::ScopedJoinHandle::is_finished) {
+                over.store(true, Ordering::Relaxed);
+                unreachable!("a writer ended before the fault began");
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        fault();
+        let begun = Instant::now();
+        let mut attempts: Vec<Attempt> =
+            writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        attempts.sort_by_key(|attempt| attempt.sent);
+        (attempts, begun)
+    })
+}
+
+fn write(
+    service: &Service,
+    name: &str,
+    acknowledged: &AtomicUsize,
+    over: &AtomicBool,
+) -> Vec<Attempt> {
+    let mut attempts = Vec::new();
+    let mut refusals = 0;
+    while refusals < REFUSALS && attempts.len() < REQUESTS_MAX && !over.load(Ordering::Relaxed) {
+        let username = format!("{name}-{}", attempts.len());
+        let sent = Instant::now();
+        let answer = service.create(&username);
+        if answer.status == 201 {
+            acknowledged.fetch_add(1, Ordering::Relaxed);
+        } else {
+            refusals += 1;
+        }
+        attempts.push(Attempt { username, sent, answer });
+    }
+    attempts
+}
+
+/// The users whose creation was acknowledged.
+pub(crate) fn acknowledged(attempts: &[Attempt]) -> Vec<Value> {
+    let created = attempts.iter().filter(|attempt| attempt.answer.status == 201);
+    created.map(|attempt| attempt.answer.body.clone()).collect()
+}

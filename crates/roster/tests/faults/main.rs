@@ -1,0 +1,167 @@
+//! The built binary on a failing disk: what it answers, and what is there after a restart.
+//!
+//! A shim before libc fails the syncs and writes of the database files while a test wants it to.
+//! Writes come from several writers at once, so that the fault meets commits of many. What must
+//! always hold: a write that was answered with a 2xx is there, and reads go on.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+#![expect(clippy::indexing_slicing, reason = "a member that is missing is `null`")]
+
+mod load;
+mod service;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use load::{Attempt, acknowledged, across};
+use service::{Disk, Service};
+
+/// Every kind of write, of a user that is there and of one that is not, is refused as unknown.
+fn every_write_is_refused(service: &Service, user: &Value) {
+    let path = format!("/users/{}", user["id"].as_str().unwrap());
+    service.create("late").must_be(503, "unavailable");
+    service.ask("PUT", &path, r#"{"username":"late"}"#).must_be(503, "unavailable");
+    service.ask("PATCH", &path, r#"{"name":"late"}"#).must_be(503, "unavailable");
+    service.ask("DELETE", &path, "").must_be(503, "unavailable");
+}
+
+/// Nothing that was sent after the fault began was acknowledged: all had this status and code.
+fn none_was_acknowledged_after(attempts: &[Attempt], begun: Instant, (status, code): (u16, &str)) {
+    let (before, after) = attempts.split_at(attempts.partition_point(|one| one.sent < begun));
+    assert!(before.iter().any(|attempt| attempt.answer.status == 201));
+    assert!(after.len() >= 20, "{} writes met the fault", after.len());
+    for attempt in before {
+        assert!([201, status].contains(&attempt.answer.status), "{:?}", attempt.answer);
+    }
+    for attempt in after {
+        attempt.answer.must_be(status, code);
+    }
+}
+
+/// After a restart without the fault, all is there and writes work.
+fn a_restart_brings_all_back(disk: &Disk, service: Service, users: &[Value]) {
+    service.stop();
+    let service = Service::start(disk);
+    assert_eq!(service.get("/readyz").status, 200);
+    service.must_have(users);
+    assert!(!service.knows("late"), "what was refused is not there");
+    assert_eq!(service.create("late").status, 201);
+    let path = format!("/users/{}", users[0]["id"].as_str().unwrap());
+    assert_eq!(service.ask("DELETE", &path, "").status, 204);
+    assert_eq!(service.get(&path).status, 404);
+    service.stop();
+}
+
+/// Writes under this fault stop until a restart, which finds all that was acknowledged.
+fn writes_stop_until_a_restart(fault: &str) {
+    let disk = Disk::new();
+    let service = Service::start(&disk);
+    let (attempts, begun) = across(&service, "user", || disk.begin(fault));
+    none_was_acknowledged_after(&attempts, begun, (503, "unavailable"));
+    let users = acknowledged(&attempts);
+    service.get("/readyz").must_be(503, "unavailable");
+    every_write_is_refused(&service, &users[0]);
+    service.must_have(&users);
+
+    disk.end(fault);
+    every_write_is_refused(&service, &users[0]);
+    service.get("/readyz").must_be(503, "unavailable");
+    service.must_have(&users);
+    for attempt in attempts.iter().filter(|attempt| attempt.answer.status != 201) {
+        assert!(!service.knows(&attempt.username), "{} is shown", attempt.username);
+    }
+    a_restart_brings_all_back(&disk, service, &users);
+}
+
+#[test]
+fn after_a_failed_sync_writes_stop_until_a_restart_and_reads_go_on() {
+    writes_stop_until_a_restart("fail-sync");
+}
+
+#[test]
+fn after_a_failed_write_of_the_log_writes_stop_until_a_restart_and_reads_go_on() {
+    writes_stop_until_a_restart("fail-write");
+}
+
+#[test]
+fn when_copying_the_log_cannot_be_synced_writes_stop_and_the_log_is_kept() {
+    let disk = Disk::new();
+    let service = Service::start(&disk);
+    disk.begin("fail-sync-database");
+    let users = ["ada", "ben", "cyd"].map(|username| service.create(username).body);
+    let log_bytes = disk.log_bytes();
+    // At rest the log is copied.
+    service.wait_for("/readyz", 503);
+    disk.end("fail-sync-database");
+    every_write_is_refused(&service, &users[0]);
+    service.must_have(&users);
+    assert!(log_bytes > 0 && disk.log_bytes() >= log_bytes, "the log was cut");
+    a_restart_brings_all_back(&disk, service, &users);
+}
+
+#[test]
+fn on_a_full_disk_writes_are_refused_until_there_is_room_and_reads_go_on() {
+    let disk = Disk::new();
+    let service = Service::start(&disk);
+    let mut users = Vec::new();
+    let first = service.create("first");
+    assert_eq!(first.status, 201, "{first:?}");
+    users.push(first.body);
+    for round in ["once", "again"] {
+        let (attempts, begun) =
+            beside_reads(&service, &users, || across(&service, round, || disk.begin("full")));
+        none_was_acknowledged_after(&attempts, begun, (507, "storage-full"));
+        users.extend(acknowledged(&attempts));
+        service.get("/readyz").must_be(503, "unavailable");
+        service.must_have(&users);
+        let path = format!("/users/{}", users[0]["id"].as_str().unwrap());
+        service.ask("PUT", &path, r#"{"username":"late"}"#).must_be(507, "storage-full");
+        service.ask("PATCH", &path, r#"{"name":"late"}"#).must_be(507, "storage-full");
+        service.ask("DELETE", &path, "").must_be(507, "storage-full");
+
+        disk.end("full");
+        for attempt in attempts.iter().filter(|attempt| attempt.answer.status != 201) {
+            assert!(!service.knows(&attempt.username), "{} is shown", attempt.username);
+        }
+        let answer = service.create(&format!("{round}-there-is-room"));
+        assert_eq!(answer.status, 201, "{answer:?}");
+        users.push(answer.body);
+        assert_eq!(service.get("/readyz").status, 200);
+    }
+    service.must_have(&users);
+    a_restart_brings_all_back(&disk, service, &users);
+}
+
+#[test]
+fn a_start_on_a_full_disk_is_refused_by_name_and_loses_nothing() {
+    let disk = Disk::new();
+    let service = Service::start(&disk);
+    let users = ["ada", "ben"].map(|username| service.create(username).body);
+    service.kill();
+    disk.begin("full");
+    let error = Service::refused(&disk);
+    assert!(error.contains("the disk is full"), "{error}");
+    disk.end("full");
+    a_restart_brings_all_back(&disk, Service::start(&disk), &users);
+}
+
+/// Reads these users over and over while `act` runs.
+fn beside_reads<T>(service: &Service, users: &[Value], act: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reads = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                service.must_have(users);
+            }
+        });
+        let result = panic::catch_unwind(AssertUnwindSafe(act));
+        over.store(true, Ordering::Relaxed);
+        reads.join().unwrap();
+        result.unwrap_or_else(|cause| panic::resume_unwind(cause))
+    })
+}

@@ -1,0 +1,185 @@
+//! The built binary on a disk that fails on demand, and the plain HTTP that tests speak to it.
+//!
+//! Every process that a test starts is stopped by that test.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longest wait for an answer, and for a state that is to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A directory for the data, the shim and the switches of its faults.
+pub(crate) struct Disk(TempDir);
+
+impl Disk {
+    /// Compiles the shim, with no fault switched on.
+    pub(crate) fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/shim.c");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o"]);
+        let status = compiler.arg(place.path().join("shim.so")).arg(source).status().unwrap();
+        assert!(status.success(), "the shim does not compile");
+        fs::create_dir(place.path().join("faults")).unwrap();
+        Self(place)
+    }
+
+    /// Switches a fault on.
+    pub(crate) fn begin(&self, fault: &str) {
+        fs::write(self.0.path().join("faults").join(fault), "").unwrap();
+    }
+
+    /// Switches a fault off.
+    pub(crate) fn end(&self, fault: &str) {
+        fs::remove_file(self.0.path().join("faults").join(fault)).unwrap();
+    }
+
+    /// The length of the write-ahead log.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        fs::metadata(self.0.path().join("data/roster.db-wal")).unwrap().len()
+    }
+}
+
+/// An answer: its status and its body.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// Holds the answer against the status and the code of a problem.
+    #[track_caller]
+    pub(crate) fn must_be(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.body["code"].as_str()), (status, Some(code)), "{self:?}");
+    }
+}
+
+/// A running service.
+pub(crate) struct Service {
+    child: Child,
+    address: String,
+}
+
+impl Service {
+    /// Starts the service on this disk and waits until it listens.
+    pub(crate) fn start(disk: &Disk) -> Self {
+        let mut child = serve(disk).stderr(Stdio::null()).spawn().unwrap();
+        let mut banner = String::new();
+        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
+        while !banner.contains("Try:") {
+            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
+        }
+        let (_, rest) = banner.split_once("listens on http://").unwrap();
+        let address = rest.lines().next().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    /// Starts the service on a disk that does not let it; what it says on stderr.
+    pub(crate) fn refused(disk: &Disk) -> String {
+        let output = serve(disk).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Sends a request on a connection of its own.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+        let mut connection = TcpStream::connect(&self.address).unwrap();
+        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        let media = if method == "PATCH" { "merge-patch+json" } else { "json" };
+        let content = match body.len() {
+            0 => String::new(),
+            length => format!("Content-Type: application/{media}\r\nContent-Length: {length}\r\n"),
+        };
+        let host = &self.address;
+        write!(connection, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n")
+            .unwrap();
+        write!(connection, "{content}\r\n{body}").unwrap();
+        let mut text = String::new();
+        connection.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = if body.is_empty() { Value::Null } else { serde_json::from_str(body).unwrap() };
+        Answer { status, body }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "")
+    }
+
+    /// Creates a user of that name.
+    pub(crate) fn create(&self, username: &str) -> Answer {
+        self.ask("POST", "/users", &format!(r#"{{"username":"{username}"}}"#))
+    }
+
+    /// Whether there is a user of that name.
+    pub(crate) fn knows(&self, username: &str) -> bool {
+        let answer = self.get(&format!("/users?username={username}"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        !answer.body["items"].as_array().unwrap().is_empty()
+    }
+
+    /// Reads go on: each of these users is answered as it was when its write was answered.
+    #[track_caller]
+    pub(crate) fn must_have(&self, users: &[Value]) {
+        for user in users {
+            let answer = self.get(&format!("/users/{}", user["id"].as_str().unwrap()));
+            assert_eq!((answer.status, &answer.body), (200, user));
+        }
+        assert_eq!(self.get("/users").status, 200);
+        assert_eq!(self.get("/livez").status, 200);
+    }
+
+    /// Waits until a path answers with that status.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, path: &str, status: u16) {
+        let begin = Instant::now();
+        while self.get(path).status != status {
+            assert!(begin.elapsed() < PATIENCE, "{path} never answers {status}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Ends the service without warning.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Stops the service as an operator does; it must end with success.
+    pub(crate) fn stop(mut self) {
+        let kill = format!("kill -TERM {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The command that serves this disk.
+fn serve(disk: &Disk) -> Command {
+    let place = disk.0.path();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    // No cache: every read is to meet the file.
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--cache-entries", "0"])
+        .args(["--disk-floor-bytes", "0", "--log", "error", "--data"])
+        .arg(place.join("data"))
+        .env_clear()
+        .env("LD_PRELOAD", place.join("shim.so"))
+        .env("FAULTS_DIRECTORY", place.join("faults"))
+        .stdout(Stdio::piped());
+    command
+}
