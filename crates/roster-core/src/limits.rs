@@ -38,5 +38,7 @@ pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const PAGE_EXAMINED_MAX: usize = 20_000;
 /// Most values of the repeatable `id` parameter.
 pub const ID_PARAMETERS_MAX: usize = 100;
+/// Most names in the `fields` parameter.
+pub const FIELDS_MAX: usize = 64;
 /// A filtered total is exact up to here.
 pub const TOTAL_EXACT_MAX: u64 = 10_000;

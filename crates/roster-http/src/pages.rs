@@ -73,6 +73,7 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),
         ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
         ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),
+        ("fields_max", number(limits::FIELDS_MAX)),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
     ]);
     let rules = settings.rules;

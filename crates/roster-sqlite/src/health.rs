@@ -1,8 +1,15 @@
 //! How the store is doing, as the last commit and the background checks left it.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use roster_core::StoreError;
+
+/// How long one commit without room counts. A balancer that sends no writes to a store that says no
+/// would otherwise never let it say yes again; whether there is room is for the disk floor to tell.
+const FULL_LASTS: Duration = Duration::from_secs(10);
 
 /// The health of the store.
 #[derive(Default)]
@@ -11,19 +18,19 @@ pub(crate) struct Health(Mutex<State>);
 #[derive(Default)]
 struct State {
     stopped: bool,
-    full: bool,
+    full: Option<Instant>,
     damaged: Option<String>,
 }
 
 impl Health {
     /// A commit succeeded.
     pub(crate) fn committed(&self) {
-        self.change(|state| state.full = false);
+        self.change(|state| state.full = None);
     }
 
     /// There was no room for a commit.
     pub(crate) fn full(&self) {
-        self.change(|state| state.full = true);
+        self.change(|state| state.full = Some(Instant::now()));
     }
 
     /// Writes stop until a restart.
@@ -48,7 +55,7 @@ impl Health {
             Err(StoreError::WritesStopped)
         } else if let Some(place) = &state.damaged {
             Err(StoreError::Corrupt { place: place.clone() })
-        } else if state.full {
+        } else if state.full.is_some_and(|when| when.elapsed() < FULL_LASTS) {
             Err(StoreError::Full("the last commit found no room".into()))
         } else {
             Ok(())

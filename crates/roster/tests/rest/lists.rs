@@ -133,6 +133,7 @@ pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(stage: Sta
     let (out, value) = ("out-of-range", "invalid-value");
     let long = format!("username={}", "x".repeat(257));
     let ids = "id=01a1f84a-963b-7c3e-9a41-5d2e8f604b17&".repeat(101);
+    let fields = format!("fields=id{}", ",name".repeat(64));
     let rows = [
         ("limit=0", "limit", out),
         ("limit=1001", "limit", out),
@@ -158,6 +159,7 @@ pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(stage: Sta
         ("cursor=x&cursor=x", "cursor", "duplicate-parameter"),
         (&long, "username", value),
         (&ids, "id", "too-many"),
+        (&fields, "fields", "too-many"),
     ];
     for (query, parameter, code) in rows {
         let reply = service.get(&format!("/users?{query}")).await.refused(400, "invalid-query");

@@ -6,7 +6,7 @@
 use roster_core::{
     Attribute, Status, UserId,
     keys::username_lookup,
-    limits::{ID_PARAMETERS_MAX, PAGE_SIZE_MAX, TEXT_LENGTH_MAX},
+    limits::{FIELDS_MAX, ID_PARAMETERS_MAX, PAGE_SIZE_MAX, TEXT_LENGTH_MAX},
     list::{Direction, PageKey, PageQuery, Sort, SortBy},
     project::Members,
     text::{email_key, nfc, phone_key},
@@ -161,6 +161,9 @@ fn sort(text: &str) -> Result<Sort, (&'static str, String)> {
 
 fn members(text: &str) -> Result<Members, (&'static str, String)> {
     let names = text.split(',');
+    if names.clone().count() > FIELDS_MAX {
+        return Err(("too-many", format!("give at most {FIELDS_MAX} names")));
+    }
     let known = names.map(|name| {
         Attribute::from_name(name).ok_or_else(|| match near(name) {
             Some(known) => invalid(&format!("did you mean {known}?")),
