@@ -37,6 +37,8 @@ pub(crate) struct Checkpoints {
 #[derive(Default)]
 struct State {
     commits: u64,
+    /// The checkpointer waits for the next commit.
+    watched: bool,
     wanted: Option<Wanted>,
     closed: bool,
 }
@@ -52,10 +54,23 @@ pub(crate) enum Wanted {
 }
 
 impl Checkpoints {
-    /// The writer committed.
+    /// The writer committed. Wakes the checkpointer only where it waits for that: to wake a thread
+    /// at each commit would cost the caller, who waits for a core too.
     pub(crate) fn committed(&self) {
-        self.lock().commits += 1;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.commits += 1;
+        if std::mem::take(&mut state.watched) {
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for a commit beyond those seen, at most that long; false once closed.
+    fn watch(&self, patience: Duration, seen: u64) -> bool {
+        let mut state = self.lock();
+        state.watched = state.commits == seen;
+        drop(state);
+        self.wait_while(patience, |state| state.commits == seen)
     }
 
     /// What the writer is asked to do.
@@ -171,9 +186,8 @@ impl Checkpointer {
         let mut seen = 0;
         let mut emptied = true;
         loop {
-            let quiet = |state: &State| state.commits == seen;
             let patience = if emptied { Duration::MAX } else { IDLE_AFTER };
-            if !checkpoints.wait_while(patience, quiet) {
+            if !checkpoints.watch(patience, seen) {
                 return self.database;
             }
             let commits = checkpoints.lock().commits;
