@@ -10,7 +10,7 @@ use crate::{
         ADDRESS_TEXT_LENGTH_MAX, ADDRESSES_MAX, CERTIFICATE_LENGTH_MAX, EMAIL_LENGTH_MAX,
         ENTRIES_MAX, PHONE_NUMBER_LENGTH_MAX, TEXT_LENGTH_MAX, URL_LENGTH_MAX,
     },
-    profile::Part,
+    part::Part,
 };
 
 macro_rules! attributes {

@@ -13,7 +13,8 @@ use crate::{
     id::UserId,
     json::Json,
     list::{Page, PageQuery},
-    store::{Head, LogId, Outcome, Secret, Store, Stored},
+    store::{Head, LogId, Outcome, Secret, Store},
+    user::Stored,
 };
 
 /// The collection of users.

@@ -3,7 +3,12 @@
 //! Pages are keyset pages: the next one begins after the last row's sort key and id, so that the
 //! last page of a million costs what the first costs. There is no offset.
 
-use crate::{id::UserId, limits, store::Stored, timestamp::Timestamp, user::Status};
+use crate::{
+    id::UserId,
+    limits,
+    timestamp::Timestamp,
+    user::{Status, Stored},
+};
 
 /// What the users are ordered by; ties break by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::{
     attribute::Attribute,
     json::{self, Json},
+    part::Part,
 };
 
 /// The members of a user that have a value, by attribute.
@@ -43,42 +44,6 @@ impl PartialEq for Value {
             _ => false,
         }
     }
-}
-
-macro_rules! parts {
-    ($($variant:ident $name:literal,)*) => {
-        /// A named part of an entry.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Part {
-            $(
-                #[doc = concat!("`", $name, "`")]
-                $variant,
-            )*
-        }
-
-        impl Part {
-            /// The part's name on the wire.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                }
-            }
-        }
-    };
-}
-
-parts! {
-    Id "id",
-    Value "value",
-    Formatted "formatted",
-    StreetAddress "street_address",
-    Locality "locality",
-    Region "region",
-    PostalCode "postal_code",
-    Country "country",
-    Type "type",
-    Primary "primary",
-    Display "display",
 }
 
 /// The value of a part.

@@ -5,7 +5,10 @@
 //! entry. Only L: L rules. Neither: cleared. Both: the one that differs from the stored record
 //! rules; where both differ and disagree, nobody can know what was meant.
 
-use crate::profile::{Entry, Part, Scalar, primary};
+use crate::{
+    part::Part,
+    profile::{Entry, Scalar, primary},
+};
 
 /// Short form and list were both changed, to different values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,14 +7,13 @@
 
 use std::{fmt, future::Future, pin::Pin};
 
-use bytes::Bytes;
-
 use crate::{
     command::Command,
     event::Event,
     failure::{Failure, StoreError},
     id::UserId,
     list::{Page, PageQuery},
+    user::Stored,
 };
 
 /// An answer that is on its way.
@@ -106,17 +105,6 @@ impl Head {
     pub const fn live(&self) -> i64 {
         self.active + self.suspended
     }
-}
-
-/// A live user as the engine keeps it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// Which user.
-    pub id: UserId,
-    /// Its version: the ETag.
-    pub version: i64,
-    /// Its canonical JSON.
-    pub record: Bytes,
 }
 
 /// What a command came to.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::{attribute::Attribute, profile::Part};
+use crate::{attribute::Attribute, part::Part};
 
 macro_rules! violation_codes {
     ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {

@@ -8,18 +8,15 @@ use std::{borrow::Cow, sync::Arc, time::Instant};
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, X_CONTENT_TYPE_OPTIONS},
-    request::Parts,
 };
 use hyper::body::Incoming;
-use roster_core::{Caller, Directory, command::Actor};
+use roster_core::Directory;
 
 use crate::{
-    body::Body,
-    cursor::Cursors,
+    face::{Call, Face},
+    front::Body,
     front::{FrontCounters, Handle, Peer},
-    metrics::Metrics,
     middleware::{Hosts, check_limits, check_origin},
-    pages::Pages,
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
@@ -38,28 +35,9 @@ const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /// The faces over one directory.
 pub struct App {
-    pub(crate) directory: Directory,
-    pub(crate) settings: FaceSettings,
-    pub(crate) cursors: Cursors,
-    pub(crate) metrics: Metrics,
-    pub(crate) pages: Pages,
+    face: Face,
     hosts: Hosts,
     request_ids: RequestIds,
-}
-
-/// One request on its way to its handler.
-pub(crate) struct Call<'a> {
-    pub(crate) parts: &'a Parts,
-    pub(crate) body: Incoming,
-    pub(crate) peer: Peer,
-    pub(crate) request_id: &'a str,
-}
-
-impl Call<'_> {
-    /// Who asks, for the change log.
-    pub(crate) fn caller(&self) -> Caller {
-        Caller { actor: Actor::Anonymous, request_id: self.request_id.to_owned() }
-    }
 }
 
 impl App {
@@ -67,13 +45,9 @@ impl App {
     pub fn new(directory: Directory, settings: FaceSettings, front: Arc<FrontCounters>) -> Self {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
         Self {
-            cursors: Cursors::new(&directory.secret()),
-            metrics: Metrics::new(front),
-            pages: Pages::new(&settings),
             hosts: Hosts::new(hosts, &settings.base_url),
             request_ids: RequestIds::new(),
-            directory,
-            settings,
+            face: Face::new(directory, settings, front),
         }
     }
 
@@ -86,8 +60,8 @@ impl App {
         let parts = call.parts;
         if !operation.is_some_and(Operation::is_health) {
             self.hosts.check(parts)?;
-            check_origin(parts, &self.settings.base_url, operation)?;
-            check_limits(parts, self.settings.uri_bytes_max)?;
+            check_origin(parts, &self.face.settings.base_url, operation)?;
+            check_limits(parts, self.face.settings.uri_bytes_max)?;
         }
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {
             return Err(Problem::new(ProblemCode::MethodNotImplemented));
@@ -117,7 +91,7 @@ impl App {
         let Some(operation) = operation else {
             return Err(not_allowed(route.allow));
         };
-        rest::dispatch(self, operation, segment, call).await
+        rest::dispatch(&self.face, operation, segment, call).await
     }
 
     /// Turns a problem into its answer; what failed inside is logged here and only here.
@@ -127,7 +101,7 @@ impl App {
             let chain = chain(cause);
             tracing::error!(request_id, code, cause = chain.as_str(), "a request failed");
         }
-        problem.into_response(&self.settings.base_url, request_id)
+        problem.into_response(&self.face.settings.base_url, request_id)
     }
 }
 
@@ -137,7 +111,7 @@ impl Handle for App {
         let (parts, body) = request.into_parts();
         let id = self.request_ids.of(&parts.headers);
         let request_id = request_id::text(&id);
-        let found = router::find(self.settings.base_path(), parts.uri.path());
+        let found = router::find(self.face.settings.base_path(), parts.uri.path());
         let operation = found.and_then(|(route, _)| route.offer(&parts.method));
 
         let call = Call { parts: &parts, body, peer, request_id };
@@ -148,7 +122,7 @@ impl Handle for App {
 
         let status = response.status().as_u16();
         let took = started.elapsed();
-        self.metrics.answered(operation, status, took);
+        self.face.metrics.answered(operation, status, took);
         tracing::debug!(
             request_id,
             method = parts.method.as_str(),
@@ -168,7 +142,7 @@ impl Handle for App {
         let request_id = request_id::text(&id);
         tracing::error!(request_id, "a handler panicked");
         let problem = Problem::new(ProblemCode::Internal);
-        let mut response = problem.into_response(&self.settings.base_url, request_id);
+        let mut response = problem.into_response(&self.face.settings.base_url, request_id);
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         response.headers_mut().insert(X_REQUEST_ID, id);
         response

@@ -4,10 +4,10 @@
 //! This crate must not know how anything is stored, nor where settings come from.
 
 mod app;
-pub mod body;
 mod cursor;
 pub mod description;
 mod extract;
+mod face;
 pub mod front;
 mod metrics;
 mod middleware;

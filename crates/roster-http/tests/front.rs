@@ -18,9 +18,8 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roster_http::{
-    body::Body,
-    front::{BodyFault, DrainReport, FrontCounters, FrontSettings, Handle, Peer, read_body, serve},
+use roster_http::front::{
+    Body, BodyFault, DrainReport, FrontCounters, FrontSettings, Handle, Peer, read_body, serve,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

@@ -4,7 +4,8 @@ use super::{Draft, rule::judge};
 use crate::{
     attribute::{Attribute, PartKind, Shape},
     json::Json,
-    profile::{Entry, Part, Scalar, Value},
+    part::Part,
+    profile::{Entry, Scalar, Value},
     text::{Pointer, nearest, nfc},
     violation::{Excuse, Violation, ViolationCode},
 };

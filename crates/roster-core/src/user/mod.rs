@@ -4,6 +4,8 @@ mod record;
 
 pub use record::CorruptRecord;
 
+use bytes::Bytes;
+
 use crate::{id::UserId, profile::Profile, timestamp::Timestamp};
 
 /// Whether a user takes part.
@@ -43,4 +45,15 @@ pub struct User {
     pub profile: Profile,
     /// The moment of the last real change; never goes back.
     pub updated_at: Timestamp,
+}
+
+/// A live user as an engine keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Which user.
+    pub id: UserId,
+    /// Its version: the ETag.
+    pub version: i64,
+    /// Its canonical JSON.
+    pub record: Bytes,
 }

@@ -21,6 +21,7 @@ use hyper_util::{
 };
 use tokio::net::TcpStream;
 
+use super::body::Body;
 use super::{
     Handle, Peer,
     counters::FrontCounters,
@@ -28,7 +29,6 @@ use super::{
     watch::{Exchange, Order, Watch},
     wire::Wire,
 };
-use crate::body::Body;
 
 /// The HTTP/2 limits that are no settings: HTTP/2's own header list, windows and abuse limits.
 const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 32 * 1024;

@@ -12,6 +12,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 
 mod accept;
+mod body;
 mod connection;
 mod counters;
 mod read_body;
@@ -21,13 +22,11 @@ mod watch;
 mod wire;
 
 pub use accept::serve;
+pub use body::Body;
 pub use connection::close_after;
 pub use counters::{FrontCounters, Tally};
 pub use read_body::{BodyFault, read_body};
 pub use settings::{Floor, FrontSettings};
-pub(crate) use watch::Exchange;
-
-use crate::body::Body;
 
 /// What answers requests.
 pub trait Handle: Send + Sync + 'static {

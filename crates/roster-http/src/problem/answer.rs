@@ -12,7 +12,7 @@ use http::{
 use roster_core::{Json, StoreError, Violation, json::write_json};
 
 use super::code::ProblemCode;
-use crate::body::Body;
+use crate::front::Body;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");

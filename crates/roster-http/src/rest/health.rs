@@ -7,9 +7,9 @@ use http::{
 use roster_core::StoreError;
 
 use crate::{
-    app::{App, Call},
-    body::Body,
     extract::{JSON, OPENMETRICS, negotiate, refuse_parameters},
+    face::{Call, Face},
+    front::Body,
     problem::{Problem, ProblemCode},
 };
 
@@ -21,22 +21,22 @@ pub(super) fn get_liveness() -> Response<Body> {
 }
 
 /// The last commit succeeded and there is room to write.
-pub(super) async fn get_readiness(app: &App) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_readiness(face: &Face) -> Result<Response<Body>, Problem> {
     // Whatever the store reports, the answer to this question is that it is not ready.
     let not_ready = |cause| Problem::new(ProblemCode::Unavailable).because(cause);
-    app.directory.health().await.map_err(not_ready)?;
-    if !(app.settings.has_room)() {
+    face.directory.health().await.map_err(not_ready)?;
+    if !(face.settings.has_room)() {
         return Err(not_ready(StoreError::Unavailable("the disk is below its floor".into())));
     }
     Ok(answer(JSON.header(), "{\"status\":\"ok\"}"))
 }
 
 /// The measurements, with the counters of the store.
-pub(super) async fn get_metrics(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_metrics(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     refuse_parameters(call.parts.uri.query())?;
     let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
-    let head = app.directory.head().await.ok();
-    let page = app.metrics.page(head).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let head = face.directory.head().await.ok();
+    let page = face.metrics.page(head).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     Ok(answer(media.header(), page))
 }
 

@@ -8,31 +8,31 @@ use http::{
 };
 
 use crate::{
-    app::{App, Call},
-    body::Body,
     description,
     extract::{HTML, JSON, Media, negotiate, refuse_parameters},
+    face::{Call, Face},
+    front::Body,
     problem::{Problem, ProblemCode},
 };
 
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
-pub(super) fn get_service(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    document(app, call, &[JSON], |_| Some(app.pages.service.clone()))
+pub(super) fn get_service(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    document(face, call, &[JSON], |_| Some(face.pages.service.clone()))
 }
 
-pub(super) fn get_description(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    document(app, call, &[JSON], |_| Some(app.pages.description.clone()))
+pub(super) fn get_description(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    document(face, call, &[JSON], |_| Some(face.pages.description.clone()))
 }
 
-pub(super) fn get_docs(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    document(app, call, &[HTML], |_| Some(app.pages.docs.clone()))
+pub(super) fn get_docs(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    document(face, call, &[HTML], |_| Some(face.pages.docs.clone()))
 }
 
-pub(super) fn list_problems(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    let base_url = &app.settings.base_url;
-    document(app, call, &[JSON, HTML], |media| {
+pub(super) fn list_problems(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    let base_url = &face.settings.base_url;
+    document(face, call, &[JSON, HTML], |media| {
         Some(if media == HTML {
             description::problem_list_page(base_url)
         } else {
@@ -42,12 +42,12 @@ pub(super) fn list_problems(app: &App, call: &Call<'_>) -> Result<Response<Body>
 }
 
 pub(super) fn get_problem(
-    app: &App,
+    face: &Face,
     code: &str,
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let base_url = &app.settings.base_url;
-    document(app, call, &[JSON, HTML], |media| {
+    let base_url = &face.settings.base_url;
+    document(face, call, &[JSON, HTML], |media| {
         if media == HTML {
             description::problem_page(code, base_url)
         } else {
@@ -58,7 +58,7 @@ pub(super) fn get_problem(
 
 /// A document in the form that the caller likes best; without one there is no such problem.
 fn document(
-    app: &App,
+    face: &Face,
     call: &Call<'_>,
     offered: &[Media],
     made: impl FnOnce(Media) -> Option<Bytes>,
@@ -74,7 +74,7 @@ fn document(
         headers.insert(VARY, BY_ACCEPT);
     }
     if media == HTML {
-        headers.insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
+        headers.insert(CONTENT_SECURITY_POLICY, face.pages.policy.clone());
     }
     Ok(response)
 }

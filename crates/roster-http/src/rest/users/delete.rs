@@ -4,23 +4,23 @@ use http::{Response, StatusCode};
 
 use super::render::position;
 use crate::{
-    app::{App, Call},
-    body::Body,
     extract::{preconditions, refuse_parameters, user_id},
+    face::{Call, Face},
+    front::Body,
     problem::Problem,
 };
 
 pub(in crate::rest) async fn delete(
-    app: &App,
+    face: &Face,
     segment: &str,
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
     refuse_parameters(call.parts.uri.query())?;
     let held = preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
-    let outcome = app.directory.delete(id, held, call.caller()).await?;
+    let outcome = face.directory.delete(id, held, call.caller()).await?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    position(response.headers_mut(), app.directory.log_id(), outcome.position);
+    position(response.headers_mut(), face.directory.log_id(), outcome.position);
     Ok(response)
 }

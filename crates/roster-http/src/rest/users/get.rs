@@ -4,14 +4,14 @@ use http::{Response, StatusCode};
 
 use super::render::{not_modified, record};
 use crate::{
-    app::{App, Call},
-    body::Body,
     extract::{JSON, negotiate, preconditions, refuse_parameters, user_id},
+    face::{Call, Face},
+    front::Body,
     problem::{Problem, ProblemCode},
 };
 
 pub(in crate::rest) async fn get(
-    app: &App,
+    face: &Face,
     segment: &str,
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
@@ -20,7 +20,7 @@ pub(in crate::rest) async fn get(
     negotiate(headers, &[JSON])?;
     let held = preconditions(headers)?;
     let id = user_id(segment)?;
-    let stored = app.directory.get(id).await?;
+    let stored = face.directory.get(id).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
     // RFC 9110 section 13.2.2: If-Match first, then If-None-Match.
     if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {

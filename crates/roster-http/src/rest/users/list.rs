@@ -16,18 +16,18 @@ use super::{
     render::{PRIVATE, position},
 };
 use crate::{
-    app::{App, Call},
-    body::Body,
     extract::{EntityTags, JSON, negotiate, tags},
+    face::{Call, Face},
+    front::Body,
     problem::{Problem, ProblemCode},
 };
 
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
-pub(in crate::rest) async fn list(app: &App, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     let (parts, headers) = (call.parts, &call.parts.headers);
     let media = negotiate(headers, &[JSON])?;
-    let query = ListQuery::read(parts.uri.query(), &app.cursors)?;
+    let query = ListQuery::read(parts.uri.query(), &face.cursors)?;
     // A weak tag matches no If-Match (RFC 9110 section 13.1.1).
     if matches!(tags(headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
         let detail = "lists have weak tags, which match no If-Match";
@@ -37,29 +37,29 @@ pub(in crate::rest) async fn list(app: &App, call: &Call<'_>) -> Result<Response
     let head_only = parts.method == Method::HEAD;
     let view = digest(parts.uri.query().unwrap_or_default(), media.content_type);
     if known.is_some() || head_only {
-        let number = app.directory.head().await?.position;
-        let tag = opaque(app, number, &view);
+        let number = face.directory.head().await?.position;
+        let tag = opaque(face, number, &view);
         if known.is_some_and(|known| known.hold_weakly(&tag)) {
             let mut response = empty(StatusCode::NOT_MODIFIED);
-            describe(app, response.headers_mut(), number, &tag);
+            describe(face, response.headers_mut(), number, &tag);
             return Ok(response);
         }
         if head_only {
             let mut response = empty(StatusCode::OK);
-            describe(app, response.headers_mut(), number, &tag);
+            describe(face, response.headers_mut(), number, &tag);
             response.headers_mut().insert(CONTENT_TYPE, media.header());
             return Ok(response);
         }
     }
-    let page = app.directory.list(query.page.clone()).await?;
+    let page = face.directory.list(query.page.clone()).await?;
     let next = match &page.next {
-        Some(place) => Some(query.seal(place, &app.cursors)?),
+        Some(place) => Some(query.seal(place, &face.cursors)?),
         None => None,
     };
     let mut response = Response::new(Body::from(envelope(&query, &page, next.as_deref())?));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media.header());
-    describe(app, headers, page.position, &opaque(app, page.position, &view));
+    describe(face, headers, page.position, &opaque(face, page.position, &view));
     if let Some(cursor) = next {
         let target = query.target(parts.uri.path(), &cursor);
         if let Ok(link) = HeaderValue::try_from(format!("<{target}>; rel=\"next\"")) {
@@ -76,18 +76,18 @@ fn empty(status: StatusCode) -> Response<Body> {
 }
 
 /// The headers of a page, whether or not it is sent.
-fn describe(app: &App, headers: &mut HeaderMap, number: i64, tag: &str) {
+fn describe(face: &Face, headers: &mut HeaderMap, number: i64, tag: &str) {
     headers.insert(CACHE_CONTROL, PRIVATE);
     headers.insert(VARY, BY_ACCEPT);
-    position(headers, app.directory.log_id(), number);
+    position(headers, face.directory.log_id(), number);
     if let Ok(value) = HeaderValue::try_from(format!("W/\"{tag}\"")) {
         headers.insert(ETAG, value);
     }
 }
 
 /// The tag of a page: where the log stands, and what was asked in which form.
-fn opaque(app: &App, number: i64, view: &str) -> String {
-    format!("{}-{view}", Position { log: app.directory.log_id(), number })
+fn opaque(face: &Face, number: i64, view: &str) -> String {
+    format!("{}-{view}", Position { log: face.directory.log_id(), number })
 }
 
 fn digest(query: &str, media: &str) -> String {

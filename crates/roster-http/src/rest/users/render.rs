@@ -7,9 +7,9 @@ use http::{
 use roster_core::{LogId, Outcome, Position, Stored};
 
 use crate::{
-    app::App,
-    body::Body,
     extract::{JSON, Return},
+    face::Face,
+    front::Body,
 };
 
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -37,7 +37,7 @@ pub(super) fn not_modified(version: i64) -> Response<Body> {
 }
 
 /// What a write came to: the record, or without it as the caller preferred (RFC 7240).
-pub(super) fn written(app: &App, outcome: Outcome, wanted: Option<Return>) -> Response<Body> {
+pub(super) fn written(face: &Face, outcome: Outcome, wanted: Option<Return>) -> Response<Body> {
     let mut response = if wanted == Some(Return::Minimal) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -48,7 +48,7 @@ pub(super) fn written(app: &App, outcome: Outcome, wanted: Option<Return>) -> Re
         record(StatusCode::OK, outcome.stored)
     };
     let headers = response.headers_mut();
-    position(headers, app.directory.log_id(), outcome.position);
+    position(headers, face.directory.log_id(), outcome.position);
     if let Some(wanted) = wanted {
         headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
     }

@@ -5,20 +5,20 @@ use roster_core::Draft;
 
 use super::{render::written, write::Write};
 use crate::{
-    app::{App, Call},
-    body::Body,
     extract::{BodyKind, preconditions, user_id},
+    face::{Call, Face},
+    front::Body,
     problem::Problem,
 };
 
 pub(in crate::rest) async fn replace(
-    app: &App,
+    face: &Face,
     segment: &str,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
     let held = preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
-    let Write { tree, wanted, caller } = Write::read(BodyKind::User, app, call).await?;
-    let outcome = app.directory.replace(id, Draft::parse(tree), held, caller).await?;
-    Ok(written(app, outcome, wanted))
+    let Write { tree, wanted, caller } = Write::read(BodyKind::User, face, call).await?;
+    let outcome = face.directory.replace(id, Draft::parse(tree), held, caller).await?;
+    Ok(written(face, outcome, wanted))
 }

@@ -3,8 +3,8 @@
 use roster_core::{Caller, Json};
 
 use crate::{
-    app::{App, Call},
     extract::{BodyKind, JSON, Return, negotiate, preferred_return, read_json, refuse_parameters},
+    face::{Call, Face},
     problem::Problem,
 };
 
@@ -16,13 +16,13 @@ pub(super) struct Write {
 
 impl Write {
     /// Checks what the answer may be, then reads the body.
-    pub(super) async fn read(kind: BodyKind, app: &App, call: Call<'_>) -> Result<Self, Problem> {
+    pub(super) async fn read(kind: BodyKind, face: &Face, call: Call<'_>) -> Result<Self, Problem> {
         let headers = &call.parts.headers;
         refuse_parameters(call.parts.uri.query())?;
         negotiate(headers, &[JSON])?;
         let wanted = preferred_return(headers);
         let caller = call.caller();
-        let (most, floor) = (app.settings.body_bytes_max, call.peer.body_floor);
+        let (most, floor) = (face.settings.body_bytes_max, call.peer.body_floor);
         let tree = read_json(kind, headers, call.body, most, &floor).await?;
         Ok(Self { tree, wanted, caller })
     }

@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::front::Exchange;
+use super::watch::Exchange;
 
 /// The body of an answer: nothing, or bytes that are at hand.
 #[derive(Debug, Default)]
