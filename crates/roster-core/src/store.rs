@@ -2,7 +2,7 @@
 //!
 //! An engine keeps users, the change log and one secret. Each command is its own atomic step; a
 //! result is given only once its transaction is on disk. No transaction and no stream ever
-//! crosses this trait. The rules are not the engine's: it loads, calls [`crate::decide`], and
+//! crosses this trait. The rules are not the engine's: it loads, calls [`crate::decide()`], and
 //! writes what was decided.
 
 use std::{fmt, future::Future, pin::Pin};

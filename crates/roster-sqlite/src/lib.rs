@@ -2,7 +2,7 @@
 //!
 //! One thread writes, with one commit for all that queued meanwhile; reads run on the calling
 //! thread and never wait for it. An answered write is on disk. The rules are not here: the engine
-//! loads, lets [`roster_core::decide`] decide, and writes that down. Knows nothing of HTTP or of
+//! loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of HTTP or of
 //! other engines.
 
 mod cache;

@@ -1,7 +1,7 @@
 //! The oracle: a store as plain as can be, so that it is obviously right.
 //!
 //! Every engine is held against it. It keeps maps in memory behind one lock, obeys
-//! [`roster_core::decide`], looks for taken names by reading all users, and answers a page by
+//! [`roster_core::decide()`], looks for taken names by reading all users, and answers a page by
 //! filtering and sorting all of them. It must never become clever.
 
 mod page;
