@@ -1,0 +1,15 @@
+//! The front over raw sockets: what it does with callers who are slow, silent, broken or too
+//! many, and with a handler that fails.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod bodies;
+mod caller;
+mod http2;
+mod order;
+mod slow;
