@@ -116,6 +116,57 @@ impl Preconditions {
     }
 }
 
+/// What becomes of a user to be created whose name or address another live user holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// It is refused.
+    #[default]
+    Fail,
+    /// It is passed over.
+    Skip,
+    /// The one user who holds them is replaced; where two users do, it is refused.
+    Replace,
+}
+
+/// Marks a request that may come twice and must happen once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Idempotency {
+    /// A digest of the caller and the key that was sent.
+    pub key: [u8; 32],
+    /// A digest of all else in the request that decides what it comes to.
+    pub fingerprint: [u8; 32],
+}
+
+/// Whether a write is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// It is.
+    #[default]
+    Write,
+    /// Everything is judged and nothing stored.
+    DryRun,
+}
+
+/// The terms of a write, beside what is to be done.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Who asks.
+    pub caller: Caller,
+    /// What must hold first.
+    pub held: Preconditions,
+    /// What marks a request that may come twice. A dry run leaves no mark.
+    pub idempotency: Option<Idempotency>,
+    /// Whether it is stored.
+    pub mode: Mode,
+}
+
+impl Terms {
+    /// No terms but who asks.
+    pub fn of(caller: Caller) -> Self {
+        Self { caller, held: Preconditions::default(), idempotency: None, mode: Mode::Write }
+    }
+}
+
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub enum Act {
@@ -125,6 +176,8 @@ pub enum Act {
         id: UserId,
         /// The user.
         draft: Box<Draft>,
+        /// What becomes of it where another user holds its name or address.
+        on_conflict: OnConflict,
     },
     /// Replace the whole of a user.
     Replace {
@@ -144,13 +197,38 @@ pub enum Act {
         /// What must hold first.
         held: Preconditions,
     },
-    /// Delete a user: it leaves the collection.
+    /// Delete a user: it leaves the collection and is kept aside.
     Delete {
         /// Which user.
         id: UserId,
         /// What must hold first.
         held: Preconditions,
     },
+    /// Bring a deleted user back into the collection.
+    Restore {
+        /// Which user.
+        id: UserId,
+        /// What must hold first.
+        held: Preconditions,
+    },
+    /// Forget a deleted user for good, its history included.
+    Purge {
+        /// Which user.
+        id: UserId,
+        /// What must hold first.
+        held: Preconditions,
+    },
+}
+
+/// Among which users the one that an act is about is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Among {
+    /// There is none yet.
+    Nobody,
+    /// The collection.
+    Live,
+    /// The deleted users that are kept.
+    Deleted,
 }
 
 /// A change that somebody asked for.
@@ -162,6 +240,8 @@ pub struct Command {
     pub at: Timestamp,
     /// Who asked.
     pub caller: Caller,
+    /// What marks a request that may come twice.
+    pub idempotency: Option<Idempotency>,
 }
 
 impl Command {
@@ -171,7 +251,31 @@ impl Command {
             Act::Create { id, .. }
             | Act::Replace { id, .. }
             | Act::Patch { id, .. }
-            | Act::Delete { id, .. } => *id,
+            | Act::Delete { id, .. }
+            | Act::Restore { id, .. }
+            | Act::Purge { id, .. } => *id,
         }
+    }
+
+    /// Where the user is to be looked for.
+    pub const fn among(&self) -> Among {
+        match &self.act {
+            Act::Create { .. } => Among::Nobody,
+            Act::Replace { .. } | Act::Patch { .. } | Act::Delete { .. } => Among::Live,
+            Act::Restore { .. } | Act::Purge { .. } => Among::Deleted,
+        }
+    }
+
+    /// The command that a create comes to where its name or address is held by that one user
+    /// and is to replace it; `None` for anything else.
+    pub fn replacing(&self, holder: UserId) -> Option<Self> {
+        let Act::Create { draft, on_conflict: OnConflict::Replace, .. } = &self.act else {
+            return None;
+        };
+        // What a create ignores is ignored here too.
+        let mut draft = draft.clone();
+        draft.forget_server_made();
+        let held = Preconditions::default();
+        Some(Self { act: Act::Replace { id: holder, draft, held }, ..self.clone() })
     }
 }

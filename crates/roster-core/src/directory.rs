@@ -3,18 +3,20 @@
 //! It stamps time and ids from the clock it was given, makes a complete command of a request, and
 //! hands it to the store. It holds no state and no rule of its own.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use crate::{
     clock::Clock,
-    command::{Act, Caller, Command, Preconditions},
+    command::{Act, Caller, Command, Mode, OnConflict, Terms},
     draft::Draft,
+    event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
     id::UserId,
     json::Json,
-    list::{Page, PageQuery},
-    store::{Head, LogId, Outcome, Secret, Store},
-    user::Stored,
+    list::{DeletedPage, DeletedQuery, Page, PageQuery},
+    store::{Head, LogId, Outcome, Outlived, Secret, Store},
+    timestamp::Timestamp,
+    user::{Deleted, Stored},
 };
 
 /// The collection of users.
@@ -31,10 +33,37 @@ impl Directory {
     }
 
     /// Creates a user.
-    pub async fn create(&self, draft: Draft, caller: Caller) -> Result<Outcome, Failure> {
-        let id = self.clock.new_id();
-        let draft = Box::new(draft);
-        self.apply(Act::Create { id, draft }, caller).await
+    pub async fn create(&self, draft: Draft, terms: Terms) -> Result<Outcome, Failure> {
+        self.carry_out(self.creation(draft, OnConflict::Fail), terms).await
+    }
+
+    /// Creates users in their order, each by itself, sharing commits. The results stand in the
+    /// order of the drafts.
+    pub async fn import(
+        &self,
+        drafts: Vec<Draft>,
+        on_conflict: OnConflict,
+        mode: Mode,
+        caller: &Caller,
+    ) -> Vec<Result<Outcome, Failure>> {
+        let at = self.clock.now();
+        let command = |draft| Command {
+            act: self.creation(draft, on_conflict),
+            at,
+            caller: caller.clone(),
+            idempotency: None,
+        };
+        let commands: Vec<Command> = drafts.into_iter().map(command).collect();
+        match mode {
+            Mode::Write => self.store.apply(commands).await,
+            Mode::DryRun => {
+                let mut results = Vec::with_capacity(commands.len());
+                for command in commands {
+                    results.push(self.store.preview(command).await);
+                }
+                results
+            }
+        }
     }
 
     /// Replaces the whole of a user.
@@ -42,11 +71,10 @@ impl Directory {
         &self,
         id: UserId,
         draft: Draft,
-        held: Preconditions,
-        caller: Caller,
+        mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let draft = Box::new(draft);
-        self.apply(Act::Replace { id, draft, held }, caller).await
+        let (draft, held) = (Box::new(draft), mem::take(&mut terms.held));
+        self.carry_out(Act::Replace { id, draft, held }, terms).await
     }
 
     /// Patches a user by JSON Merge Patch.
@@ -54,21 +82,53 @@ impl Directory {
         &self,
         id: UserId,
         patch: Json,
-        held: Preconditions,
-        caller: Caller,
+        mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let patch = Box::new(patch);
-        self.apply(Act::Patch { id, patch, held }, caller).await
+        let (patch, held) = (Box::new(patch), mem::take(&mut terms.held));
+        self.carry_out(Act::Patch { id, patch, held }, terms).await
     }
 
-    /// Deletes a user: it leaves the collection at once.
-    pub async fn delete(
-        &self,
-        id: UserId,
-        held: Preconditions,
-        caller: Caller,
-    ) -> Result<Outcome, Failure> {
-        self.apply(Act::Delete { id, held }, caller).await
+    /// Deletes a user: it leaves the collection at once and is kept aside.
+    pub async fn delete(&self, id: UserId, mut terms: Terms) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(Act::Delete { id, held }, terms).await
+    }
+
+    /// Brings a deleted user back.
+    pub async fn restore(&self, id: UserId, mut terms: Terms) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(Act::Restore { id, held }, terms).await
+    }
+
+    /// Forgets a deleted user for good, its history included.
+    pub async fn purge(&self, id: UserId, mut terms: Terms) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(Act::Purge { id, held }, terms).await
+    }
+
+    /// The deleted user of that id, while it is kept.
+    pub async fn get_deleted(&self, id: UserId) -> Result<Option<Deleted>, StoreError> {
+        self.store.get_deleted(id).await
+    }
+
+    /// One page of the deleted users.
+    pub async fn list_deleted(&self, query: DeletedQuery) -> Result<DeletedPage, StoreError> {
+        self.store.deleted_page(query).await
+    }
+
+    /// Events of the change log.
+    pub async fn events(&self, query: EventsQuery) -> Result<EventsPage, StoreError> {
+        self.store.events(query).await
+    }
+
+    /// Forgets a step of what has outlived its time; tells how much.
+    pub async fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
+        self.store.forget(before).await
+    }
+
+    /// The moment, as the directory stamps it.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// The live user of that id.
@@ -101,8 +161,16 @@ impl Directory {
         self.store.secret()
     }
 
-    async fn apply(&self, act: Act, caller: Caller) -> Result<Outcome, Failure> {
-        let command = Command { act, at: self.clock.now(), caller };
+    fn creation(&self, draft: Draft, on_conflict: OnConflict) -> Act {
+        Act::Create { id: self.clock.new_id(), draft: Box::new(draft), on_conflict }
+    }
+
+    async fn carry_out(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {
+        let Terms { caller, idempotency, mode, .. } = terms;
+        let command = Command { act, at: self.clock.now(), caller, idempotency };
+        if mode == Mode::DryRun {
+            return self.store.preview(command).await;
+        }
         let mut results = self.store.apply(vec![command]).await;
         results.pop().unwrap_or_else(|| {
             Err(Failure::Store(StoreError::Internal("the store gave no result".into())))

@@ -5,7 +5,12 @@
 
 use bytes::Bytes;
 
-use crate::{attribute::Attribute, id::UserId, timestamp::Timestamp};
+use crate::{
+    attribute::Attribute,
+    id::UserId,
+    limits::{PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
+    timestamp::Timestamp,
+};
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
@@ -36,6 +41,10 @@ kinds! {
     Updated "user.updated",
     /// A user left the collection.
     Deleted "user.deleted",
+    /// A deleted user came back.
+    Restored "user.restored",
+    /// A deleted user was forgotten, with all records in the log.
+    Purged "user.purged",
 }
 
 impl EventKind {
@@ -62,6 +71,51 @@ pub struct Event {
     pub version: i64,
     /// The members that differ, as the REST face names them; server-made ones apart.
     pub changed: Vec<Attribute>,
-    /// The canonical JSON after the change.
+    /// The canonical JSON after the change; empty once the user is purged.
     pub record: Bytes,
+}
+
+/// A question for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsQuery {
+    /// Events after this position alone.
+    pub after: i64,
+    /// Most events.
+    pub limit: usize,
+    /// Events of this kind alone.
+    pub kind: Option<EventKind>,
+    /// Events of this user alone.
+    pub user_id: Option<UserId>,
+    /// The page ends early once its records hold this many bytes.
+    pub bytes_max: usize,
+    /// The page ends early once this many events were looked at.
+    pub examined_max: usize,
+}
+
+impl EventsQuery {
+    /// The events after a position, of every kind and user.
+    pub fn after(after: i64, limit: usize) -> Self {
+        Self {
+            after,
+            limit,
+            kind: None,
+            user_id: None,
+            bytes_max: PAGE_BYTES_MAX,
+            examined_max: PAGE_EXAMINED_MAX,
+        }
+    }
+}
+
+/// Events in the order of the log, read in one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventsPage {
+    /// The events, each with its position.
+    pub events: Vec<(i64, Event)>,
+    /// The place that the page reaches: further events come after it. At the end of the log it
+    /// is the head, whatever was asked for.
+    pub reached: i64,
+    /// The position of the log's last event.
+    pub head: i64,
+    /// The position of the oldest event that is kept; one beyond the head when none is.
+    pub oldest: i64,
 }

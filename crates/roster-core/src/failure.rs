@@ -27,6 +27,8 @@ pub enum Refusal {
     Invalid(Vec<Violation>),
     /// Another live user holds what must be unique.
     Taken(Taken),
+    /// The idempotency key came before, with another request.
+    KeyReused,
 }
 
 /// What another live user holds. Who it is, is not told.

@@ -4,8 +4,11 @@
 //! stores keys and compares bytes. Order is by code point of the key, not by any language's
 //! alphabet.
 
+use std::collections::BTreeSet;
+
 use crate::{
     attribute::Attribute,
+    part::Part,
     text::{email_key, fold_key, phone_key, username_key},
     timestamp::Timestamp,
     user::{Status, User},
@@ -47,6 +50,27 @@ impl Keys {
             updated_at: user.updated_at,
         }
     }
+}
+
+/// The keys of the e-mail addresses beside the primary one; sorted, none twice.
+pub fn further_emails(user: &User) -> Vec<String> {
+    further(user, Attribute::Emails, email_key)
+}
+
+/// The keys of the telephone numbers beside the primary one; sorted, none twice.
+pub fn further_phone_numbers(user: &User) -> Vec<String> {
+    further(user, Attribute::PhoneNumbers, phone_key)
+}
+
+fn further(user: &User, list: Attribute, key: fn(&str) -> String) -> Vec<String> {
+    let entries = user.profile.entries(list);
+    if entries.len() < 2 {
+        return Vec::new();
+    }
+    let primary = user.profile.primary_value(list).map(key);
+    let keys = entries.iter().filter_map(|entry| entry.text(Part::Value)).map(key);
+    let keys: BTreeSet<String> = keys.filter(|key| Some(key) != primary.as_ref()).collect();
+    keys.into_iter().collect()
 }
 
 /// The key by which a user name is looked up. One that breaks the rules has a key too, which no

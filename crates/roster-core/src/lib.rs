@@ -14,6 +14,7 @@ pub mod directory;
 pub mod draft;
 pub mod event;
 pub mod failure;
+pub mod filter;
 pub mod id;
 pub mod json;
 pub mod keys;
@@ -32,18 +33,21 @@ pub mod violation;
 
 pub use attribute::Attribute;
 pub use clock::Clock;
-pub use command::{Act, Actor, Caller, Command, Guard, Preconditions, Rules, Sharing, Tags};
+pub use command::{
+    Act, Actor, Among, Caller, Command, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
+    Sharing, Tags, Terms,
+};
 pub use decide::{Change, Claims, Decision, decide};
 pub use directory::Directory;
 pub use draft::Draft;
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, EventsPage, EventsQuery};
 pub use failure::{Failure, Refusal, StoreError, Taken, UsernameOrigin};
 pub use id::UserId;
 pub use json::Json;
 pub use keys::Keys;
 pub use part::Part;
 pub use profile::{Entry, Profile, Scalar, Value};
-pub use store::{Answer, Head, LogId, Outcome, Position, Store};
+pub use store::{Answer, Effect, Head, LogId, Outcome, Outlived, Position, Store};
 pub use timestamp::Timestamp;
-pub use user::{Status, Stored, User};
+pub use user::{Deleted, Status, Stored, User};
 pub use violation::{Violation, ViolationCode};

@@ -42,3 +42,5 @@ pub const ID_PARAMETERS_MAX: usize = 100;
 pub const FIELDS_MAX: usize = 64;
 /// A filtered total is exact up to here.
 pub const TOTAL_EXACT_MAX: u64 = 10_000;
+/// Milliseconds for which an idempotency key is remembered.
+pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;

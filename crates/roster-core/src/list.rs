@@ -3,11 +3,14 @@
 //! Pages are keyset pages: the next one begins after the last row's sort key and id, so that the
 //! last page of a million costs what the first costs. There is no offset.
 
+use std::sync::Arc;
+
 use crate::{
+    filter::Filter,
     id::UserId,
     limits,
     timestamp::Timestamp,
-    user::{Status, Stored},
+    user::{Deleted, Status, Stored},
 };
 
 /// What the users are ordered by; ties break by id.
@@ -96,7 +99,7 @@ impl Equals {
 }
 
 /// A question for one page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PageQuery {
     /// The order.
     pub sort: Sort,
@@ -106,6 +109,11 @@ pub struct PageQuery {
     pub limit: usize,
     /// The conditions.
     pub equals: Equals,
+    /// The filter, which must match too.
+    pub filter: Option<Arc<Filter>>,
+    /// Words that must all begin some word of the user, as [`crate::words`] makes them; sorted,
+    /// none twice. Empty where nothing is searched for.
+    pub words: Vec<String>,
     /// Whether to count all users that meet the conditions.
     pub count: bool,
     /// The page ends early once its records hold this many bytes.
@@ -122,10 +130,19 @@ impl PageQuery {
             after: None,
             limit,
             equals: Equals::default(),
+            filter: None,
+            words: Vec::new(),
             count: false,
             bytes_max: limits::PAGE_BYTES_MAX,
             examined_max: limits::PAGE_EXAMINED_MAX,
         }
+    }
+}
+
+impl PageQuery {
+    /// Whether every live user meets the conditions.
+    pub fn is_unconditional(&self) -> bool {
+        self.equals.is_empty() && self.filter.is_none() && self.words.is_empty()
     }
 }
 
@@ -151,4 +168,54 @@ pub struct Page {
     pub total: Option<Total>,
     /// How many rows were looked at, if that is what ended the page.
     pub examined: Option<usize>,
+}
+
+/// The place after a deleted user, in the order of their leaving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeletedKey {
+    /// When it left.
+    pub at: Timestamp,
+    /// Which user.
+    pub id: UserId,
+}
+
+/// A question for one page of the deleted users; ties of the moment break by id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeletedQuery {
+    /// Which way by the moment of leaving.
+    pub direction: Direction,
+    /// Where the page begins; `None` at the start.
+    pub after: Option<DeletedKey>,
+    /// Most users on the page.
+    pub limit: usize,
+    /// Users that left before this moment alone.
+    pub before: Option<Timestamp>,
+    /// The page ends early once its records hold this many bytes.
+    pub bytes_max: usize,
+}
+
+impl DeletedQuery {
+    /// The first page, the last to leave first.
+    pub fn first(limit: usize) -> Self {
+        Self {
+            direction: Direction::Descending,
+            after: None,
+            limit,
+            before: None,
+            bytes_max: limits::PAGE_BYTES_MAX,
+        }
+    }
+}
+
+/// One page of the deleted users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeletedPage {
+    /// The users.
+    pub items: Vec<Deleted>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<DeletedKey>,
+    /// The log position that the page reflects.
+    pub position: i64,
+    /// How many deleted users are kept.
+    pub total: u64,
 }

@@ -9,11 +9,12 @@ use std::{fmt, future::Future, pin::Pin};
 
 use crate::{
     command::Command,
-    event::Event,
+    event::{EventKind, EventsPage, EventsQuery},
     failure::{Failure, StoreError},
     id::UserId,
-    list::{Page, PageQuery},
-    user::Stored,
+    list::{DeletedPage, DeletedQuery, Page, PageQuery},
+    timestamp::Timestamp,
+    user::{Deleted, Stored},
 };
 
 /// An answer that is on its way.
@@ -25,21 +26,31 @@ pub trait Store: Send + Sync + 'static {
     /// The results stand in the order of the commands; a successful one is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;
 
+    /// What a command would come to: the same judgement, and nothing is stored. The position is
+    /// that of the log as it is.
+    fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>>;
+
     /// The live user of that id.
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>>;
+
+    /// The deleted user of that id, while it is kept.
+    fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>>;
 
     /// One page of the live users, with the log position it reflects, read in one snapshot.
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>>;
 
+    /// One page of the deleted users.
+    fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>>;
+
     /// Where the log stands, and the kept counters.
     fn head(&self) -> Answer<'_, Result<Head, StoreError>>;
 
-    /// The events after a position, at most `limit`, with their positions.
-    fn events_after(
-        &self,
-        position: i64,
-        limit: usize,
-    ) -> Answer<'_, Result<Vec<(i64, Event)>, StoreError>>;
+    /// Events of the log in its order, read in one snapshot.
+    fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>>;
+
+    /// Forgets what is kept for a time only: a bounded step at a time, the oldest first. Tells
+    /// how much it forgot; nothing once all is done.
+    fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;
 
     /// Whether the last commit succeeded and writes go on. Writes nothing.
     fn health(&self) -> Answer<'_, Result<(), StoreError>>;
@@ -107,11 +118,36 @@ impl Head {
     }
 }
 
+/// What has outlived its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlived {
+    /// Idempotency keys that came before this moment.
+    pub keys_before: Timestamp,
+    /// Events that happened before this moment.
+    pub events_before: Timestamp,
+}
+
+/// What became true by a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Everything was as it was asked to be.
+    Unchanged,
+    /// A change, which its event tells.
+    Changed(EventKind),
+    /// Another user holds the name or address, and the caller asked to pass over it.
+    Skipped,
+}
+
 /// What a command came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The user after it; of a deleted one, the record that left the collection.
+    /// What became true.
+    pub effect: Effect,
+    /// The user after it; of a deleted one, the record that left the collection; of a purged
+    /// one, an empty record; of one that was passed over, the user who holds the name.
     pub stored: Stored,
     /// The log position that reflects it.
     pub position: i64,
+    /// Whether the same request happened before and this is what it came to then.
+    pub replayed: bool,
 }

@@ -4,8 +4,9 @@
 use std::future;
 
 use roster_core::{
-    Answer, Command, Event, Failure, Head, LogId, Outcome, Store, StoreError, Stored, UserId,
-    list::{Page, PageQuery},
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
+    Store, StoreError, Stored, UserId,
+    list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
 
@@ -14,6 +15,18 @@ use crate::{events, page, sqlite::Sqlite};
 impl Store for Sqlite {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(self.carry_out(commands))
+    }
+
+    fn preview(&self, _command: Command) -> Answer<'_, Result<Outcome, Failure>> {
+        ready(Err(Failure::Store(StoreError::Internal("no dry run yet".into()))))
+    }
+
+    fn get_deleted(&self, _id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
+        ready(Ok(None))
+    }
+
+    fn deleted_page(&self, _query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
+        ready(Err(StoreError::Internal("no deleted users yet".into())))
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -28,12 +41,12 @@ impl Store for Sqlite {
         ready(Ok(self.shared().head()))
     }
 
-    fn events_after(
-        &self,
-        position: i64,
-        limit: usize,
-    ) -> Answer<'_, Result<Vec<(i64, Event)>, StoreError>> {
-        ready(self.readers().read(|connection| events::after(connection, position, limit)))
+    fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
+        ready(self.readers().read(|connection| events::page(connection, &query)))
+    }
+
+    fn forget(&self, _before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
+        ready(Ok(0))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

@@ -1,33 +1,41 @@
 //! Reading the change log.
 
 use bytes::Bytes;
-use roster_core::{Event, EventKind, StoreError, Timestamp, UserId};
+use roster_core::{Event, EventKind, EventsPage, EventsQuery, StoreError, Timestamp, UserId};
 use rusqlite::{Connection, Row, types::ValueRef};
 
 use crate::{
     columns::{changed_of, corrupt, id_of, text_of},
     failure::store_error,
+    page::HEAD,
 };
 
 /// Stepped row by row: a bound limit would plan the statement anew.
 pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
      version, changed, record FROM events WHERE position > ?1 ORDER BY position";
 
-/// The events after a position, at most `limit`.
-pub(crate) fn after(
-    connection: &Connection,
-    position: i64,
-    limit: usize,
-) -> Result<Vec<(i64, Event)>, StoreError> {
+const OLDEST: &str = "SELECT min(position) FROM events";
+
+/// Events in the order of the log.
+pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage, StoreError> {
+    let mut head = connection.prepare_cached(HEAD).map_err(store_error)?;
+    let mut snapshot = head.query([]).map_err(store_error)?;
+    let row = snapshot.next().map_err(store_error)?.ok_or_else(|| corrupt("log_head"))?;
+    let head: i64 = row.get(0).map_err(store_error)?;
+    let mut oldest = connection.prepare_cached(OLDEST).map_err(store_error)?;
+    let oldest: Option<i64> = oldest.query_row([], |row| row.get(0)).map_err(store_error)?;
     let mut statement = connection.prepare_cached(EVENTS_AFTER).map_err(store_error)?;
-    let mut rows = statement.query([position]).map_err(store_error)?;
+    let mut rows = statement.query([query.after]).map_err(store_error)?;
     let mut events = Vec::new();
-    while events.len() < limit
+    let mut reached = query.after;
+    while events.len() < query.limit
         && let Some(row) = rows.next().map_err(store_error)?
     {
-        events.push(event(row)?);
+        let (position, event) = event(row)?;
+        reached = position;
+        events.push((position, event));
     }
-    Ok(events)
+    Ok(EventsPage { events, reached, head, oldest: oldest.unwrap_or(head + 1) })
 }
 
 fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {

@@ -9,11 +9,11 @@ pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Store
     let mut users = BTreeMap::new();
     for event in events {
         match event.kind {
-            EventKind::Created | EventKind::Updated => {
+            EventKind::Created | EventKind::Updated | EventKind::Restored => {
                 let Event { user_id: id, version, record, .. } = event;
                 users.insert(id, Stored { id, version, record });
             }
-            EventKind::Deleted => {
+            EventKind::Deleted | EventKind::Purged => {
                 users.remove(&event.user_id);
             }
         }

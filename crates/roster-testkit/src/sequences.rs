@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use proptest::sample::Index;
 use roster_core::{
-    Act, Command, Draft, Json, Preconditions, Rules, Store, Tags, UserId, list::PageQuery,
+    Act, Command, Draft, Json, OnConflict, Preconditions, Rules, Store, Tags, UserId,
+    list::PageQuery,
 };
 
 use crate::{
@@ -71,7 +72,7 @@ impl Pair {
             Step::Create(body) => {
                 let id = self.oracle.new_id();
                 self.known.push(id);
-                Act::Create { id, draft: draft(body) }
+                Act::Create { id, draft: draft(body), on_conflict: OnConflict::Fail }
             }
             Step::Replace(whom, body, held) => {
                 let (id, held) = self.whom(whom, held).await?;

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context;
 use roster_core::{
-    Directory, Draft, Guard, Rules, Sharing,
+    Directory, Draft, Guard, Rules, Sharing, Terms,
     command::{Actor, Caller},
     json,
 };
@@ -114,7 +114,7 @@ async fn create_sample_users(directory: &Directory) -> anyhow::Result<()> {
     let json::Json::Array(users) = samples else { anyhow::bail!("the sample users are no list") };
     for user in users {
         let caller = Caller { actor: Actor::System, request_id: "sample".to_owned() };
-        if directory.create(Draft::parse(user), caller).await.is_err() {
+        if directory.create(Draft::parse(user), Terms::of(caller)).await.is_err() {
             anyhow::bail!("a sample user was refused");
         }
     }

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, Json, Rules, Timestamp, UserId, decide,
-    json::read,
+    Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, Timestamp, UserId,
+    decide, json::read,
 };
 
 /// The banner's user comes first: a sample that clashes with it would spoil the first minute.
@@ -23,7 +23,12 @@ fn every_sample_user_can_be_created_beside_all_others() {
         let told = format!("{sample:?}");
         let draft = Box::new(Draft::parse(sample));
         let command = Command {
-            act: Act::Create { id: UserId::from_bytes([7; 16]), draft },
+            act: Act::Create {
+                id: UserId::from_bytes([7; 16]),
+                draft,
+                on_conflict: OnConflict::Fail,
+            },
+            idempotency: None,
             at: Timestamp::from_millis(0),
             caller: Caller { actor: Actor::System, request_id: "samples".to_owned() },
         };

@@ -34,6 +34,10 @@ pub enum Decision {
     Write(Box<Change>),
     /// The user leaves the collection, with its event; its last record is kept aside.
     Remove(Box<Change>),
+    /// The deleted user comes back into the collection, with its event.
+    Restore(Box<Change>),
+    /// The deleted user is forgotten, the records of all its events too; this event is left.
+    Purge(Box<Event>),
 }
 
 /// A change to be written.
@@ -73,14 +77,14 @@ impl Claims {
     }
 }
 
-/// Decides upon a command, given the live user of its id, if there is one.
+/// Decides upon a command, given the user it is about, if there is one where it is looked for.
 pub fn decide(
     rules: Rules,
     current: Option<&User>,
     command: &Command,
 ) -> Result<Decision, Refusal> {
     match &command.act {
-        Act::Create { id, draft } => create(rules, *id, draft, command),
+        Act::Create { id, draft, .. } => create(rules, *id, draft, command),
         Act::Replace { draft, held, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let held_at = precondition(held, draft, current)?;
@@ -101,17 +105,47 @@ pub fn decide(
             write(rules, current, user, command)
         }
         Act::Delete { held, .. } => {
-            let current = current.ok_or(Refusal::NotFound)?;
-            if !held.allow_write(current.version) {
-                return Err(Refusal::VersionMismatch { current: current.version });
-            }
-            if rules.delete == Guard::On && held.is_empty() {
-                return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
-            }
+            let current = leaving(rules, current, held)?;
             let user = next_version(current, command);
             let change = change(rules, Some(current), user, EventKind::Deleted, command);
             Ok(Decision::Remove(Box::new(change)))
         }
+        Act::Restore { held, .. } => {
+            let current = current.ok_or(Refusal::NotFound)?;
+            allowed(held, current)?;
+            let user = next_version(current, command);
+            let mut change = change(rules, Some(current), user, EventKind::Restored, command);
+            // While it was away, others may have taken what was its own.
+            change.claims = claims(rules, None, &change.keys);
+            Ok(Decision::Restore(Box::new(change)))
+        }
+        Act::Purge { held, .. } => {
+            let current = leaving(rules, current, held)?;
+            let user = next_version(current, command);
+            Ok(Decision::Purge(Box::new(event(&user, EventKind::Purged, command))))
+        }
+    }
+}
+
+/// The user of a command after which there is less of it than before.
+fn leaving<'u>(
+    rules: Rules,
+    current: Option<&'u User>,
+    held: &Preconditions,
+) -> Result<&'u User, Refusal> {
+    let current = current.ok_or(Refusal::NotFound)?;
+    allowed(held, current)?;
+    if rules.delete == Guard::On && held.is_empty() {
+        return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
+    }
+    Ok(current)
+}
+
+fn allowed(held: &Preconditions, current: &User) -> Result<(), Refusal> {
+    if held.allow_write(current.version) {
+        Ok(())
+    } else {
+        Err(Refusal::VersionMismatch { current: current.version })
     }
 }
 
@@ -201,16 +235,25 @@ fn change(
     let before = current.map(Keys::of);
     let claims = claims(rules, before.as_ref(), &keys);
     let event = Event {
+        changed: changed_members(current, &user),
+        record: record.clone(),
+        ..event(&user, kind, command)
+    };
+    Change { user, record, keys, claims, event }
+}
+
+/// The event of a change, without what changed.
+fn event(user: &User, kind: EventKind, command: &Command) -> Event {
+    Event {
         kind,
         at: user.updated_at,
         actor: command.caller.actor.as_str().to_owned(),
         request_id: command.caller.request_id.clone(),
         user_id: user.id,
         version: user.version,
-        changed: changed_members(current, &user),
-        record: record.clone(),
-    };
-    Change { user, record, keys, claims, event }
+        changed: Vec::new(),
+        record: Bytes::new(),
+    }
 }
 
 /// A key is claimed when it is new to this user; one that is kept is already the user's own.

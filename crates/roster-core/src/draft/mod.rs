@@ -58,6 +58,13 @@ impl Draft {
         draft
     }
 
+    /// Forgets what was said of server-made members: they are ignored where a user is created.
+    pub fn forget_server_made(&mut self) {
+        self.held_id = None;
+        self.held_version = None;
+        self.held_faults.clear();
+    }
+
     fn refuse(&mut self, violation: Violation, excuse: Excuse) {
         self.violations.push((violation, excuse));
     }

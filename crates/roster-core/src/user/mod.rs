@@ -57,3 +57,12 @@ pub struct Stored {
     /// Its canonical JSON.
     pub record: Bytes,
 }
+
+/// A deleted user that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deleted {
+    /// The record that left the collection.
+    pub stored: Stored,
+    /// When it left.
+    pub at: Timestamp,
+}

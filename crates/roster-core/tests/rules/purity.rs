@@ -3,7 +3,8 @@
 
 use proptest::{arbitrary::any, proptest};
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, Preconditions, Rules, Timestamp, User, decide,
+    Act, Actor, Caller, Command, Decision, Draft, OnConflict, Preconditions, Rules, Timestamp,
+    User, decide,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +33,8 @@ fn body(bits: u64) -> Value {
 
 fn command(act: Act, at: i64) -> Command {
     let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
-    Command { act, at: Timestamp::from_millis(at), caller }
+    let at = Timestamp::from_millis(at);
+    Command { act, at, caller, idempotency: None }
 }
 
 /// Decides twice, on equal but separate values; both must tell the same.
@@ -52,7 +54,7 @@ proptest! {
         first in any::<u64>(), second in any::<u64>(), at in 0_i64..4_000_000_000_000
     ) {
         let draft = |bits| Box::new(Draft::parse(tree(&body(bits))));
-        let create = command(Act::Create { id: id(), draft: draft(first) }, at);
+        let create = command(Act::Create { id: id(), draft: draft(first), on_conflict: OnConflict::Fail }, at);
         if let Some(user) = twice(None, &create) {
             let held = Preconditions::default;
             let replace = Act::Replace { id: id(), draft: draft(second), held: held() };

@@ -1,8 +1,8 @@
 //! Short words for what the tests do: create a user, write to it, and see what came of it.
 
 use roster_core::{
-    Act, Actor, Caller, Change, Command, Decision, Draft, Json, Preconditions, Refusal, Rules,
-    Timestamp, User, UserId, ViolationCode, decide, json,
+    Act, Actor, Caller, Change, Command, Decision, Draft, Json, OnConflict, Preconditions, Refusal,
+    Rules, Timestamp, User, UserId, ViolationCode, decide, json,
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) fn tree(body: &Value) -> Json {
 fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
     let at = Timestamp::from_millis(1_800_000_000_000);
-    decide(Rules::default(), current, &Command { act, at, caller })
+    decide(Rules::default(), current, &Command { act, at, caller, idempotency: None })
 }
 
 /// The user after the command; the same as before where nothing is written.
@@ -41,7 +41,7 @@ fn whole(change: Change) -> User {
 
 pub(crate) fn create(body: &Value) -> Result<User, Refusal> {
     let draft = Box::new(Draft::parse(tree(body)));
-    after(None, Act::Create { id: id(), draft })
+    after(None, Act::Create { id: id(), draft, on_conflict: OnConflict::Fail })
 }
 
 pub(crate) fn user(body: &Value) -> User {

@@ -30,6 +30,7 @@ impl From<Refusal> for Problem {
                 Self::listing(ProblemCode::InvalidUser, "member", faults)
             }
             Refusal::Taken(taken) => taken.into(),
+            Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
         }
     }
 }

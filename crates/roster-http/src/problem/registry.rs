@@ -50,6 +50,27 @@ pub const PROBLEMS: &[ProblemKind] = &[
         detail: "1 parameter needs attention",
     },
     ProblemKind {
+        code: "invalid-filter",
+        status: 400,
+        title: "The filter is not valid",
+        meaning: "The `filter` does not follow the grammar (RFC 7644 section 3.4.2.2), or names a \
+            member or an operator that there is not. The detail says what was expected, and \
+            `position` where: bytes from the start of the decoded filter.",
+        remedy: "Mend the filter at that place. Nothing is guessed: what is not understood is \
+            refused rather than answered with an empty page.",
+        detail: "at byte 9: an operator was expected, like eq, co or sw",
+    },
+    ProblemKind {
+        code: "invalid-idempotency-key",
+        status: 400,
+        title: "The idempotency key is not valid",
+        meaning: "`Idempotency-Key` stands twice, is empty or too long, holds characters that it \
+            may not, or came with a request that takes none.",
+        remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare, with a \
+            request that writes one user.",
+        detail: "send one key of 1 to 255 visible ASCII characters",
+    },
+    ProblemKind {
         code: "invalid-cursor",
         status: 400,
         title: "The cursor is not valid",
@@ -166,6 +187,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
         detail: "another user has this external id",
     },
     ProblemKind {
+        code: "position-outlived",
+        status: 410,
+        title: "The change log does not reach back to that position",
+        meaning: "The position belongs to another log (a restored backup begins a new one), or \
+            the events after it have outlived their time and are gone.",
+        remedy: "Read the whole collection again, by `GET /users` with `Accept: \
+            application/x-ndjson`, and go on from the `Roster-Position` of that answer.",
+        detail: "read the collection again and go on from its Roster-Position",
+    },
+    ProblemKind {
         code: "version-mismatch",
         status: 412,
         title: "The user has changed meanwhile",
@@ -230,6 +261,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
             fault at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
         detail: "1 member needs attention",
+    },
+    ProblemKind {
+        code: "idempotency-key-reused",
+        status: 422,
+        title: "The idempotency key came with another request",
+        meaning: "This `Idempotency-Key` was used within the last 24 hours by a request that \
+            differs from this one in its method, path, query, media type, `If-Match` or body.",
+        remedy: "Make a new key for each new request; send the same key only to repeat the very \
+            same one.",
+        detail: "make a new key for a new request",
     },
     ProblemKind {
         code: "precondition-required",

@@ -57,9 +57,9 @@ fn fill(
     walk: &mut Walk<'_>,
 ) -> Result<(), StoreError> {
     let Plan { driver, sorts } = Plan::of(query);
-    let shape = Shape { driver, sort: query.sort, equals: &query.equals };
+    let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
     if sorts && driver != Driver::Ids && has_too_many(connection, head, &shape)? {
-        return along(connection, &Shape { driver: Driver::Sort, ..shape }, query, walk);
+        return along(connection, &Shape { driver: &Driver::Sort, ..shape }, query, walk);
     }
     if sorts || matches!(driver, Driver::Ids | Driver::Username) {
         return candidates::fill(connection, &shape, query, walk);
@@ -106,7 +106,7 @@ fn along(
     shape.bind_residuals(&mut statement)?;
     if let Some(after) = after {
         statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes()).map_err(store_error)?;
-        if shape.driver == Driver::Sort {
+        if *shape.driver == Driver::Sort {
             bind_key(&mut statement, &after.key)?;
         }
     }
@@ -165,7 +165,7 @@ enum Beginning<'q> {
 /// all the same: then all rows come after it, or none.
 fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
     let Some(after) = &query.after else { return Beginning::Start };
-    if shape.driver != Driver::Email || shape.sort.by != SortBy::Email {
+    if *shape.driver != Driver::Email || shape.sort.by != SortBy::Email {
         return Beginning::After(after);
     }
     let own = SortKey::Text(shape.equals.email.clone());

@@ -75,14 +75,14 @@ impl Condition {
 }
 
 /// The condition that a driver reads along, if it is one.
-pub(crate) const fn driving(driver: Driver) -> Option<Condition> {
+pub(crate) const fn driving(driver: &Driver) -> Option<Condition> {
     match driver {
         Driver::Username => Some(Condition::Username),
         Driver::Email => Some(Condition::Email),
         Driver::ExternalId => Some(Condition::ExternalId),
         Driver::PhoneNumber => Some(Condition::PhoneNumber),
         Driver::Status => Some(Condition::Status),
-        Driver::Ids | Driver::Sort => None,
+        Driver::Ids | Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => None,
     }
 }
 
@@ -113,7 +113,7 @@ const fn sort_index(by: SortBy) -> &'static str {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<'q> {
     /// The index that is read along.
-    pub(crate) driver: Driver,
+    pub(crate) driver: &'q Driver,
     /// The order.
     pub(crate) sort: Sort,
     /// The conditions.

@@ -32,12 +32,12 @@ pub(super) fn count(
         return Ok(Total::Exactly(of_status(head, status)));
     }
     let driver = Plan::of(query).driver;
-    let shape = Shape { driver, sort: query.sort, equals: &query.equals };
+    let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
     let mut statement = connection.prepare_cached(&shape.matches()).map_err(store_error)?;
     shape.bind_driver(&mut statement)?;
     shape.bind_residuals(&mut statement)?;
     let mut counted = Counted::default();
-    match (&query.equals.ids, driver) {
+    match (&query.equals.ids, &driver) {
         (Some(ids), Driver::Ids) => {
             for id in ids.iter().collect::<BTreeSet<_>>() {
                 statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;

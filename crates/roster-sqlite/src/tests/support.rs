@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::{Settings, Sqlite};
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, Failure, Json, Outcome, Preconditions, Rules, Store,
-    Timestamp, UserId, json,
+    Act, Actor, Caller, Command, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Rules,
+    Store, Timestamp, UserId, json,
 };
 
 pub(super) const DAY: i64 = 1_790_000_000_000;
@@ -32,12 +32,13 @@ pub(super) fn tree(text: &str) -> Json {
 
 pub(super) fn command(at: u64, act: Act) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
-    Command { act, at: Timestamp::from_millis(DAY + i64::try_from(at).unwrap()), caller }
+    let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
+    Command { act, at, caller, idempotency: None }
 }
 
 pub(super) fn create(n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(n, Act::Create { id: id(n), draft })
+    command(n, Act::Create { id: id(n), draft, on_conflict: OnConflict::Fail })
 }
 
 pub(super) fn replace(at: u64, n: u64, user: &str) -> Command {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use roster_core::{Failure, Refusal, Store, StoreError};
+use roster_core::{EventsQuery, Failure, Refusal, Store, StoreError};
 use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, patch, replace, settings};
@@ -34,14 +34,17 @@ async fn head_and_log_are_there_after_a_restart() {
     apply(&store, replace(3, 1, r#"{"username":"a","title":"t"}"#)).await.unwrap();
     apply(&store, patch(4, 2, r#"{"status":"active"}"#)).await.unwrap();
     apply(&store, delete(5, 1)).await.unwrap();
-    let (head, events) = (store.head().await.unwrap(), store.events_after(0, 99).await.unwrap());
+    let (head, events) = (
+        store.head().await.unwrap(),
+        store.events(EventsQuery::after(0, 99)).await.unwrap().events,
+    );
     assert_eq!((head.position, head.active, head.suspended, head.deleted), (5, 1, 0, 1));
     assert_eq!(events.len(), 5);
     drop(store);
     let store = open(directory.path());
     assert_eq!(store.head().await.unwrap(), head);
-    assert_eq!(store.events_after(0, 99).await.unwrap(), events);
-    assert_eq!(store.events_after(3, 1).await.unwrap(), events[3..4]);
+    assert_eq!(store.events(EventsQuery::after(0, 99)).await.unwrap().events, events);
+    assert_eq!(store.events(EventsQuery::after(3, 1)).await.unwrap().events, events[3..4]);
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Change, Claims, Command, Decision, Event, Failure, Head, Keys, Outcome, Rules, Status,
-    StoreError, Stored, User, UserId, decide,
+    Among, Change, Claims, Command, Decision, Effect, Event, Failure, Head, Keys, Outcome, Rules,
+    Status, StoreError, Stored, User, UserId, decide,
 };
 use rusqlite::{CachedStatement, Connection, Result, params};
 
@@ -69,14 +69,12 @@ impl<'c> Step<'c> {
     }
 
     pub(super) fn carry_out(&mut self, command: &Command) -> Own {
-        let current = match &command.act {
-            Act::Create { .. } => None,
-            Act::Replace { id, .. } | Act::Patch { id, .. } | Act::Delete { id, .. } => {
-                match self.load(*id)? {
-                    Ok(current) => current,
-                    Err(error) => return Ok(Err(Failure::Store(error))),
-                }
-            }
+        let current = match command.among() {
+            Among::Nobody | Among::Deleted => None,
+            Among::Live => match self.load(command.user_id())? {
+                Ok(current) => current,
+                Err(error) => return Ok(Err(Failure::Store(error))),
+            },
         };
         let user = current.as_ref().map(|current| &current.user);
         match decide(self.rules, user, command) {
@@ -84,6 +82,7 @@ impl<'c> Step<'c> {
             Ok(Decision::Unchanged) => Ok(self.unchanged(current)),
             Ok(Decision::Write(change)) => self.write(*change, current),
             Ok(Decision::Remove(change)) => self.remove(*change, current),
+            Ok(Decision::Restore(_) | Decision::Purge(_)) => Ok(Err(internal("not yet"))),
         }
     }
 
@@ -108,7 +107,8 @@ impl<'c> Step<'c> {
         let current = current.ok_or_else(|| internal("nothing stayed unchanged"))?;
         let Current { user, record, .. } = current;
         let stored = Stored { id: user.id, version: user.version, record };
-        Ok(Outcome { stored, position: self.head.position })
+        let position = self.head.position;
+        Ok(Outcome { effect: Effect::Unchanged, stored, position, replayed: false })
     }
 
     fn write(&mut self, change: Change, current: Option<Current>) -> Own {
@@ -237,7 +237,7 @@ impl<'c> Step<'c> {
         ])?;
         self.touched.push(user_id);
         let stored = Stored { id: user_id, version, record: change.record };
-        Ok(Outcome { stored, position })
+        Ok(Outcome { effect: Effect::Changed(kind), stored, position, replayed: false })
     }
 
     fn count(&mut self, status: Status) -> &mut i64 {

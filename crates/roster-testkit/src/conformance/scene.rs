@@ -6,8 +6,8 @@
 use std::{future::Future, sync::Arc};
 
 use roster_core::{
-    Act, Actor, Caller, Clock as _, Command, Draft, Event, Failure, Head, Json, Outcome,
-    Preconditions, Refusal, Rules, Store, Stored, UserId, ViolationCode, json,
+    Act, Actor, Caller, Clock as _, Command, Draft, Event, EventsQuery, Failure, Head, Json,
+    OnConflict, Outcome, Preconditions, Refusal, Rules, Store, Stored, UserId, ViolationCode, json,
     list::{Page, PageQuery},
 };
 use serde_json::Value;
@@ -84,7 +84,7 @@ impl Scene {
     /// A command of this moment.
     pub fn command(&self, act: Act) -> Command {
         let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
-        Command { act, at: self.clock.now(), caller }
+        Command { act, at: self.clock.now(), caller, idempotency: None }
     }
 
     /// Has several commands carried out together.
@@ -103,7 +103,8 @@ impl Scene {
 
     /// The act of creating a user, with a new id.
     pub fn creating(&self, body: &Value) -> Act {
-        Act::Create { id: self.clock.new_id(), draft: Box::new(draft(body)) }
+        let id = self.clock.new_id();
+        Act::Create { id, draft: Box::new(draft(body)), on_conflict: OnConflict::Fail }
     }
 
     /// Creates a user.
@@ -188,7 +189,8 @@ impl Scene {
 
     /// At most so many events after a position.
     pub async fn events_after(&self, position: i64, limit: usize) -> Vec<(i64, Event)> {
-        self.store.events_after(position, limit).await.expect("the store answers")
+        let query = EventsQuery::after(position, limit);
+        self.store.events(query).await.expect("the store answers").events
     }
 
     /// The whole log, read in short steps.

@@ -7,14 +7,17 @@
 mod page;
 
 use std::{
+    cmp::Ordering,
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use bytes::Bytes;
 use roster_core::{
-    Change, Command, Decision, Event, Failure, Head, Keys, LogId, Outcome, Rules, Status, Store,
-    StoreError, Stored, User, UserId, decide,
-    list::{Page, PageQuery},
+    Among, Change, Command, Decision, Deleted, Effect, Event, EventsPage, EventsQuery, Failure,
+    Head, Keys, LogId, Outcome, Outlived, Rules, Status, Store, StoreError, Stored, User, UserId,
+    decide,
+    list::{DeletedKey, DeletedPage, DeletedQuery, Direction, Page, PageQuery},
     store::{Answer, Secret},
 };
 
@@ -25,7 +28,7 @@ pub struct Oracle {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     live: BTreeMap<UserId, Kept>,
     deleted: BTreeMap<UserId, Kept>,
@@ -53,30 +56,56 @@ impl Oracle {
 
 impl State {
     fn apply(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
-        let current = self.live.get(&command.user_id());
-        match decide(rules, current.map(|kept| &kept.user), command)? {
+        let id = command.user_id();
+        let current = match command.among() {
+            Among::Nobody => None,
+            Among::Live => self.live.get(&id),
+            Among::Deleted => self.deleted.get(&id),
+        };
+        let (stored, event) = match decide(rules, current.map(|kept| &kept.user), command)? {
             Decision::Unchanged => {
                 let gone = || StoreError::Internal("unchanged, but not there".into());
                 let stored = current.ok_or_else(gone)?.stored.clone();
-                Ok(Outcome { stored, position: self.position() })
+                return Ok(self.outcome(Effect::Unchanged, stored));
             }
             Decision::Write(change) => {
                 self.refuse_taken(&change)?;
                 let (kept, event) = Kept::of(*change);
                 let stored = kept.stored.clone();
-                self.live.insert(stored.id, kept);
-                self.log.push(event);
-                Ok(Outcome { stored, position: self.position() })
+                self.live.insert(id, kept);
+                (stored, event)
             }
             Decision::Remove(change) => {
                 let (kept, event) = Kept::of(*change);
                 let stored = kept.stored.clone();
-                self.live.remove(&stored.id);
-                self.deleted.insert(stored.id, kept);
-                self.log.push(event);
-                Ok(Outcome { stored, position: self.position() })
+                self.live.remove(&id);
+                self.deleted.insert(id, kept);
+                (stored, event)
             }
-        }
+            Decision::Restore(change) => {
+                self.refuse_taken(&change)?;
+                let (kept, event) = Kept::of(*change);
+                let stored = kept.stored.clone();
+                self.deleted.remove(&id);
+                self.live.insert(id, kept);
+                (stored, event)
+            }
+            Decision::Purge(event) => {
+                self.deleted.remove(&id);
+                for earlier in self.log.iter_mut().filter(|earlier| earlier.user_id == id) {
+                    earlier.record = Bytes::new();
+                }
+                let stored = Stored { id, version: event.version, record: Bytes::new() };
+                (stored, *event)
+            }
+        };
+        let effect = Effect::Changed(event.kind);
+        self.log.push(event);
+        Ok(self.outcome(effect, stored))
+    }
+
+    fn outcome(&self, effect: Effect, stored: Stored) -> Outcome {
+        Outcome { effect, stored, position: self.position(), replayed: false }
     }
 
     fn refuse_taken(&self, change: &Change) -> Result<(), Failure> {
@@ -109,9 +138,58 @@ impl State {
         }
     }
 
-    fn events_after(&self, position: i64, limit: usize) -> Vec<(i64, Event)> {
-        let numbered = (1..).zip(self.log.iter().cloned());
-        numbered.filter(|(number, _)| *number > position).take(limit).collect()
+    fn events(&self, query: &EventsQuery) -> EventsPage {
+        let head = self.position();
+        let mut page = EventsPage { events: Vec::new(), reached: head, head, oldest: 1 };
+        let wanted = |event: &Event| {
+            query.kind.is_none_or(|kind| event.kind == kind)
+                && query.user_id.is_none_or(|id| event.user_id == id)
+        };
+        for (position, event) in (1..).zip(&self.log) {
+            if position <= query.after || !wanted(event) {
+                continue;
+            }
+            if page.events.len() == query.limit {
+                page.reached = page.events.last().map_or(query.after, |(last, _)| *last);
+                break;
+            }
+            page.events.push((position, event.clone()));
+        }
+        page
+    }
+
+    fn deleted_page(&self, query: &DeletedQuery) -> DeletedPage {
+        let total = u64::try_from(self.deleted.len()).unwrap_or(u64::MAX);
+        let place = |kept: &Kept| DeletedKey { at: kept.user.updated_at, id: kept.user.id };
+        let mut all: Vec<(DeletedKey, &Kept)> =
+            self.deleted.values().map(|kept| (place(kept), kept)).collect();
+        all.sort_by_key(|(place, _)| (place.at, place.id));
+        if query.direction == Direction::Descending {
+            all.reverse();
+        }
+        all.retain(|(place, _)| query.before.is_none_or(|before| place.at < before));
+        if let Some(after) = query.after {
+            all.retain(|(place, _)| {
+                let order = (place.at, place.id).cmp(&(after.at, after.id));
+                match query.direction {
+                    Direction::Ascending => order == Ordering::Greater,
+                    Direction::Descending => order == Ordering::Less,
+                }
+            });
+        }
+        let mut page =
+            DeletedPage { items: Vec::new(), next: None, position: self.position(), total };
+        let (mut last, mut bytes) = (None, 0);
+        for (place, kept) in all {
+            if page.items.len() == query.limit || bytes >= query.bytes_max {
+                page.next = last;
+                break;
+            }
+            bytes += kept.stored.record.len();
+            page.items.push(Deleted { stored: kept.stored.clone(), at: place.at });
+            last = Some(place);
+        }
+        page
     }
 }
 
@@ -135,6 +213,22 @@ impl Store for Oracle {
         })
     }
 
+    fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.state().clone().apply(self.rules, &command) })
+    }
+
+    fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
+        Box::pin(async move {
+            let deleted =
+                |kept: &Kept| Deleted { stored: kept.stored.clone(), at: kept.user.updated_at };
+            Ok(self.state().deleted.get(&id).map(deleted))
+        })
+    }
+
+    fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
+        Box::pin(async move { Ok(self.state().deleted_page(&query)) })
+    }
+
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move { Ok(self.state().live.get(&id).map(|kept| kept.stored.clone())) })
     }
@@ -150,12 +244,12 @@ impl Store for Oracle {
         Box::pin(async move { Ok(self.state().head()) })
     }
 
-    fn events_after(
-        &self,
-        position: i64,
-        limit: usize,
-    ) -> Answer<'_, Result<Vec<(i64, Event)>, StoreError>> {
-        Box::pin(async move { Ok(self.state().events_after(position, limit)) })
+    fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
+        Box::pin(async move { Ok(self.state().events(&query)) })
+    }
+
+    fn forget(&self, _before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
+        Box::pin(async { Ok(0) })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

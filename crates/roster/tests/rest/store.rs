@@ -7,8 +7,9 @@ use std::sync::{
 };
 
 use roster_core::{
-    Answer, Command, Event, Failure, Head, LogId, Outcome, Store, StoreError, Stored, UserId,
-    list::{Page, PageQuery},
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
+    Store, StoreError, Stored, UserId,
+    list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
 
@@ -89,6 +90,27 @@ impl Store for Watched {
         })
     }
 
+    fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.preview(command).await
+        })
+    }
+
+    fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.get_deleted(id).await
+        })
+    }
+
+    fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.deleted_page(query).await
+        })
+    }
+
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move {
             self.fault()?;
@@ -115,12 +137,18 @@ impl Store for Watched {
         })
     }
 
-    fn events_after(
-        &self,
-        position: i64,
-        limit: usize,
-    ) -> Answer<'_, Result<Vec<(i64, Event)>, StoreError>> {
-        self.inner.events_after(position, limit)
+    fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.events(query).await
+        })
+    }
+
+    fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.forget(before).await
+        })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

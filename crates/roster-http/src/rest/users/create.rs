@@ -15,8 +15,8 @@ pub(in crate::rest) async fn create(
     face: &Face,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let Write { tree, wanted, caller } = Write::read(BodyKind::User, face, call).await?;
-    let outcome = face.directory.create(Draft::parse(tree), caller).await?;
+    let Write { tree, wanted, terms } = Write::read(BodyKind::User, face, call).await?;
+    let outcome = face.directory.create(Draft::parse(tree), terms).await?;
 
     let location = format!("{}/users/{}", face.settings.base_path(), outcome.stored.id);
     let mut response = written(face, outcome, wanted);

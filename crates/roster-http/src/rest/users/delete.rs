@@ -2,6 +2,8 @@
 
 use http::{Response, StatusCode};
 
+use roster_core::Terms;
+
 use super::render::position;
 use crate::{
     extract::{preconditions, refuse_parameters, user_id},
@@ -18,7 +20,8 @@ pub(in crate::rest) async fn delete(
     refuse_parameters(call.parts.uri.query())?;
     let held = preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
-    let outcome = face.directory.delete(id, held, call.caller()).await?;
+    let terms = Terms { held, ..Terms::of(call.caller()) };
+    let outcome = face.directory.delete(id, terms).await?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     position(response.headers_mut(), face.directory.log_id(), outcome.position);

@@ -17,7 +17,8 @@ pub(in crate::rest) async fn patch(
 ) -> Result<Response<Body>, Problem> {
     let held = preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
-    let Write { tree, wanted, caller } = Write::read(BodyKind::MergePatch, face, call).await?;
-    let outcome = face.directory.patch(id, tree, held, caller).await?;
+    let Write { tree, wanted, mut terms } = Write::read(BodyKind::MergePatch, face, call).await?;
+    terms.held = held;
+    let outcome = face.directory.patch(id, tree, terms).await?;
     Ok(written(face, outcome, wanted))
 }

@@ -18,7 +18,8 @@ pub(in crate::rest) async fn replace(
 ) -> Result<Response<Body>, Problem> {
     let held = preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
-    let Write { tree, wanted, caller } = Write::read(BodyKind::User, face, call).await?;
-    let outcome = face.directory.replace(id, Draft::parse(tree), held, caller).await?;
+    let Write { tree, wanted, mut terms } = Write::read(BodyKind::User, face, call).await?;
+    terms.held = held;
+    let outcome = face.directory.replace(id, Draft::parse(tree), terms).await?;
     Ok(written(face, outcome, wanted))
 }

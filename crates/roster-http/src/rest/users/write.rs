@@ -1,6 +1,6 @@
 //! What every write with a body reads of its request before the directory is asked.
 
-use roster_core::{Caller, Json};
+use roster_core::{Json, Terms};
 
 use crate::{
     extract::{BodyKind, JSON, Return, negotiate, preferred_return, read_json, refuse_parameters},
@@ -11,7 +11,7 @@ use crate::{
 pub(super) struct Write {
     pub(super) tree: Json,
     pub(super) wanted: Option<Return>,
-    pub(super) caller: Caller,
+    pub(super) terms: Terms,
 }
 
 impl Write {
@@ -21,9 +21,9 @@ impl Write {
         refuse_parameters(call.parts.uri.query())?;
         negotiate(headers, &[JSON])?;
         let wanted = preferred_return(headers);
-        let caller = call.caller();
+        let terms = Terms::of(call.caller());
         let (most, floor) = (face.settings.body_bytes_max, call.peer.body_floor);
         let tree = read_json(kind, headers, call.body, most, &floor).await?;
-        Ok(Self { tree, wanted, caller })
+        Ok(Self { tree, wanted, terms })
     }
 }

@@ -1,0 +1,5 @@
+//! Filters of a list.
+
+/// A filter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter;
