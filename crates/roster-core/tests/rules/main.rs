@@ -4,8 +4,10 @@
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the test")]
 
 mod attributes;
+mod conflict;
 mod excuses;
 mod held;
+mod leaving;
 mod parsing;
 mod purity;
 mod record;

@@ -44,7 +44,10 @@ fn twice(current: Option<&User>, command: &Command) -> Option<User> {
     assert_eq!(format!("{first:?}"), format!("{again:?}"));
     match first.ok()? {
         Decision::Unchanged => current.cloned(),
-        Decision::Write(change) | Decision::Remove(change) => Some(change.user),
+        Decision::Write(change) | Decision::Remove(change) | Decision::Restore(change) => {
+            Some(change.user)
+        }
+        Decision::Purge(_) => None,
     }
 }
 
@@ -54,7 +57,8 @@ proptest! {
         first in any::<u64>(), second in any::<u64>(), at in 0_i64..4_000_000_000_000
     ) {
         let draft = |bits| Box::new(Draft::parse(tree(&body(bits))));
-        let create = command(Act::Create { id: id(), draft: draft(first), on_conflict: OnConflict::Fail }, at);
+        let on_conflict = OnConflict::Fail;
+        let create = command(Act::Create { id: id(), draft: draft(first), on_conflict }, at);
         if let Some(user) = twice(None, &create) {
             let held = Preconditions::default;
             let replace = Act::Replace { id: id(), draft: draft(second), held: held() };
@@ -70,6 +74,11 @@ proptest! {
             let delete = command(Act::Delete { id: id(), held: held() }, at);
             let gone = twice(Some(&user), &delete).expect("anybody may leave");
             assert_eq!((gone.version, &gone.profile), (user.version + 1, &user.profile));
+            let restore = command(Act::Restore { id: id(), held: held() }, at);
+            let back = twice(Some(&gone), &restore).expect("anybody may come back");
+            assert_eq!((back.version, &back.profile), (user.version + 2, &user.profile));
+            let purge = command(Act::Purge { id: id(), held: held() }, at);
+            assert_eq!(twice(Some(&gone), &purge), None);
         }
     }
 }

@@ -16,10 +16,14 @@ pub(crate) fn tree(body: &Value) -> Json {
     json::read(body.to_string().as_bytes()).expect("JSON that we take")
 }
 
-fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
+/// A command of the moment at which all of them are made.
+pub(crate) fn command(act: Act) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
-    let at = Timestamp::from_millis(1_800_000_000_000);
-    decide(Rules::default(), current, &Command { act, at, caller, idempotency: None })
+    Command { act, at: Timestamp::from_millis(1_800_000_000_000), caller, idempotency: None }
+}
+
+fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
+    decide(Rules::default(), current, &command(act))
 }
 
 /// The user after the command; the same as before where nothing is written.
@@ -27,7 +31,9 @@ fn after(current: Option<&User>, act: Act) -> Result<User, Refusal> {
     match decided(current, act)? {
         Decision::Unchanged => Ok(current.expect("there is somebody to stay unchanged").clone()),
         Decision::Write(change) => Ok(whole(*change)),
-        Decision::Remove(_) => panic!("nobody was to leave"),
+        Decision::Remove(_) | Decision::Restore(_) | Decision::Purge(_) => {
+            panic!("nobody was to leave or to come back")
+        }
     }
 }
 

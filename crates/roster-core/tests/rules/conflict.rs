@@ -1,0 +1,103 @@
+//! What a create comes to whose name or address one user holds, and who is to be replaced.
+
+use roster_core::{
+    Act, Command, Decision, Draft, Guard, OnConflict, Preconditions, Refusal, Rules, UserId,
+    ViolationCode, decide,
+};
+use serde_json::{Value, json};
+
+use crate::support::{command, id, stored, tree, view};
+
+fn new_id() -> UserId {
+    UserId::parse("0190d1c2-8000-7000-8000-000000000002").expect("an id")
+}
+
+fn create(body: &Value, on_conflict: OnConflict) -> Command {
+    let draft = Box::new(Draft::parse(tree(body)));
+    let mut command = command(Act::Create { id: new_id(), draft, on_conflict });
+    "line 7".clone_into(&mut command.caller.request_id);
+    command
+}
+
+fn replacing(body: &Value) -> Command {
+    let replacing = create(body, OnConflict::Replace).replacing(id());
+    replacing.expect("a create that may replace")
+}
+
+#[test]
+fn only_a_create_that_may_replace_comes_to_a_replacement() {
+    let body = json!({"username": "ada"});
+    assert!(create(&body, OnConflict::Fail).replacing(id()).is_none());
+    assert!(create(&body, OnConflict::Skip).replacing(id()).is_none());
+    let held = Preconditions::default;
+    let patch = Box::new(tree(&body));
+    for act in [
+        Act::Replace { id: id(), draft: Box::new(Draft::parse(tree(&body))), held: held() },
+        Act::Patch { id: id(), patch, held: held() },
+        Act::Delete { id: id(), held: held() },
+        Act::Restore { id: id(), held: held() },
+        Act::Purge { id: id(), held: held() },
+    ] {
+        assert!(command(act).replacing(id()).is_none());
+    }
+}
+
+#[test]
+fn the_replacement_is_of_the_holder_and_of_the_same_request() {
+    let create = create(&json!({"username": "ada"}), OnConflict::Replace);
+    let replacement = create.replacing(id()).expect("a replacement");
+    assert_eq!(replacement.user_id(), id());
+    assert_eq!((replacement.at, &replacement.caller), (create.at, &create.caller));
+    assert_eq!(replacement.idempotency, create.idempotency);
+    let Act::Replace { held, .. } = replacement.act else { panic!("a replacement") };
+    assert!(held.is_empty());
+}
+
+#[test]
+fn the_holder_becomes_what_was_to_be_created() {
+    let holder = stored(&json!({"name": "Ada", "title": "T", "status": "suspended"}));
+    let body = json!({"username": "ADA", "title": "U", "email": "ada@example.com"});
+    let decision = decide(Rules::default(), Some(&holder), &replacing(&body));
+    let Ok(Decision::Write(change)) = decision else { panic!("{decision:?}") };
+    let seen = view(&change.user);
+    assert_eq!((seen["id"].as_str(), &seen["version"]), (Some(crate::support::ID), &json!(4)));
+    assert_eq!((&seen["username"], &seen["title"]), (&json!("ADA"), &json!("U")));
+    assert_eq!((seen.get("name"), &seen["status"]), (None, &json!("suspended")));
+    assert_eq!(change.claims.username, None, "its own name by key");
+    assert_eq!(change.claims.email.as_deref(), Some("ada@example.com"));
+}
+
+#[test]
+fn what_a_create_ignores_is_no_precondition_of_the_replacement() {
+    let holder = stored(&json!({}));
+    for ignored in [
+        json!({"username": "ada", "version": 99}),
+        json!({"username": "ada", "version": "x"}),
+        json!({"username": "ada", "id": new_id().to_string()}),
+        json!({"username": "ada", "id": 12}),
+        json!({"username": "ada", "created_at": 7, "updated_at": "x"}),
+    ] {
+        let decision = decide(Rules::default(), Some(&holder), &replacing(&ignored));
+        assert!(matches!(decision, Ok(Decision::Unchanged)), "{ignored}: {decision:?}");
+    }
+}
+
+#[test]
+fn the_guard_of_put_is_held_against_a_replacement_too() {
+    let holder = stored(&json!({"name": "Ada"}));
+    let rules = Rules { put: Guard::On, ..Rules::default() };
+    // The version of the body is ignored, so it opens no guard.
+    let command = replacing(&json!({"username": "ada", "version": 3}));
+    let decision = decide(rules, Some(&holder), &command);
+    assert!(matches!(decision, Err(Refusal::PreconditionRequired { .. })), "{decision:?}");
+}
+
+#[test]
+fn a_user_that_is_none_replaces_nobody() {
+    let holder = stored(&json!({}));
+    let command = replacing(&json!({"username": "ada", "locale": "?"}));
+    let Err(Refusal::Invalid(found)) = decide(Rules::default(), Some(&holder), &command) else {
+        panic!("invalid")
+    };
+    assert_eq!(found[0].code, ViolationCode::InvalidLanguageTag);
+}

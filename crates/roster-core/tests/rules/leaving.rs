@@ -1,0 +1,146 @@
+//! Leaving, coming back and being forgotten, as the rules decide it (contract 6).
+
+use roster_core::{
+    Act, Among, Attribute, Change, Claims, Command, Decision, EventKind, Guard, Preconditions,
+    Refusal, Rules, Sharing, Tags, Timestamp, User, UsernameOrigin, decide,
+};
+use serde_json::json;
+
+use crate::support::{command, id, stored};
+
+fn held() -> Preconditions {
+    Preconditions::default()
+}
+
+fn if_match(version: i64) -> Preconditions {
+    Preconditions { if_match: Some(Tags::Versions(vec![version])), if_none_match: None }
+}
+
+/// A user at version 3, whose last change was in 2026.
+fn ada() -> User {
+    stored(&json!({
+        "email": "Ada@Example.com", "external_id": "E7", "status": "suspended",
+        "emails": [{"value": "Ada@Example.com"}, {"value": "a@home.example"}],
+        "attributes": {"team": "core"},
+    }))
+}
+
+fn restored(rules: Rules, user: &User) -> Change {
+    match decide(rules, Some(user), &command(Act::Restore { id: id(), held: held() })) {
+        Ok(Decision::Restore(change)) => *change,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_restored_user_is_as_it_was_one_version_on() {
+    let before = ada();
+    let Change { user, record, keys, event, .. } = restored(Rules::default(), &before);
+    let moment = Timestamp::from_millis(1_800_000_000_000);
+    assert_eq!(user, User { version: 4, updated_at: moment, ..before });
+    assert_eq!(record, user.to_record());
+    assert_eq!(keys, roster_core::Keys::of(&user));
+    assert_eq!((event.kind, event.version, event.at), (EventKind::Restored, 4, moment));
+    assert_eq!((event.record, event.changed), (record, Vec::<Attribute>::new()));
+    assert_eq!((event.user_id, event.actor.as_str()), (id(), "anonymous"));
+}
+
+#[test]
+fn a_restored_user_claims_all_that_must_be_its_own() {
+    let other = Rules { email: Sharing::Shared, external_id: Sharing::Unique, ..Rules::default() };
+    let text = |text: &str| Some(text.to_owned());
+    for (rules, email, external_id) in
+        [(Rules::default(), text("ada@example.com"), None), (other, None, text("E7"))]
+    {
+        let claims = Claims {
+            username: text("ada"),
+            username_origin: UsernameOrigin::Given,
+            email,
+            external_id,
+        };
+        assert_eq!(restored(rules, &ada()).claims, claims);
+    }
+}
+
+#[test]
+fn a_user_that_leaves_claims_nothing() {
+    let decision =
+        decide(Rules::default(), Some(&ada()), &command(Act::Delete { id: id(), held: held() }));
+    let Ok(Decision::Remove(change)) = decision else { panic!("{decision:?}") };
+    let Claims { username, email, external_id, .. } = change.claims;
+    assert_eq!((username, email, external_id), (None, None, None));
+}
+
+#[test]
+fn the_event_of_a_purge_is_all_that_a_purge_leaves() {
+    let act = Act::Purge { id: id(), held: held() };
+    let Ok(Decision::Purge(event)) = decide(Rules::default(), Some(&ada()), &command(act)) else {
+        panic!("a purge")
+    };
+    assert_eq!((event.kind, event.version, event.user_id), (EventKind::Purged, 4, id()));
+    assert_eq!((event.changed, event.record.len()), (vec![], 0));
+    assert_eq!(event.at, Timestamp::from_millis(1_800_000_000_000));
+}
+
+#[test]
+fn time_does_not_go_back_for_who_leaves_or_comes_back() {
+    let late = stored(&json!({"updated_at": "2099-01-01T00:00:00.000Z"}));
+    assert_eq!(restored(Rules::default(), &late).event.at, late.updated_at);
+    let purge = command(Act::Purge { id: id(), held: held() });
+    let Ok(Decision::Purge(event)) = decide(Rules::default(), Some(&late), &purge) else {
+        panic!("a purge")
+    };
+    assert_eq!(event.at, late.updated_at);
+}
+
+fn acts(held: &Preconditions) -> [Act; 3] {
+    let held = || held.clone();
+    [
+        Act::Delete { id: id(), held: held() },
+        Act::Restore { id: id(), held: held() },
+        Act::Purge { id: id(), held: held() },
+    ]
+}
+
+#[test]
+fn who_is_not_there_is_not_found_whatever_is_held() {
+    for held in [held(), if_match(3)] {
+        for act in acts(&held) {
+            let decision = decide(Rules::default(), None, &command(act));
+            assert_eq!(decision.err(), Some(Refusal::NotFound));
+        }
+    }
+}
+
+#[test]
+fn a_precondition_holds_for_all_three() {
+    let not_three = Preconditions { if_match: None, if_none_match: Some(Tags::Versions(vec![3])) };
+    for held in [if_match(2), if_match(4), not_three] {
+        for act in acts(&held) {
+            let decision = decide(Rules::default(), Some(&ada()), &command(act));
+            assert_eq!(decision.err(), Some(Refusal::VersionMismatch { current: 3 }));
+        }
+    }
+    for act in acts(&if_match(3)) {
+        assert!(decide(Rules::default(), Some(&ada()), &command(act)).is_ok());
+    }
+}
+
+#[test]
+fn the_guard_of_delete_is_held_against_what_destroys() {
+    let rules = Rules { delete: Guard::On, ..Rules::default() };
+    let decided = |act| decide(rules, Some(&ada()), &command(act)).err();
+    let required = || Some(Refusal::PreconditionRequired { cleared: vec![] });
+    assert_eq!(acts(&held()).map(decided), [required(), None, required()]);
+    assert_eq!(acts(&if_match(3)).map(decided), [None, None, None]);
+}
+
+#[test]
+fn each_act_tells_where_its_user_is_looked_for() {
+    let among = |act| command(act).among();
+    let [delete, restore, purge] = acts(&held()).map(among);
+    assert_eq!((delete, restore, purge), (Among::Live, Among::Deleted, Among::Deleted));
+    for act in acts(&held()) {
+        assert_eq!(Command::user_id(&command(act)), id());
+    }
+}
