@@ -30,6 +30,7 @@ pub mod text;
 pub mod timestamp;
 pub mod user;
 pub mod violation;
+pub mod words;
 
 pub use attribute::Attribute;
 pub use clock::Clock;

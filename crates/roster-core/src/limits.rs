@@ -44,3 +44,15 @@ pub const FIELDS_MAX: usize = 64;
 pub const TOTAL_EXACT_MAX: u64 = 10_000;
 /// Milliseconds for which an idempotency key is remembered.
 pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
+/// Most bytes of a filter.
+pub const FILTER_LENGTH_MAX: usize = 4096;
+/// Most levels of nesting in a filter; the whole is the first.
+pub const FILTER_DEPTH_MAX: usize = 32;
+/// Most tests in a filter.
+pub const FILTER_TERMS_MAX: usize = 64;
+/// Most bytes of what is searched for.
+pub const SEARCH_LENGTH_MAX: usize = 1024;
+/// Most words that are searched for at once.
+pub const SEARCH_WORDS_MAX: usize = 4;
+/// Most code points of a word; what is longer is cut there.
+pub const WORD_LENGTH_MAX: usize = 64;

@@ -3,9 +3,14 @@
 //! The choice is made here, once for all engines; an engine prints it in its own words. Whatever
 //! drives, the answer is the same: only the rows that are looked at differ.
 
-use std::ops::Bound;
+mod filtered;
+#[cfg(test)]
+mod tests;
+
+use std::{ops::Bound, sync::Arc};
 
 use crate::{
+    filter::{Expression, Filter},
     id::UserId,
     list::{Equals, PageQuery, SortBy},
     timestamp::Timestamp,
@@ -70,7 +75,7 @@ pub struct Range {
 }
 
 /// A bound of a range: of the kind that the order compares.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeKey {
     /// An id.
     Id(UserId),
@@ -94,91 +99,98 @@ impl Plan {
     /// The plan of a page: along the most selective condition.
     pub fn of(query: &PageQuery) -> Self {
         let Equals { ids, username, email, external_id, phone_number, status } = &query.equals;
-        let (driver, ordered_by) = if ids.is_some() {
-            return Self { driver: Driver::Ids, sorts: query.sort.by != SortBy::Id };
-        } else if username.is_some() {
+        let sort = query.sort.by;
+        if ids.is_some() {
+            return Self { driver: Driver::Ids, sorts: sort != SortBy::Id };
+        }
+        if username.is_some() {
             return Self { driver: Driver::Username, sorts: false };
-        } else if email.is_some() {
-            (Driver::Email, [SortBy::Id, SortBy::Email])
-        } else if external_id.is_some() {
-            (Driver::ExternalId, [SortBy::Id; 2])
-        } else if phone_number.is_some() {
-            (Driver::PhoneNumber, [SortBy::Id; 2])
-        } else if !query.words.is_empty() {
-            (Driver::Words, [SortBy::Id; 2])
-        } else if status.is_some() {
-            (Driver::Status, [SortBy::Id; 2])
-        } else {
-            return Self { driver: Driver::Sort, sorts: false };
-        };
-        Self { driver, sorts: !ordered_by.contains(&query.sort.by) }
+        }
+        let by_id = |driver| Self { driver, sorts: sort != SortBy::Id };
+        if email.is_some() {
+            let sorts = !matches!(sort, SortBy::Id | SortBy::Email);
+            return Self { driver: Driver::Email, sorts };
+        }
+        if external_id.is_some() {
+            return by_id(Driver::ExternalId);
+        }
+        if phone_number.is_some() {
+            return by_id(Driver::PhoneNumber);
+        }
+        let filter = query.filter.as_ref().map(|filter| filter.expression());
+        if let Some(lookups) = filter.and_then(filtered::lookups) {
+            return Self { driver: Driver::Lookups(lookups), sorts: true };
+        }
+        if !query.words.is_empty() {
+            return by_id(Driver::Words);
+        }
+        if let Some((range, _)) = filter.and_then(|filter| filtered::range(filter, sort)) {
+            let sorts = range.by != sort;
+            return Self { driver: Driver::Range(range), sorts };
+        }
+        if status.is_some() {
+            return by_id(Driver::Status);
+        }
+        Self { driver: Driver::Sort, sorts: false }
     }
 
     /// Whether the rows that are looked at are bounded by the page or by
     /// [`SORTED_ROWS_MAX`]: what drives answers every condition, in the wanted order, or finds
     /// few rows whatever is asked. Only such a page is read on the thread that asks.
     pub fn is_bounded(&self, query: &PageQuery) -> bool {
+        let few = |lookup: &Lookup| {
+            matches!(lookup, Lookup::Id(_) | Lookup::Username(_) | Lookup::Email(_))
+        };
         match &self.driver {
             Driver::Username => true,
             Driver::Sort => query.is_unconditional(),
             Driver::Ids => query.filter.is_none() && query.words.is_empty(),
+            Driver::Lookups(lookups) => lookups.iter().all(few),
+            Driver::Range(_) => !self.sorts && is_alone(query) && is_range(query),
             Driver::Email | Driver::ExternalId | Driver::PhoneNumber | Driver::Status => {
-                !self.sorts && self.is_alone(query)
+                !self.sorts && is_alone(query)
             }
-            Driver::Lookups(_) | Driver::Words | Driver::Range(_) => false,
+            Driver::Words => false,
         }
-    }
-
-    /// Whether the driver's condition is the only one.
-    fn is_alone(&self, query: &PageQuery) -> bool {
-        let Equals { ids, username, email, external_id, phone_number, status } = &query.equals;
-        let conditions = [
-            ids.is_some(),
-            username.is_some(),
-            email.is_some(),
-            external_id.is_some(),
-            phone_number.is_some(),
-            status.is_some(),
-            query.filter.is_some(),
-            !query.words.is_empty(),
-        ];
-        conditions.into_iter().filter(|stands| *stands).count() == 1
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{list::SortBy, user::Status};
+/// Whether there is one condition alone.
+fn is_alone(query: &PageQuery) -> bool {
+    let Equals { ids, username, email, external_id, phone_number, status } = &query.equals;
+    let conditions = [
+        ids.is_some(),
+        username.is_some(),
+        email.is_some(),
+        external_id.is_some(),
+        phone_number.is_some(),
+        status.is_some(),
+        query.filter.is_some(),
+        !query.words.is_empty(),
+    ];
+    conditions.into_iter().filter(|stands| *stands).count() == 1
+}
 
-    fn plan(by: SortBy, equals: Equals) -> Plan {
-        let mut query = PageQuery::first(50);
-        query.sort.by = by;
-        query.equals = equals;
-        Plan::of(&query)
-    }
+/// Whether the filter asks for a range of the wanted order and nothing else.
+fn is_range(query: &PageQuery) -> bool {
+    let filter = query.filter.as_ref().map(|filter| filter.expression());
+    filter.and_then(|filter| filtered::range(filter, query.sort.by)).is_some_and(|(_, all)| all)
+}
 
-    #[test]
-    fn the_most_selective_condition_drives() {
-        let both = Equals {
-            email: Some("ada@example.com".to_owned()),
-            status: Some(Status::Active),
-            ..Equals::default()
-        };
-        assert_eq!(plan(SortBy::Id, both), Plan { driver: Driver::Email, sorts: false });
-    }
-
-    #[test]
-    fn a_condition_whose_index_has_another_order_sorts() {
-        let active = Equals { status: Some(Status::Active), ..Equals::default() };
-        let status = Driver::Status;
-        assert_eq!(plan(SortBy::Name, active.clone()), Plan { driver: status, sorts: true });
-        assert_eq!(plan(SortBy::Id, active), Plan { driver: status, sorts: false });
-    }
-
-    #[test]
-    fn without_a_condition_the_order_drives() {
-        let sort = Plan { driver: Driver::Sort, sorts: false };
-        assert_eq!(plan(SortBy::UpdatedAt, Equals::default()), sort);
+impl PageQuery {
+    /// Adds a filter. A status that it asks for becomes a condition of its own, which has an index
+    /// and a kept counter.
+    #[must_use]
+    pub fn with_filter(mut self, filter: Filter) -> Self {
+        let status = filtered::status(filter.expression());
+        let alone = matches!(filter.expression(), Expression::Test(_));
+        match (self.equals.status, status) {
+            (None, Some(status)) => {
+                self.equals.status = Some(status);
+                self.filter = (!alone).then(|| Arc::new(filter));
+            }
+            _ => self.filter = Some(Arc::new(filter)),
+        }
+        self
     }
 }

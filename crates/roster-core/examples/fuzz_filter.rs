@@ -1,0 +1,204 @@
+//! Fuzzes the filter language: texts made by mutating a few good ones, as many as asked for.
+//!
+//! `cargo run --release -p roster-core --example fuzz_filter -- 10000000 [SEED]`. A text is
+//! refused with a place within it, or prints as a text that means the same, and decides on users
+//! and on their records alike. With `measure` in place of a number it tells how long ordinary
+//! filters take to parse.
+
+use std::{env, hint, io, io::Write as _, process::ExitCode, time::Instant};
+
+use roster_core::{
+    Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, User, UserId,
+    decide, filter::Filter, json, list::PageQuery, plan::Plan,
+};
+
+const SEEDS: [&str; 14] = [
+    r#"family_name sw "Love" and not (status eq "suspended")"#,
+    r#"emails[type eq "work" and value ew "@example.com"]"#,
+    r#"username eq "ada" or email eq "ada@example.com" or phone_number eq "+44 20""#,
+    r#"attributes.team eq "core" and attributes.badge gt 1815 and attributes.on eq true"#,
+    r#"created_at gt "2026-01-01T00:00:00Z" and updated_at le "2026-11-20T12:00:00.123+01:00""#,
+    r#"not (title pr or nickname co "x") and (name ew "\u00e9\ud83d\ude80" or version ge 2)"#,
+    r#"id eq "0190d1c2-8000-7000-8000-000000000001""#,
+    r#"addresses[country eq "GB" and not (locality eq null)] or manager.id ne null"#,
+    "attributes.deep.er.x eq -1.5e-7 or attributes.big lt 9223372036854775808",
+    "email_verified ne true and emails.primary eq false",
+    r#"((((name sw "straße"))))"#,
+    r#"external_id co "" and photos pr and x509_certificates.value sw "MII""#,
+    r#"phone_numbers.value ew "０１２３" and username gt "Ａ""#,
+    "roles.value eq \"\u{fb01}\u{1f9d1}\u{200d}\u{1f680}\"",
+];
+
+const PIECES: [&str; 40] = [
+    " and ",
+    " or ",
+    "not (",
+    "(",
+    ")",
+    "[",
+    "]",
+    ".",
+    "\"",
+    "\\",
+    "\\u",
+    "eq",
+    "ne",
+    "co",
+    "sw",
+    "ew",
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "pr",
+    "null",
+    "true",
+    "1e999",
+    "-0",
+    "9223372036854775807",
+    "attributes.",
+    "emails",
+    "value",
+    "type",
+    "name",
+    "created_at",
+    "\u{0}",
+    "é",
+    "\u{10FFFF}",
+    "  ",
+    "\t",
+    "\n",
+    "'",
+    "",
+];
+
+/// The generator xorshift64: repeatable, and as random as mutation needs.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        let limit = u64::try_from(limit.max(1)).unwrap_or(1);
+        usize::try_from(self.0 % limit).unwrap_or(0)
+    }
+
+    fn pick<'a>(&mut self, texts: &[&'a str]) -> &'a str {
+        texts.get(self.below(texts.len())).copied().unwrap_or_default()
+    }
+}
+
+fn mutated(random: &mut Random) -> String {
+    let mut chars: Vec<char> = random.pick(&SEEDS).chars().collect();
+    for _ in 0..=random.below(3) {
+        let at = random.below(chars.len() + 1);
+        let end = (at + random.below(8)).min(chars.len());
+        match random.below(5) {
+            0 => drop(chars.drain(at..end)),
+            1 => drop(chars.splice(at..at, random.pick(&PIECES).chars())),
+            2 => drop(chars.splice(at..end, random.pick(&PIECES).chars())),
+            3 => {
+                let copied: Vec<char> = chars.iter().skip(at).take(end - at).copied().collect();
+                let to = random.below(chars.len() + 1);
+                drop(chars.splice(to..to, copied));
+            }
+            _ => {
+                let other: Vec<char> = random.pick(&SEEDS).chars().collect();
+                chars.truncate(at);
+                chars.extend(other.into_iter().skip(at));
+            }
+        }
+    }
+    chars.into_iter().collect()
+}
+
+fn users() -> Vec<User> {
+    let bodies = [
+        r#"{"username":"ada","email":"ada@example.com","attributes":{"team":"core","badge":1815,
+            "on":true,"deep":{"er":[{"x":-1.5e-7},{"x":[]}]}},"phone_number":"+44 20"}"#,
+        r#"{"username":"Zoë","name":"Zoë 🚀 Straße","title":"x","manager":{"id":"1"},
+            "emails":[{"value":"a@bücher.example","type":"work"},{"value":"b@example.com"}],
+            "addresses":[{"country":"GB"}],"status":"suspended"}"#,
+    ];
+    let user = |body: &str| {
+        let tree = json::read(body.as_bytes()).ok()?;
+        let id = UserId::parse("0190d1c2-8000-7000-8000-000000000001")?;
+        let draft = Box::new(Draft::parse(tree));
+        let act = Act::Create { id, draft, on_conflict: OnConflict::Fail };
+        let caller = Caller { actor: Actor::System, request_id: "fuzz".to_owned() };
+        let command = Command { act, at: Timestamp::from_millis(0), caller, idempotency: None };
+        match decide(Rules::default(), None, &command) {
+            Ok(Decision::Write(change)) => Some(change.user),
+            _ => None,
+        }
+    };
+    bodies.into_iter().filter_map(user).collect()
+}
+
+/// What is wrong about how this text was taken; `Ok(true)` where it is a filter.
+fn check(text: &str, users: &[User]) -> Result<bool, String> {
+    let filter = match Filter::parse(text) {
+        Err(fault) if fault.position <= text.len() && !fault.detail.is_empty() => return Ok(false),
+        Err(fault) => return Err(format!("{fault:?}")),
+        Ok(filter) => filter,
+    };
+    let printed = filter.to_string();
+    // A text with many escapes may print longer than a filter may be.
+    match Filter::parse(&printed) {
+        Ok(again) if again == filter => {}
+        Err(fault) if fault.detail.contains("bytes") => {}
+        other => return Err(format!("prints as {printed}, which is {other:?}")),
+    }
+    for user in users {
+        let by_record = filter.matches_record(&user.to_record()).map_err(|e| e.to_string())?;
+        if by_record != filter.matches(user) {
+            return Err("decides on a record unlike on its user".to_owned());
+        }
+    }
+    hint::black_box(Plan::of(&PageQuery::first(1).with_filter(filter)));
+    Ok(true)
+}
+
+fn fuzz(executions: u64, seed: u64) -> Result<String, String> {
+    let (users, mut random, mut taken) = (users(), Random(seed | 1), 0_u64);
+    if users.len() != 2 {
+        return Err("the sample users are refused".to_owned());
+    }
+    for number in 0..executions {
+        let text = mutated(&mut random);
+        taken += u64::from(
+            check(&text, &users)
+                .map_err(|fault| format!("execution {number}: {text:?}: {fault}"))?,
+        );
+    }
+    Ok(format!("{executions} executions, {taken} of them filters, no fault"))
+}
+
+fn measure() -> String {
+    let mut lines = Vec::new();
+    for text in SEEDS.into_iter().take(10) {
+        let rounds = 200_000_u32;
+        let began = Instant::now();
+        for _ in 0..rounds {
+            drop(hint::black_box(Filter::parse(hint::black_box(text))));
+        }
+        lines.push(format!("{:>6} ns  {text}", (began.elapsed() / rounds).as_nanos()));
+    }
+    lines.join("\n")
+}
+
+fn main() -> ExitCode {
+    let mut words = env::args().skip(1);
+    let first = words.next().unwrap_or_else(|| "100000".to_owned());
+    let seed = words.next().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let result = match (first.as_str(), first.parse()) {
+        ("measure", _) => Ok(measure()),
+        (_, Ok(executions)) => fuzz(executions, seed),
+        _ => Err("give a number of executions, or measure".to_owned()),
+    };
+    let is_ok = result.is_ok();
+    let text = result.unwrap_or_else(|fault| fault);
+    let told = writeln!(io::stdout(), "{text}").is_ok();
+    if is_ok && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

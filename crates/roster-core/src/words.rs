@@ -1,0 +1,160 @@
+//! Search words: what `q` finds a user by.
+//!
+//! Made here for users and for what is searched alike, so that a word that was typed as it stands
+//! finds itself, on every engine: NFKC, case folded, split where there is neither letter, digit
+//! nor combining mark. A run of ideographs is one word, matched from its start.
+
+use std::collections::BTreeSet;
+
+use icu_casemap::CaseMapper;
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark, is_nfkc};
+
+use crate::{
+    attribute::Attribute,
+    limits::{SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX, WORD_LENGTH_MAX},
+    part::Part,
+    user::User,
+};
+
+/// The members whose words are found.
+pub const WORD_ATTRIBUTES: &[Attribute] = &[
+    Attribute::Username,
+    Attribute::Name,
+    Attribute::GivenName,
+    Attribute::MiddleName,
+    Attribute::FamilyName,
+    Attribute::DisplayName,
+    Attribute::Nickname,
+    Attribute::Emails,
+];
+
+/// Why a text cannot be searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchFault {
+    /// There is no letter and no digit in it.
+    NoWord,
+    /// More than [`SEARCH_WORDS_MAX`] words.
+    TooManyWords,
+    /// More than [`SEARCH_LENGTH_MAX`] bytes.
+    TooLong,
+}
+
+/// The words of a user; sorted, none twice.
+pub fn words_of(user: &User) -> Vec<String> {
+    let mut words = BTreeSet::new();
+    for attribute in WORD_ATTRIBUTES {
+        if let Some(text) = user.profile.text(*attribute) {
+            split_into(text, &mut words);
+        }
+        for entry in user.profile.entries(*attribute) {
+            split_into(entry.text(Part::Value).unwrap_or_default(), &mut words);
+        }
+    }
+    words.into_iter().collect()
+}
+
+/// The words of a search, which must each begin a word of a user; sorted, none twice.
+pub fn search_words(q: &str) -> Result<Vec<String>, SearchFault> {
+    if q.len() > SEARCH_LENGTH_MAX {
+        return Err(SearchFault::TooLong);
+    }
+    let mut words = BTreeSet::new();
+    split_into(q, &mut words);
+    match words.len() {
+        0 => Err(SearchFault::NoWord),
+        count if count > SEARCH_WORDS_MAX => Err(SearchFault::TooManyWords),
+        _ => Ok(words.into_iter().collect()),
+    }
+}
+
+/// Whether each wanted word begins some word of a user.
+pub fn matches_words(wanted: &[String], words: &[String]) -> bool {
+    wanted.iter().all(|wanted| words.iter().any(|word| word.starts_with(wanted.as_str())))
+}
+
+fn split_into(text: &str, words: &mut BTreeSet<String>) {
+    let form = form(text);
+    for word in form.split(|c: char| !is_of_word(c)) {
+        if word.chars().any(char::is_alphanumeric) {
+            words.insert(word.chars().take(WORD_LENGTH_MAX).collect());
+        }
+    }
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)))
+}
+
+/// Compatibility forms unified and case folded; a form of a form is itself.
+fn form(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut form: String = text.nfkc().collect();
+    // Folding may give what is not normal, and normalising what is not folded: twice settles it.
+    for _ in 0..3 {
+        let folded = CaseMapper::new().fold_string(&form).into_owned();
+        let settled = folded == form && is_nfkc(&form);
+        form = folded.nfkc().collect();
+        if settled {
+            break;
+        }
+    }
+    form
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = BTreeSet::new();
+        split_into(text, &mut words);
+        words.into_iter().collect()
+    }
+
+    #[test]
+    fn a_text_is_split_where_there_is_neither_letter_nor_digit() {
+        for (text, wanted) in [
+            ("Ada Lovelace", vec!["ada", "lovelace"]),
+            ("ada.lovelace+news@Example.COM", vec!["ada", "com", "example", "lovelace", "news"]),
+            ("O'Brien-Smith", vec!["brien", "o", "smith"]),
+            ("Ｆｕｌｌ Ⅳ ﬁne", vec!["fine", "full", "iv"]),
+            ("STRASSE straße", vec!["strasse"]),
+            ("e\u{301}te\u{301} ÉTÉ", vec!["été"]),
+            ("山田太郎 한국", vec!["山田太郎", "한국"]),
+            (" ... ", vec![]),
+        ] {
+            assert_eq!(words(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_search_has_one_to_four_words() {
+        assert_eq!(search_words("Ada  LOVE"), Ok(vec!["ada".to_owned(), "love".to_owned()]));
+        assert_eq!(search_words("a b c d a"), Ok(["a", "b", "c", "d"].map(String::from).into()));
+        assert_eq!(search_words("a b c d e"), Err(SearchFault::TooManyWords));
+        assert_eq!(search_words(" - "), Err(SearchFault::NoWord));
+        assert_eq!(search_words(&"a".repeat(2000)), Err(SearchFault::TooLong));
+    }
+
+    #[test]
+    fn a_word_is_found_by_its_beginning() {
+        let held = words("Ada Lovelace");
+        let finds = |q: &str| matches_words(&search_words(q).expect("words"), &held);
+        assert!(finds("ada") && finds("LOVE a") && finds("Lovelace"));
+        assert!(!finds("lace") && !finds("ada x") && !finds("adaa"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_word_finds_itself(text in "\\PC{0,24}") {
+            for word in words(&text) {
+                let again = words(&word);
+                prop_assert!(again.contains(&word), "{word:?} gives {again:?}");
+            }
+        }
+    }
+}
