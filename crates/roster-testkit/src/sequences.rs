@@ -6,44 +6,40 @@
 
 use std::sync::Arc;
 
-use proptest::sample::Index;
 use roster_core::{
-    Act, Command, Draft, Json, OnConflict, Preconditions, Rules, Store, Tags, UserId,
-    list::PageQuery,
+    Act, Among, Clock as _, Command, Draft, EventsPage, EventsQuery, Json, Outlived, Preconditions,
+    Rules, Store, Stored, Tags, Timestamp, UserId,
+    list::{DeletedQuery, PageQuery},
 };
 
 use crate::{
     Oracle,
-    arbitrary::{Held, Step, Turn},
-    conformance::{
-        Scene,
-        scene::{Image, refused},
-    },
+    arbitrary::{Held, Step, Turn, Whom, Write},
+    conformance::{Image, Scene},
     replay::replay,
 };
 
 /// Lets an empty store and the oracle live through these turns and compares all they say.
 pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
-    let mut pair = Pair {
-        oracle: Scene::new(Arc::new(Oracle::new(rules))),
-        subject: Scene::new(subject),
-        known: Vec::new(),
-    };
+    let mut pair = Pair::new(subject, rules);
     for turn in turns {
         match turn {
-            Turn::Writes(steps) => pair.write(steps).await,
+            Turn::Writes(writes) => pair.write(writes).await,
+            Turn::Try(write) => pair.preview(*write).await,
             Turn::Elapse(millis) => pair.oracle.clock.step(millis),
-            Turn::Walk(question) => pair.walk(question.query(&pair.known)).await,
+            Turn::Forget(keys, events) => pair.forget(keys, events).await,
+            Turn::Walk(question) => {
+                pair.walk(question.query(&pair.known)).await;
+            }
+            Turn::WalkDeleted(question) => pair.walk_deleted(question.query(&pair.known)).await,
+            Turn::Pull(question) => pair.pull(question.query(&pair.known)).await,
         }
     }
-    let image = pair.subject.image().await;
-    assert_eq!(image, pair.oracle.image().await, "head, log and users");
-    let Image { events, users, .. } = image;
-    let replayed = replay(events.into_iter().map(|(_, event)| event));
-    assert_eq!(replayed.into_values().collect::<Vec<_>>(), users, "the log replays to the users");
+    pair.end().await;
 }
 
-struct Pair {
+/// A store and the oracle, which are told the same.
+pub struct Pair {
     /// Its clock stamps the commands of both.
     oracle: Scene,
     subject: Scene,
@@ -51,51 +47,103 @@ struct Pair {
 }
 
 impl Pair {
-    async fn write(&mut self, steps: Vec<Step>) {
-        let mut commands = Vec::with_capacity(steps.len());
-        for step in steps {
-            if let Some(act) = self.act(step).await {
-                commands.push(self.oracle.command(act));
-            }
+    /// An empty store and an empty oracle.
+    pub fn new(subject: Arc<dyn Store>, rules: Rules) -> Self {
+        Self {
+            oracle: Scene::new(Arc::new(Oracle::new(rules))),
+            subject: Scene::new(subject),
+            known: Vec::new(),
         }
-        let answers = apply(&self.subject, commands.clone()).await;
-        let expected = apply(&self.oracle, commands.clone()).await;
+    }
+
+    /// All ids that were ever made.
+    pub fn known(&self) -> &[UserId] {
+        &self.known
+    }
+
+    /// Has both carry out the same, together.
+    pub async fn write(&mut self, writes: Vec<Write>) {
+        let mut commands = Vec::with_capacity(writes.len());
+        for write in writes {
+            commands.extend(self.command(write).await);
+        }
+        let answers = self.subject.carry_out(commands.clone()).await;
+        let expected = self.oracle.carry_out(commands.clone()).await;
         assert_eq!(answers, expected, "{commands:#?}");
         for id in &self.known {
             assert_eq!(self.subject.get(*id).await, self.oracle.get(*id).await);
+            assert_eq!(self.subject.get_deleted(*id).await, self.oracle.get_deleted(*id).await);
         }
+    }
+
+    async fn preview(&mut self, write: Write) {
+        let Some(command) = self.command(write).await else { return };
+        let answer = self.subject.judge(command.clone()).await;
+        let expected = self.oracle.judge(command.clone()).await;
+        assert_eq!(answer, expected, "{command:#?}");
+        assert_eq!(self.subject.head().await, self.oracle.head().await, "nothing is stored");
+    }
+
+    async fn forget(&mut self, keys: i64, events: i64) {
+        let now = self.oracle.clock.now().as_millis();
+        let before = Outlived {
+            keys_before: Timestamp::from_millis(now - keys),
+            events_before: Timestamp::from_millis(now - keys - events),
+        };
+        assert_eq!(self.subject.forget(before).await, self.oracle.forget(before).await);
+    }
+
+    async fn command(&mut self, Write { step, mark }: Write) -> Option<Command> {
+        let act = self.act(step).await?;
+        Some(Command { idempotency: mark.map(Into::into), ..self.oracle.command(act) })
     }
 
     async fn act(&mut self, step: Step) -> Option<Act> {
         let draft = |body: Json| Box::new(Draft::parse(body));
         Some(match step {
-            Step::Create(body) => {
+            Step::Create(body, on_conflict) => {
                 let id = self.oracle.new_id();
                 self.known.push(id);
-                Act::Create { id, draft: draft(body), on_conflict: OnConflict::Fail }
+                Act::Create { id, draft: draft(body), on_conflict }
             }
             Step::Replace(whom, body, held) => {
-                let (id, held) = self.whom(whom, held).await?;
+                let (id, held) = self.whom(Among::Live, whom, held).await?;
                 Act::Replace { id, draft: draft(body), held }
             }
             Step::Patch(whom, body, held) => {
-                let (id, held) = self.whom(whom, held).await?;
+                let (id, held) = self.whom(Among::Live, whom, held).await?;
                 Act::Patch { id, patch: Box::new(body), held }
             }
             Step::Delete(whom, held) => {
-                let (id, held) = self.whom(whom, held).await?;
+                let (id, held) = self.whom(Among::Live, whom, held).await?;
                 Act::Delete { id, held }
+            }
+            Step::Restore(whom, held) => {
+                let (id, held) = self.whom(Among::Deleted, whom, held).await?;
+                Act::Restore { id, held }
+            }
+            Step::Purge(whom, held) => {
+                let (id, held) = self.whom(Among::Deleted, whom, held).await?;
+                Act::Purge { id, held }
             }
         })
     }
 
     /// The user that is meant, and what is held against it; `None` while there is nobody.
-    async fn whom(&self, whom: Index, held: Held) -> Option<(UserId, Preconditions)> {
-        if self.known.is_empty() {
+    async fn whom(&self, among: Among, whom: Whom, held: Held) -> Option<(UserId, Preconditions)> {
+        let mut there = Vec::new();
+        for id in &self.known {
+            there.extend(self.stored(among, *id).await.map(|stored| stored.id));
+        }
+        let (index, ids) = match whom {
+            Whom::There(index) if !there.is_empty() => (index, &there),
+            Whom::There(index) | Whom::Anybody(index) => (index, &self.known),
+        };
+        if ids.is_empty() {
             return None;
         }
-        let id = *whom.get(&self.known);
-        let version = self.oracle.get(id).await.map_or(1, |stored| stored.version);
+        let id = *index.get(ids);
+        let version = self.stored(among, id).await.map_or(1, |stored| stored.version);
         let versions = |version| Some(Tags::Versions(vec![version]));
         let (if_match, if_none_match) = match held {
             Held::Nothing => (None, None),
@@ -107,26 +155,83 @@ impl Pair {
         Some((id, Preconditions { if_match, if_none_match }))
     }
 
-    async fn walk(&self, mut query: PageQuery) {
+    async fn stored(&self, among: Among, id: UserId) -> Option<Stored> {
+        match among {
+            Among::Nobody => None,
+            Among::Live => self.oracle.get(id).await,
+            Among::Deleted => self.oracle.get_deleted(id).await.map(|deleted| deleted.stored),
+        }
+    }
+
+    /// Walks a list on both, page by page; tells how many users it showed.
+    pub async fn walk(&self, mut query: PageQuery) -> usize {
         if query.limit > 0 {
             let short = PageQuery { examined_max: 3, bytes_max: 700, ..query.clone() };
             let users = self.subject.walk(short).await;
             assert_eq!(users, self.oracle.walk(query.clone()).await, "in short looks: {query:?}");
         }
+        let mut shown = 0;
         loop {
             let page = self.subject.page(query.clone()).await;
             assert_eq!(page, self.oracle.page(query.clone()).await, "{query:?}");
+            shown += page.items.len();
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return shown,
+            }
+        }
+    }
+
+    async fn walk_deleted(&self, mut query: DeletedQuery) {
+        loop {
+            let page = self.subject.deleted_page(query.clone()).await;
+            assert_eq!(page, self.oracle.deleted_page(query.clone()).await, "{query:?}");
             match page.next {
                 Some(next) => query.after = Some(next),
                 None => return,
             }
         }
     }
+
+    /// Pulls the log from both. How far a page reaches is an engine's own matter, as long as no
+    /// event is left out: so the first pages are compared, and all that follows as a whole.
+    async fn pull(&self, query: EventsQuery) {
+        let page = self.subject.events_page(query).await;
+        let expected = self.oracle.events_page(query).await;
+        let EventsPage { head, oldest, .. } = expected;
+        assert_eq!((page.head, page.oldest), (head, oldest), "{query:?}");
+        assert_eq!(page.events, expected.events, "{query:?}");
+        let short = EventsQuery { examined_max: 2, ..query };
+        for query in [query, short] {
+            let events = pulled(&self.subject, query).await;
+            assert_eq!(events, pulled(&self.oracle, query).await, "{query:?}");
+        }
+    }
+
+    /// Compares all that both show.
+    pub async fn end(self) {
+        let image = self.subject.image().await;
+        assert_eq!(image, self.oracle.image().await, "head, log and users");
+        let Image { events, users, head, .. } = image;
+        // A log whose beginning is forgotten tells of fewer users.
+        let whole = events.iter().map(|(position, _)| *position).eq(1..=head.position);
+        if whole {
+            let replayed = replay(events.into_iter().map(|(_, event)| event));
+            let replayed: Vec<_> = replayed.into_values().collect();
+            assert_eq!(replayed, users, "the log replays to the users");
+        }
+    }
 }
 
-async fn apply(
-    scene: &Scene,
-    commands: Vec<Command>,
-) -> Vec<Result<roster_core::Outcome, roster_core::Refusal>> {
-    scene.store().apply(commands).await.into_iter().map(refused).collect()
+async fn pulled(scene: &Scene, mut query: EventsQuery) -> Vec<(i64, roster_core::Event)> {
+    let mut events = Vec::new();
+    loop {
+        let page = scene.events_page(query).await;
+        events.extend(page.events);
+        if page.reached == page.head {
+            return events;
+        }
+        assert!(page.reached > query.after, "a pull goes forward: {query:?}");
+        query.after = page.reached;
+    }
 }

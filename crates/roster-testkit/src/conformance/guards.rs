@@ -1,7 +1,7 @@
 //! The guards of PUT and DELETE (contract 2): with the settings on, a write that would destroy
 //! must say which version it has seen.
 
-use roster_core::{Attribute, Guard, Preconditions, Refusal, Rules, Tags};
+use roster_core::{Act, Attribute, Guard, OnConflict, Preconditions, Refusal, Rules, Tags};
 use serde_json::json;
 
 use super::{
@@ -48,4 +48,30 @@ pub async fn a_guarded_delete_needs_a_precondition(scene: Scene) {
     assert_eq!(scene.delete_if(user.id, if_match(&[9])).await, Err(stale));
     assert!(scene.delete_if(user.id, if_match(&[1])).await.is_ok());
     assert_eq!(scene.delete(user.id).await, Err(Refusal::NotFound));
+}
+
+pub async fn a_guarded_purge_needs_a_precondition_and_a_restore_does_not(scene: Scene) {
+    let id = scene.user(json!({"username": "ada"})).await.id;
+    scene.delete_if(id, if_match(&[1])).await.expect("it holds");
+    scene.restore(id).await.expect("nothing is destroyed by it");
+    scene.delete_if(id, if_match(&[3])).await.expect("it holds");
+    let before = scene.image().await;
+    let refusal = Refusal::PreconditionRequired { cleared: vec![] };
+    assert_eq!(scene.purge(id).await, Err(refusal));
+    assert_eq!(scene.image().await, before);
+    assert!(scene.act(Act::Purge { id, held: if_match(&[4]) }).await.is_ok());
+    assert_eq!(scene.purge(id).await, Err(Refusal::NotFound));
+}
+
+pub async fn a_replacement_of_a_holder_is_guarded_like_any(scene: Scene) {
+    let user = scene.user(json!({"username": "ada", "name": "Ada"})).await;
+    let replacing = |body| scene.creating_or(&body, OnConflict::Replace);
+    let result = scene.act(replacing(json!({"username": "ada", "title": "T"}))).await;
+    assert_eq!(result, Err(Refusal::PreconditionRequired { cleared: vec![Attribute::Name] }));
+    // What a create ignores opens no guard.
+    let result = scene.act(replacing(json!({"username": "ada", "version": 1}))).await;
+    assert_eq!(result, Err(Refusal::PreconditionRequired { cleared: vec![Attribute::Name] }));
+    assert_eq!(scene.get(user.id).await, Some(user.clone()));
+    let whole = json!({"username": "ada", "name": "A", "title": "T"});
+    assert_eq!(scene.act(replacing(whole)).await.expect("clears nothing").stored.version, 2);
 }

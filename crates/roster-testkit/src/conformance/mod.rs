@@ -1,4 +1,4 @@
-//! The promises of contract 1, 2, 4 and 6, as cases that every store must pass.
+//! The promises of contract 1 to 4, 6 and 9, as cases that every store must pass.
 //!
 //! A case is a sentence and a function that acts on an empty store. [`crate::conformance!`] makes
 //! one test of each case for each engine, so that a failure reads
@@ -8,19 +8,31 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 
+pub mod conflict;
 pub mod create;
+pub mod deleted;
+pub mod dry_run;
+pub mod events;
+pub mod filter;
+pub mod forget;
 pub mod guards;
+pub mod idempotency;
 pub mod list;
 pub mod log;
 pub mod order;
 pub mod preconditions;
+pub mod purge;
 pub mod races;
+pub mod reads;
 pub mod replace;
+pub mod restore;
 pub mod scene;
+pub mod search;
 pub mod sharing;
 pub mod text;
 pub mod uniqueness;
 
+pub use reads::Image;
 pub use scene::{Scene, Subject, run};
 
 use roster_core::{Guard, Rules, Sharing};
@@ -91,6 +103,8 @@ macro_rules! conformance {
                 a_guarded_replace_that_clears_nothing_needs_no_precondition,
                 any_precondition_opens_the_guard,
                 a_guarded_delete_needs_a_precondition,
+                a_guarded_purge_needs_a_precondition_and_a_restore_does_not,
+                a_replacement_of_a_holder_is_guarded_like_any,
             }
             $crate::conformance_cases! { $factory, uniqueness:
                 a_username_is_unique_by_its_key,
@@ -113,6 +127,8 @@ macro_rules! conformance {
                 an_external_id_is_unique_by_the_setting,
                 an_external_id_is_compared_exactly,
                 users_without_an_external_id_do_not_clash,
+                a_restore_asks_for_the_external_id_and_not_for_a_shared_mailbox,
+                a_conflict_of_external_ids_is_settled_as_asked,
             }
             $crate::conformance_cases! { $factory, order:
                 names_are_ordered_by_code_point_of_their_folded_key,
@@ -159,8 +175,141 @@ macro_rules! conformance {
                 of_many_who_create_one_email_exactly_one_wins,
                 of_many_who_replace_at_one_version_exactly_one_wins,
                 of_many_who_delete_one_user_exactly_one_wins,
+                of_many_who_send_one_key_exactly_one_is_carried_out,
+                of_many_who_restore_and_purge_one_user_exactly_one_wins,
                 no_change_of_many_is_lost,
                 a_walk_among_writers_shows_all_who_live_through_it_exactly_once,
+            }
+            $crate::conformance_cases! { $factory, restore:
+                a_deleted_user_comes_back_as_it_was_one_version_on,
+                a_restored_user_keeps_its_status,
+                a_restore_is_told_in_the_log,
+                a_restore_is_refused_while_another_holds_its_name_or_address,
+                two_holders_of_name_and_address_are_told_at_once,
+                a_changed_name_makes_way_for_a_restore,
+                a_further_address_of_another_does_not_hinder_a_restore,
+                a_restored_user_holds_its_name_and_address_again,
+                of_two_deleted_namesakes_one_comes_back,
+                a_restore_takes_the_preconditions,
+                a_stale_version_is_told_before_a_name_that_is_held,
+                only_who_is_deleted_can_be_restored,
+                a_user_leaves_and_comes_back_many_times_in_one_batch,
+                updated_at_never_goes_back_when_a_user_comes_back,
+                a_restored_user_is_met_by_every_condition_and_order,
+            }
+            $crate::conformance_cases! { $factory, purge:
+                a_purged_user_is_gone_for_good,
+                a_purge_empties_the_records_of_all_its_events,
+                the_event_of_a_purge_holds_nothing_of_the_person,
+                a_live_user_cannot_be_purged,
+                a_purge_takes_the_preconditions,
+                counters_follow_a_purge,
+                the_log_replays_to_the_live_users_after_a_purge,
+                a_whole_life_in_one_batch_leaves_no_record,
+                the_history_of_a_purged_user_still_tells_what_happened,
+                nobody_finds_a_purged_user,
+            }
+            $crate::conformance_cases! { $factory, deleted:
+                a_deleted_user_is_kept_with_the_moment_it_left,
+                who_lives_or_never_was_is_not_among_the_deleted,
+                the_deleted_are_listed_in_the_order_they_left,
+                by_default_the_last_to_leave_comes_first,
+                a_page_of_the_deleted_tells_all_that_are_kept_and_its_position,
+                only_those_who_left_before_a_moment_are_listed_where_asked,
+                the_last_page_of_the_deleted_has_no_next_even_when_it_is_full,
+                a_page_of_the_deleted_ends_early_once_it_holds_its_bytes,
+                a_place_before_and_after_all_the_deleted_is_answered,
+                a_walk_among_the_deleted_shows_all_who_stay_exactly_once,
+            }
+            $crate::conformance_cases! { $factory, idempotency:
+                the_same_request_happens_once_and_is_answered_alike,
+                every_kind_of_write_is_told_again_as_it_was,
+                after_later_changes_the_user_of_then_is_told,
+                an_outcome_without_a_change_is_told_again_too,
+                one_key_for_two_requests_is_refused,
+                two_keys_are_two_requests,
+                a_refused_request_leaves_no_mark,
+                a_key_is_looked_up_before_any_precondition,
+                one_key_counts_within_one_batch_too,
+                a_batch_changes_a_user_between_a_request_and_its_replay,
+                a_key_is_remembered_for_a_day,
+                a_clock_that_goes_back_forgets_no_key,
+                a_purge_forgets_the_keys_of_its_user,
+            }
+            $crate::conformance_cases! { $factory, conflict:
+                without_a_conflict_every_mode_creates,
+                a_conflict_is_refused_where_nothing_else_is_asked_for,
+                a_conflict_is_passed_over_where_that_is_asked_for,
+                a_conflict_replaces_the_holder_where_that_is_asked_for,
+                a_replacement_ignores_server_made_members,
+                a_replacement_that_changes_nothing_is_told_as_such,
+                two_holders_refuse_a_replacement,
+                of_two_holders_the_one_of_the_name_is_told_when_passed_over,
+                an_invalid_user_is_refused_whatever_is_asked_for,
+                a_default_name_meets_its_holder_too,
+                within_one_batch_the_second_meets_the_first,
+                a_name_that_a_batch_frees_is_no_conflict,
+                a_deleted_holder_is_no_conflict,
+                a_replaced_holder_gives_its_old_name_and_words_free,
+            }
+            $crate::conformance_cases! { $factory, dry_run:
+                a_dry_run_comes_to_what_the_write_comes_to,
+                a_dry_run_claims_no_name,
+                a_dry_run_neither_reads_nor_leaves_a_mark,
+                what_was_only_tried_is_found_nowhere,
+                a_dry_run_is_stamped_as_the_write_would_be,
+                dry_runs_among_writers_disturb_nobody,
+            }
+            $crate::conformance_cases! { $factory, filter:
+                each_operator_compares_texts_without_regard_to_case,
+                names_and_operators_may_be_written_in_any_case,
+                user_names_and_addresses_are_equal_by_their_keys,
+                what_is_case_exact_is_compared_so,
+                own_data_is_compared_by_its_kind,
+                one_entry_must_meet_all_that_stands_in_brackets,
+                flags_status_and_times_are_compared_as_what_they_are,
+                the_marks_of_sql_and_json_are_texts_like_others,
+                and_binds_closer_than_or_and_brackets_bind_closest,
+                a_filter_sees_each_write_at_once,
+                an_address_that_several_have_finds_them_all_once,
+                a_filter_holds_with_every_condition_order_and_page_size,
+                a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once,
+                a_filter_and_words_hold_together,
+                a_limit_of_none_counts_who_meets_a_filter,
+            }
+            $crate::conformance_cases! { $factory, search:
+                a_user_is_found_as_soon_as_it_is_written,
+                a_word_is_found_by_its_beginning_alone,
+                all_words_must_be_found_wherever_they_stand,
+                case_width_and_composition_make_no_difference,
+                a_mail_address_is_found_by_its_parts,
+                marks_part_words_and_match_nothing_themselves,
+                a_run_of_chinese_is_found_from_its_start,
+                what_is_renamed_is_found_by_its_new_name_alone,
+                a_word_that_stands_twice_is_found_until_both_are_gone,
+                who_has_several_words_of_one_beginning_is_shown_once,
+                who_is_deleted_is_not_found_until_it_comes_back,
+                words_follow_every_write_of_one_batch,
+                a_refused_write_leaves_the_words_alone,
+                a_search_is_walked_counted_and_ordered_like_any_list,
+            }
+            $crate::conformance_cases! { $factory, events:
+                events_are_pulled_by_kind_and_by_user,
+                a_pull_has_no_gap_and_nothing_twice_at_every_page_size,
+                a_pull_in_short_looks_shows_the_same_events,
+                a_page_of_events_ends_early_once_it_holds_its_bytes,
+                the_end_of_the_log_is_told_wherever_it_is_asked_from,
+                a_kind_that_comes_late_is_waited_for_at_the_head,
+                a_pull_among_writers_ends_with_exactly_the_users,
+            }
+            $crate::conformance_cases! { $factory, forget:
+                keys_that_came_before_a_moment_are_forgotten,
+                events_before_a_moment_are_forgotten_from_the_oldest_on,
+                an_old_event_after_a_younger_one_stays,
+                the_log_goes_on_where_it_was_after_all_is_forgotten,
+                users_live_on_when_their_events_are_forgotten,
+                a_request_is_told_again_though_the_event_of_its_user_is_forgotten,
+                a_long_log_is_forgotten_step_by_step,
             }
         }
     };
@@ -199,6 +348,16 @@ mod tests {
             include_str!("text.rs"),
             include_str!("log.rs"),
             include_str!("races.rs"),
+            include_str!("restore.rs"),
+            include_str!("purge.rs"),
+            include_str!("deleted.rs"),
+            include_str!("idempotency.rs"),
+            include_str!("conflict.rs"),
+            include_str!("dry_run.rs"),
+            include_str!("filter.rs"),
+            include_str!("search.rs"),
+            include_str!("events.rs"),
+            include_str!("forget.rs"),
         ] {
             for line in module.lines() {
                 let Some(rest) = line.strip_prefix("pub async fn ") else { continue };

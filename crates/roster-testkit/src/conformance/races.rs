@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use roster_core::{Outcome, Refusal, Rules, list::PageQuery};
+use roster_core::{EventKind, Outcome, Refusal, Rules, list::PageQuery};
 use serde_json::json;
 
 use super::{
@@ -108,6 +108,46 @@ pub async fn of_many_who_delete_one_user_exactly_one_wins(scene: Scene) {
         assert_eq!(winners(&results), 1);
         let deleted = i64::try_from(round + 1).expect("few");
         assert_eq!(scene.head().await.deleted, deleted);
+    }
+}
+
+pub async fn of_many_who_send_one_key_exactly_one_is_carried_out(scene: Scene) {
+    for round in 0..ROUNDS {
+        let key = u8::try_from(round % 250).expect("small");
+        let results = race(|_| {
+            let scene = scene.clone();
+            async move {
+                let body = json!({"username": format!("u{round}"), "name": "Ada"});
+                scene.act_once(scene.creating(&body), key, key).await
+            }
+        })
+        .await;
+        assert_eq!(winners(&results), CALLERS, "all are told of the one user");
+        let outcomes: Vec<Outcome> = results.into_iter().flatten().collect();
+        assert_eq!(outcomes.iter().filter(|outcome| !outcome.replayed).count(), 1);
+        assert!(outcomes.iter().all(|outcome| outcome.stored == outcomes[0].stored));
+    }
+    let rounds = i64::try_from(ROUNDS).expect("few");
+    assert_eq!((scene.head().await.position, scene.head().await.active), (rounds, rounds));
+}
+
+pub async fn of_many_who_restore_and_purge_one_user_exactly_one_wins(scene: Scene) {
+    for round in 0..ROUNDS {
+        let id = scene.user(json!({"username": format!("u{round}")})).await.id;
+        scene.delete(id).await.expect("there");
+        let results =
+            race(|number| {
+                let scene = scene.clone();
+                async move {
+                    if number % 2 == 0 { scene.restore(id).await } else { scene.purge(id).await }
+                }
+            })
+            .await;
+        assert_eq!(winners(&results), 1);
+        let back = scene.get(id).await.is_some();
+        let last = scene.events().await.pop().expect("an event").1;
+        assert_eq!(last.kind == EventKind::Restored, back);
+        assert_eq!(scene.get_deleted(id).await, None);
     }
 }
 

@@ -6,9 +6,8 @@
 use std::{future::Future, sync::Arc};
 
 use roster_core::{
-    Act, Actor, Caller, Clock as _, Command, Draft, Event, EventsQuery, Failure, Head, Json,
-    OnConflict, Outcome, Preconditions, Refusal, Rules, Store, Stored, UserId, ViolationCode, json,
-    list::{Page, PageQuery},
+    Act, Actor, Caller, Clock as _, Command, Draft, Failure, Idempotency, Json, OnConflict,
+    Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, UserId, ViolationCode, json,
 };
 use serde_json::Value;
 
@@ -54,17 +53,6 @@ pub struct Scene {
     pub clock: Arc<TestClock>,
 }
 
-/// All that a store shows: what a refused command must not change.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Image {
-    /// Position and counters.
-    pub head: Head,
-    /// The whole log.
-    pub events: Vec<(i64, Event)>,
-    /// All live users, in order of id.
-    pub users: Vec<Stored>,
-}
-
 impl Scene {
     /// A scene on a store, with a new clock.
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -87,24 +75,44 @@ impl Scene {
         Command { act, at: self.clock.now(), caller, idempotency: None }
     }
 
-    /// Has several commands carried out together.
+    /// A command of this moment that may come twice: its key and what else is in the request.
+    pub fn marked(&self, act: Act, key: u8, fingerprint: u8) -> Command {
+        let mark = Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
+        Command { idempotency: Some(mark), ..self.command(act) }
+    }
+
+    /// Has several acts carried out together.
     pub async fn apply(&self, acts: Vec<Act>) -> Vec<Result<Outcome, Refusal>> {
-        let commands: Vec<Command> = acts.into_iter().map(|act| self.command(act)).collect();
+        self.carry_out(acts.into_iter().map(|act| self.command(act)).collect()).await
+    }
+
+    /// Has several commands carried out together.
+    pub async fn carry_out(&self, commands: Vec<Command>) -> Vec<Result<Outcome, Refusal>> {
         let asked = commands.len();
         let results = self.store.apply(commands).await;
         assert_eq!(results.len(), asked, "one result for each command");
         results.into_iter().map(refused).collect()
     }
 
-    /// Has one command carried out.
+    /// Has one act carried out.
     pub async fn act(&self, act: Act) -> Result<Outcome, Refusal> {
         self.apply(vec![act]).await.pop().expect("one result for each command")
     }
 
+    /// Has one command carried out that may come twice.
+    pub async fn act_once(&self, act: Act, key: u8, fingerprint: u8) -> Result<Outcome, Refusal> {
+        let mut results = self.carry_out(vec![self.marked(act, key, fingerprint)]).await;
+        results.pop().expect("one result for each command")
+    }
+
     /// The act of creating a user, with a new id.
     pub fn creating(&self, body: &Value) -> Act {
-        let id = self.clock.new_id();
-        Act::Create { id, draft: Box::new(draft(body)), on_conflict: OnConflict::Fail }
+        self.creating_or(body, OnConflict::Fail)
+    }
+
+    /// The act of creating a user, or what is wanted where another holds its name or address.
+    pub fn creating_or(&self, body: &Value, on_conflict: OnConflict) -> Act {
+        Act::Create { id: self.clock.new_id(), draft: Box::new(draft(body)), on_conflict }
     }
 
     /// Creates a user.
@@ -157,60 +165,35 @@ impl Scene {
         self.act(Act::Delete { id, held }).await
     }
 
-    /// The live user of an id.
-    pub async fn get(&self, id: UserId) -> Option<Stored> {
-        self.store.get(id).await.expect("the store answers")
+    /// Restores a deleted user, with nothing held.
+    pub async fn restore(&self, id: UserId) -> Result<Outcome, Refusal> {
+        self.act(restoring(id)).await
     }
 
-    /// One page.
-    pub async fn page(&self, query: PageQuery) -> Page {
-        self.store.page(query).await.expect("the store answers")
+    /// Purges a deleted user, with nothing held.
+    pub async fn purge(&self, id: UserId) -> Result<Outcome, Refusal> {
+        self.act(purging(id)).await
     }
 
-    /// All pages from the query's place on, to the end.
-    pub async fn walk(&self, mut query: PageQuery) -> Vec<Stored> {
-        let mut users = Vec::new();
+    /// What an act would come to.
+    pub async fn preview(&self, act: Act) -> Result<Outcome, Refusal> {
+        self.judge(self.command(act)).await
+    }
+
+    /// What a command would come to.
+    pub async fn judge(&self, command: Command) -> Result<Outcome, Refusal> {
+        refused(self.store.preview(command).await)
+    }
+
+    /// Forgets what happened or came before these moments, step by step; tells how much.
+    pub async fn forget(&self, before: Outlived) -> u64 {
+        let mut forgotten = 0;
         loop {
-            let page = self.page(query.clone()).await;
-            assert!(page.items.len() <= query.limit, "a page keeps within its limit");
-            users.extend(page.items);
-            assert!(page.next.is_none() || page.next != query.after, "a walk goes forward");
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return users,
+            let step = self.store.forget(before).await.expect("the store answers");
+            if step == 0 {
+                return forgotten;
             }
-        }
-    }
-
-    /// Position and counters.
-    pub async fn head(&self) -> Head {
-        self.store.head().await.expect("the store answers")
-    }
-
-    /// At most so many events after a position.
-    pub async fn events_after(&self, position: i64, limit: usize) -> Vec<(i64, Event)> {
-        let query = EventsQuery::after(position, limit);
-        self.store.events(query).await.expect("the store answers").events
-    }
-
-    /// The whole log, read in short steps.
-    pub async fn events(&self) -> Vec<(i64, Event)> {
-        let (mut events, mut position) = (Vec::new(), 0);
-        loop {
-            let step = self.events_after(position, 100).await;
-            let Some((last, _)) = step.last() else { return events };
-            assert!(*last > position, "the log goes forward");
-            position = *last;
-            events.extend(step);
-        }
-    }
-
-    /// All that the store shows.
-    pub async fn image(&self) -> Image {
-        Image {
-            head: self.head().await,
-            events: self.events().await,
-            users: self.walk(PageQuery::first(100)).await,
+            forgotten += step;
         }
     }
 }
@@ -223,6 +206,21 @@ pub fn replacing(id: UserId, body: &Value, held: Preconditions) -> Act {
 /// The act of deleting a user.
 pub fn deleting(id: UserId) -> Act {
     Act::Delete { id, held: Preconditions::default() }
+}
+
+/// The act of patching a user.
+pub fn patching(id: UserId, body: &Value) -> Act {
+    Act::Patch { id, patch: Box::new(tree(body)), held: Preconditions::default() }
+}
+
+/// The act of restoring a deleted user.
+pub fn restoring(id: UserId) -> Act {
+    Act::Restore { id, held: Preconditions::default() }
+}
+
+/// The act of purging a deleted user.
+pub fn purging(id: UserId) -> Act {
+    Act::Purge { id, held: Preconditions::default() }
 }
 
 /// A body as the wire would bring it.

@@ -1,6 +1,6 @@
 //! The settings of uniqueness (contract 1): shared mailboxes, unique external ids.
 
-use roster_core::{Refusal, Rules, Sharing, Taken};
+use roster_core::{Effect, OnConflict, Outcome, Refusal, Rules, Sharing, Taken};
 use serde_json::json;
 
 use super::scene::Scene;
@@ -45,4 +45,41 @@ pub async fn users_without_an_external_id_do_not_clash(scene: Scene) {
     for name in ["ada", "grace", "joan"] {
         scene.user(json!({"username": name})).await;
     }
+}
+
+pub async fn a_restore_asks_for_the_external_id_and_not_for_a_shared_mailbox(scene: Scene) {
+    let body = json!({"username": "ada", "email": "team@example.com", "external_id": "E7"});
+    let id = scene.user(body).await.id;
+    scene.delete(id).await.expect("there");
+    let other = json!({"username": "x", "email": "team@example.com", "external_id": "E7"});
+    let holder = scene.user(other).await.id;
+    assert_eq!(scene.restore(id).await, Err(EXTERNAL_ID_TAKEN));
+    scene.patch(holder, json!({"external_id": "e7"})).await.expect("free");
+    scene.restore(id).await.expect("the mailbox is shared");
+}
+
+pub async fn a_conflict_of_external_ids_is_settled_as_asked(scene: Scene) {
+    let body = json!({"username": "ada", "email": "team@example.com", "external_id": "E7"});
+    let ada = scene.user(body).await;
+    let grace = scene.user(json!({"username": "grace", "external_id": "E8"})).await;
+    let create = |body: serde_json::Value, on_conflict| scene.creating_or(&body, on_conflict);
+    let by_id = json!({"username": "x", "email": "team@example.com", "external_id": "E7"});
+    let skipped = scene.act(create(by_id.clone(), OnConflict::Skip)).await.expect("passed over");
+    assert_eq!((skipped.effect, &skipped.stored), (Effect::Skipped, &ada));
+    let Outcome { stored, .. } =
+        scene.act(create(by_id, OnConflict::Replace)).await.expect("one holder");
+    assert_eq!((stored.id, stored.version), (ada.id, 2));
+    // Two holders, one by name and one by external id.
+    let two = json!({"username": "grace", "external_id": "E7"});
+    let refused = scene.act(create(two.clone(), OnConflict::Replace)).await;
+    let origin = Some(roster_core::UsernameOrigin::Given);
+    let taken = Taken { username: origin, email: false, external_id: true };
+    assert_eq!(refused, Err(Refusal::Taken(taken)));
+    let skipped = scene.act(create(two, OnConflict::Skip)).await.expect("passed over");
+    assert_eq!(skipped.stored, grace, "the holder of the name is told");
+    // A shared mailbox is no conflict.
+    let mailbox = json!({"username": "joan", "email": "team@example.com"});
+    let created = scene.act(create(mailbox, OnConflict::Skip)).await.expect("free");
+    assert_eq!(created.stored.version, 1);
+    assert_ne!(created.effect, Effect::Skipped);
 }

@@ -9,6 +9,7 @@ use roster_core::{
     UserId,
     limits::TOTAL_EXACT_MAX,
     list::{Direction, Equals, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
+    words,
 };
 
 use super::Kept;
@@ -20,10 +21,12 @@ pub(super) fn page<'a>(
 ) -> Page {
     let mut met: Vec<(PageKey, &Kept)> = users
         .filter(|kept| meets(&query.equals, kept))
+        .filter(|kept| query.filter.as_ref().is_none_or(|filter| filter.matches(&kept.user)))
+        .filter(|kept| words::matches_words(&query.words, &words::words_of(&kept.user)))
         .map(|kept| (page_key(query.sort.by, kept), kept))
         .collect();
     met.sort_by(|(one, _), (other, _)| compare(query.sort, one, other));
-    let total = query.count.then(|| total(&query.equals, met.len()));
+    let total = query.count.then(|| total(query, met.len()));
     if let Some(after) = &query.after {
         met.retain(|(key, _)| compare(query.sort, key, after) == Ordering::Greater);
     }
@@ -45,9 +48,12 @@ pub(super) fn page<'a>(
 }
 
 /// All users, and those of one status, are counted by the kept counters, so exactly.
-fn total(equals: &Equals, met: usize) -> Total {
+fn total(query: &PageQuery, met: usize) -> Total {
     let met = u64::try_from(met).unwrap_or(u64::MAX);
-    let counter_kept = *equals == Equals { status: equals.status, ..Equals::default() };
+    let equals = &query.equals;
+    let counter_kept = *equals == Equals { status: equals.status, ..Equals::default() }
+        && query.filter.is_none()
+        && query.words.is_empty();
     if counter_kept || met <= TOTAL_EXACT_MAX {
         Total::Exactly(met)
     } else {

@@ -1,0 +1,194 @@
+//! Random filters and searches, over the members that random users have.
+//!
+//! Values come from the pools of the bodies, so that most filters match somebody; every filter
+//! here is one that the parser must take.
+
+use proptest::{
+    option, prop_oneof,
+    sample::select,
+    strategy::{BoxedStrategy, Just, Strategy},
+};
+
+use super::bodies::{EMAILS, EXTERNAL_IDS, KINDS, NAMES, NUMBERS, URLS, USERNAMES, one_of, text};
+
+/// Operators on texts.
+const OF_TEXTS: &[&str] = &["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"];
+/// Operators on what has an order, but no parts.
+const OF_ORDER: &[&str] = &["eq", "ne", "gt", "ge", "lt", "le"];
+/// Operators on what is equal or not.
+const OF_EQUALITY: &[&str] = &["eq", "ne"];
+/// Members that may be absent or not.
+const PRESENT: &[&str] = &[
+    "username",
+    "name",
+    "family_name",
+    "email",
+    "emails",
+    "emails.type",
+    "phone_number",
+    "phone_numbers",
+    "external_id",
+    "photos",
+    "picture",
+    "email_verified",
+    "locale",
+    "attributes",
+    "attributes.a",
+    "attributes.b",
+    "title",
+    "manager",
+];
+/// Moments around those of the users: the test clock's start and some milliseconds on.
+const MOMENTS: &[&str] = &[
+    "2025-12-31T23:59:59.950Z",
+    "2026-01-01T00:00:00Z",
+    "2026-01-01T00:00:00.000Z",
+    "2026-01-01T00:00:00.020Z",
+    "2026-01-01T01:00:00.1+01:00",
+];
+
+/// A text as it stands in a filter.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn comparison(
+    paths: &'static [&'static str],
+    operators: &'static [&'static str],
+    value: BoxedStrategy<String>,
+) -> BoxedStrategy<String> {
+    (select(paths), select(operators), value)
+        .prop_map(|(path, operator, value)| format!("{path} {operator} {value}"))
+        .boxed()
+}
+
+/// A whole value of a pool, or a piece of one, as a text of a filter.
+fn piece(pool: &'static [&'static str]) -> BoxedStrategy<String> {
+    let cut = (text(pool), 0_usize..4, 0_usize..3).prop_map(|(text, from, many)| {
+        let piece: String = text.chars().skip(from).take(many).collect();
+        quoted(&piece)
+    });
+    prop_oneof![3 => text(pool).prop_map(|text| quoted(&text)), 2 => cut].boxed()
+}
+
+fn flag() -> BoxedStrategy<String> {
+    one_of(&["true", "false"])
+}
+
+/// A comparison inside the brackets of a list of addresses, numbers or pictures.
+fn inside(pool: &'static [&'static str]) -> BoxedStrategy<String> {
+    let one = prop_oneof![
+        4 => comparison(&["value"], OF_TEXTS, piece(pool)),
+        3 => comparison(&["type"], OF_TEXTS, piece(KINDS)),
+        2 => comparison(&["primary"], OF_EQUALITY, flag()),
+        1 => one_of(&["type pr", "primary pr", "value pr", "display pr"]),
+    ];
+    one.prop_recursive(2, 4, 2, |inner| combined(&inner)).boxed()
+}
+
+fn simple() -> BoxedStrategy<String> {
+    let path = |list: &'static str, pool| {
+        inside(pool).prop_map(move |inside| format!("{list}[{inside}]")).boxed()
+    };
+    let number = prop_oneof![
+        (-2_i64..3).prop_map(|number| number.to_string()),
+        proptest::arbitrary::any::<i64>().prop_map(|number| number.to_string()),
+        one_of(&["0.5", "-1e3", "1.0"]),
+    ];
+    let own = prop_oneof![
+        comparison(OWN, OF_TEXTS, piece(NAMES)),
+        comparison(OWN, OF_ORDER, number.boxed()),
+        comparison(OWN, OF_EQUALITY, flag()),
+    ];
+    prop_oneof![
+        3 => comparison(&["username"], OF_TEXTS, piece(USERNAMES)),
+        3 => comparison(&["name", "family_name"], OF_TEXTS, piece(NAMES)),
+        2 => comparison(&["email", "emails.value"], OF_TEXTS, piece(EMAILS)),
+        1 => comparison(&["emails.type", "phone_numbers.type"], OF_TEXTS, piece(KINDS)),
+        1 => comparison(&["emails.primary", "email_verified"], OF_EQUALITY, flag()),
+        2 => comparison(&["phone_number", "phone_numbers.value"], OF_TEXTS, piece(NUMBERS)),
+        1 => comparison(&["picture", "photos.value"], OF_TEXTS, piece(URLS)),
+        2 => comparison(&["external_id"], OF_TEXTS, piece(EXTERNAL_IDS)),
+        2 => comparison(&["status"], OF_EQUALITY, one_of(&["\"active\"", "\"suspended\""])),
+        1 => comparison(&["locale"], OF_TEXTS, piece(&["en", "en-GB", "EN_gb"])),
+        2 => comparison(&["created_at", "updated_at"], OF_ORDER, moment()),
+        1 => own,
+        2 => path("emails", EMAILS),
+        1 => path("phone_numbers", NUMBERS),
+        1 => path("photos", URLS),
+        2 => select(PRESENT).prop_map(|path| format!("{path} pr")),
+    ]
+    .boxed()
+}
+
+const OWN: &[&str] = &["attributes.a", "attributes.b", "attributes.c", "attributes.ab"];
+
+fn moment() -> BoxedStrategy<String> {
+    one_of(MOMENTS).prop_map(|moment| quoted(&moment)).boxed()
+}
+
+/// Filters joined, negated and in brackets, with words in any case and spaces as they come.
+fn combined(inner: &BoxedStrategy<String>) -> BoxedStrategy<String> {
+    let joined = |words: &'static [&'static str]| {
+        (inner.clone(), select(words), inner.clone())
+            .prop_map(|(one, word, other)| format!("{one} {word} {other}"))
+    };
+    prop_oneof![
+        3 => joined(&["and", "AND"]),
+        3 => joined(&["or", "Or"]),
+        1 => inner.clone().prop_map(|inner| format!("not ({inner})")),
+        1 => inner.clone().prop_map(|inner| format!("({inner})")),
+    ]
+    .boxed()
+}
+
+/// A filter.
+pub fn filter() -> BoxedStrategy<String> {
+    simple().prop_recursive(3, 8, 2, |inner| combined(&inner)).boxed()
+}
+
+/// Words as they are typed into a search: whole ones and beginnings.
+pub fn search() -> BoxedStrategy<String> {
+    let word = prop_oneof![
+        6 => one_of(WORDS),
+        1 => "[a-c\u{e9}]{1,2}",
+        1 => one_of(&["nobody", "zz", "examples"]),
+    ];
+    let rest = option::weighted(0.4, one_of(WORDS));
+    (word, rest, prop_oneof![4 => Just(None), 1 => one_of(WORDS).prop_map(Some)])
+        .prop_map(|(first, second, third)| {
+            let words: Vec<String> = [Some(first), second, third].into_iter().flatten().collect();
+            words.join(" ")
+        })
+        .boxed()
+}
+
+/// Words of the pools, and beginnings of them, as they may be typed.
+const WORDS: &[&str] = &[
+    "a",
+    "ada",
+    "AD",
+    "\u{ff41}da",
+    "grace",
+    "Gr",
+    "hopper",
+    "zo",
+    "zo\u{eb}",
+    "ZOE\u{308}",
+    "bob",
+    "brien",
+    "o'br",
+    "\u{10400}",
+    "\u{10428}",
+    "0",
+    "1",
+    "10",
+    "9",
+    "example",
+    "ex",
+    "com",
+    "b\u{fc}cher",
+    "b",
+    "localhost",
+    "z",
+];

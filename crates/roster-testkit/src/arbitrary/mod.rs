@@ -1,0 +1,16 @@
+//! Random bodies, questions and turns, for comparing stores.
+//!
+//! What is drawn here is plain: whom a step is about, or where a page begins, is an index into
+//! users that only the run will know, since a strategy cannot know what a store will answer.
+
+mod bodies;
+mod filters;
+mod questions;
+mod steps;
+
+pub use bodies::{body, newcomer, person, tree};
+pub use filters::{filter, search};
+pub use questions::{
+    DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
+};
+pub use steps::{Held, Mark, Step, Turn, Whom, Write, step, turns, write};

@@ -1,0 +1,207 @@
+//! Random questions: lists with conditions, filters and words, the deleted users, the log.
+#![expect(clippy::panic, reason = "a filter that the parser refuses is a fault to be seen")]
+
+use std::sync::Arc;
+
+use proptest::{
+    arbitrary::any,
+    collection::vec,
+    option, prop_oneof,
+    sample::{Index, select},
+    strategy::{BoxedStrategy, Just, Strategy},
+};
+use roster_core::{
+    Clock as _, EventKind, EventsQuery, Status, Timestamp, UserId,
+    filter::Filter,
+    keys::username_lookup,
+    list::{
+        DeletedKey, DeletedQuery, Direction, Equals, PageKey, PageQuery, Sort, SortBy, SortKey,
+    },
+    text::{email_key, fold_key, phone_key},
+    words::search_words,
+};
+
+use super::{
+    bodies::{EMAILS, EXTERNAL_IDS, NAMES, NUMBERS, USERNAMES, one_of, text},
+    filters::{filter, search},
+};
+use crate::TestClock;
+
+const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending];
+
+/// A list to walk; ids are indices into all users that were ever created.
+#[derive(Clone, Debug)]
+pub struct Question {
+    query: PageQuery,
+    ids: Option<Vec<Index>>,
+    after: Option<Place>,
+}
+
+/// Where a walk begins: anywhere, as when the row of a cursor has changed or gone.
+#[derive(Clone, Debug)]
+struct Place {
+    text: Option<String>,
+    /// Milliseconds after the clock's start.
+    time: i64,
+    id: Index,
+}
+
+impl Question {
+    /// The question, given all ids that were ever made.
+    pub fn query(&self, known: &[UserId]) -> PageQuery {
+        let chosen = |indices: &Vec<Index>| {
+            let ids = indices.iter().filter(|_| !known.is_empty());
+            ids.map(|index| *index.get(known)).collect()
+        };
+        let mut query = self.query.clone();
+        query.equals.ids = self.ids.as_ref().map(chosen);
+        query.after = self
+            .after
+            .as_ref()
+            .filter(|_| !known.is_empty())
+            .map(|place| PageKey { key: place.key(query.sort.by), id: *place.id.get(known) });
+        query
+    }
+}
+
+impl Place {
+    fn key(&self, by: SortBy) -> SortKey {
+        match by {
+            SortBy::Id => SortKey::Id,
+            SortBy::UpdatedAt => SortKey::Time(after_start(self.time)),
+            SortBy::Username => {
+                SortKey::Text(Some(username_lookup(self.text.as_deref().unwrap_or_default())))
+            }
+            SortBy::Email => SortKey::Text(self.text.as_deref().map(email_key)),
+            SortBy::FamilyName | SortBy::Name => SortKey::Text(self.text.as_deref().map(fold_key)),
+        }
+    }
+}
+
+/// A list to walk, from its start or from anywhere.
+pub fn question() -> BoxedStrategy<Question> {
+    let sort = (select(SortBy::ALL), select(&DIRECTIONS[..]));
+    let rare = |strategy: BoxedStrategy<String>| {
+        let some = strategy.prop_map(Some);
+        prop_oneof![4 => Just(None), 1 => some]
+    };
+    let conditions = (
+        rare(text(USERNAMES).prop_map(|text| username_lookup(&text)).boxed()),
+        rare(text(EMAILS).prop_map(|text| email_key(&text)).boxed()),
+        rare(text(EXTERNAL_IDS)),
+        rare(one_of(NUMBERS).prop_map(|text| phone_key(&text)).boxed()),
+        prop_oneof![
+            2 => Just(None),
+            1 => Just(Some(Status::Active)),
+            1 => Just(Some(Status::Suspended)),
+        ],
+    );
+    let equals = conditions.prop_map(|(username, email, external_id, phone_number, status)| {
+        Equals { ids: None, username, email, external_id, phone_number, status }
+    });
+    let ids = prop_oneof![
+        5 => Just(None),
+        1 => vec(any::<Index>(), 0..5).prop_map(Some),
+    ];
+    let count = any::<bool>();
+    let texts = prop_oneof![text(USERNAMES), text(EMAILS), text(NAMES)];
+    let place = (option::of(texts), -50_i64..500, any::<Index>())
+        .prop_map(|(text, time, id)| Place { text, time, id });
+    let after = prop_oneof![2 => Just(None), 1 => place.prop_map(Some)];
+    let filter = prop_oneof![2 => Just(None), 1 => filter().prop_map(Some)];
+    let typed = prop_oneof![3 => Just(None), 1 => search().prop_map(Some)];
+    let alone = prop_oneof![3 => Just(true), 1 => Just(false)];
+    ((sort, after, 0_usize..6, count), (equals, ids, filter, typed, alone))
+        .prop_map(|(list, (mut equals, mut ids, filter, typed, alone))| {
+            let ((by, direction), after, limit, count) = list;
+            // With more conditions hardly anybody would meet them all.
+            if alone && (filter.is_some() || typed.is_some()) {
+                equals = Equals { status: equals.status, ..Equals::default() };
+                ids = None;
+            }
+            let query = PageQuery {
+                sort: Sort { by, direction },
+                equals,
+                count,
+                filter: filter.map(|text| Arc::new(parsed(&text))),
+                words: typed.map(|typed| searched(&typed)).unwrap_or_default(),
+                ..PageQuery::first(limit)
+            };
+            Question { query, ids, after }
+        })
+        .boxed()
+}
+
+/// A filter of the generator, which must be one.
+fn parsed(text: &str) -> Filter {
+    Filter::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
+}
+
+fn searched(typed: &str) -> Vec<String> {
+    search_words(typed).unwrap_or_else(|fault| panic!("{typed}: {fault:?}"))
+}
+
+/// A moment, by milliseconds after the clock's start.
+fn after_start(millis: i64) -> Timestamp {
+    Timestamp::from_millis(TestClock::new().now().as_millis() + millis)
+}
+
+/// The deleted users to walk; where it begins, the id is an index into all users that were ever
+/// created.
+#[derive(Clone, Debug)]
+pub struct DeletedQuestion {
+    query: DeletedQuery,
+    after: Option<(i64, Index)>,
+}
+
+impl DeletedQuestion {
+    /// The question, given all ids that were ever made.
+    pub fn query(&self, known: &[UserId]) -> DeletedQuery {
+        let place =
+            |(millis, id): (i64, Index)| DeletedKey { at: after_start(millis), id: *id.get(known) };
+        let after = self.after.filter(|_| !known.is_empty()).map(place);
+        DeletedQuery { after, ..self.query.clone() }
+    }
+}
+
+/// The deleted users to walk, from their start or from anywhere.
+pub fn deleted_question() -> BoxedStrategy<DeletedQuestion> {
+    let rare = |strategy| prop_oneof![3 => Just(None), 1 => option::of(strategy)];
+    let after = prop_oneof![2 => Just(None), 1 => (-50_i64..500, any::<Index>()).prop_map(Some)];
+    let bytes_max = select(&[1, 700, usize::MAX][..]);
+    (select(&DIRECTIONS[..]), 1_usize..6, rare(-50_i64..500), after, bytes_max)
+        .prop_map(|(direction, limit, before, after, bytes_max)| {
+            let before = before.map(after_start);
+            let query = DeletedQuery { direction, before, bytes_max, ..DeletedQuery::first(limit) };
+            DeletedQuestion { query, after }
+        })
+        .boxed()
+}
+
+/// A log to pull; whose events is an index into all users that were ever created.
+#[derive(Clone, Debug)]
+pub struct EventsQuestion {
+    query: EventsQuery,
+    whose: Option<Index>,
+}
+
+impl EventsQuestion {
+    /// The question, given all ids that were ever made.
+    pub fn query(&self, known: &[UserId]) -> EventsQuery {
+        let user_id = self.whose.filter(|_| !known.is_empty()).map(|whose| *whose.get(known));
+        EventsQuery { user_id, ..self.query }
+    }
+}
+
+/// A log to pull, from its start or from anywhere.
+pub fn events_question() -> BoxedStrategy<EventsQuestion> {
+    let kind = option::of(select(EventKind::ALL));
+    let after = prop_oneof![1 => Just(0), 2 => 0_i64..60];
+    let bytes_max = select(&[1, 700, usize::MAX][..]);
+    (after, 1_usize..6, kind, option::of(any::<Index>()), bytes_max)
+        .prop_map(|(after, limit, kind, whose, bytes_max)| {
+            let query = EventsQuery { kind, bytes_max, ..EventsQuery::after(after, limit) };
+            EventsQuestion { query, whose }
+        })
+        .boxed()
+}

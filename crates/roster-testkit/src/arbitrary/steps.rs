@@ -1,0 +1,170 @@
+//! Random turns: writes handed over together, dry runs, time that passes, and what is asked
+//! between them.
+
+use proptest::{
+    arbitrary::any,
+    collection::vec,
+    option, prop_oneof,
+    sample::{Index, select},
+    strategy::{BoxedStrategy, Just, Strategy},
+};
+use roster_core::{Idempotency, Json, OnConflict, limits::IDEMPOTENCY_KEEP_MS};
+
+use super::{
+    bodies::{body, newcomer},
+    questions::{
+        DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
+    },
+};
+
+/// What a step holds against the user it is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Held {
+    /// Nothing.
+    Nothing,
+    /// `If-Match` with the version as it is before the step's batch.
+    Current,
+    /// `If-Match` with the version before that.
+    Stale,
+    /// `If-Match: *`.
+    Any,
+    /// `If-None-Match` with the version as it is before the step's batch.
+    NotCurrent,
+}
+
+/// Whom a write is about.
+#[derive(Clone, Debug)]
+pub enum Whom {
+    /// One of those who are where the write looks for them, as an index into them.
+    There(Index),
+    /// Anybody who was ever to be created, as an index into them.
+    Anybody(Index),
+}
+
+/// A write.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Create a user.
+    Create(Json, OnConflict),
+    /// Replace one.
+    Replace(Whom, Json, Held),
+    /// Patch one.
+    Patch(Whom, Json, Held),
+    /// Delete one.
+    Delete(Whom, Held),
+    /// Restore one.
+    Restore(Whom, Held),
+    /// Purge one.
+    Purge(Whom, Held),
+}
+
+/// One write.
+pub fn step() -> BoxedStrategy<Step> {
+    let held = || {
+        prop_oneof![
+            12 => Just(Held::Nothing),
+            2 => Just(Held::Current),
+            1 => Just(Held::Stale),
+            1 => Just(Held::Any),
+            1 => Just(Held::NotCurrent),
+        ]
+    };
+    let on_conflict = prop_oneof![
+        2 => Just(OnConflict::Fail),
+        1 => Just(OnConflict::Skip),
+        2 => Just(OnConflict::Replace),
+    ];
+    let whom = || {
+        prop_oneof![
+            8 => any::<Index>().prop_map(Whom::There),
+            1 => any::<Index>().prop_map(Whom::Anybody),
+        ]
+    };
+    prop_oneof![
+        6 => (newcomer(), on_conflict).prop_map(|(body, mode)| Step::Create(body, mode)),
+        3 => (whom(), body(), held()).prop_map(|(whom, body, h)| Step::Replace(whom, body, h)),
+        3 => (whom(), body(), held()).prop_map(|(whom, body, h)| Step::Patch(whom, body, h)),
+        2 => (whom(), held()).prop_map(|(whom, held)| Step::Delete(whom, held)),
+        1 => (whom(), held()).prop_map(|(whom, held)| Step::Restore(whom, held)),
+        1 => (whom(), held()).prop_map(|(whom, held)| Step::Purge(whom, held)),
+    ]
+    .boxed()
+}
+
+/// The mark of a request that may come twice: one of few keys, mostly of one request.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    key: u8,
+    fingerprint: u8,
+}
+
+impl From<Mark> for Idempotency {
+    fn from(Mark { key, fingerprint }: Mark) -> Self {
+        Self { key: [key; 32], fingerprint: [fingerprint; 32] }
+    }
+}
+
+/// A write, perhaps one that may come twice.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// What is written.
+    pub step: Step,
+    /// Its mark.
+    pub mark: Option<Mark>,
+}
+
+/// A write, perhaps with a mark. What was passed over is never remembered, so a create that may
+/// be passed over has none: no face gives it one.
+pub fn write() -> BoxedStrategy<Write> {
+    let mark = (0_u8..6, prop_oneof![4 => Just(0_u8), 1 => Just(1)])
+        .prop_map(|(key, fingerprint)| Mark { key, fingerprint });
+    let mark = prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)];
+    (step(), mark)
+        .prop_map(|(step, mark)| {
+            let alone = matches!(step, Step::Create(_, OnConflict::Skip | OnConflict::Replace));
+            Write { step, mark: mark.filter(|_| !alone) }
+        })
+        .boxed()
+}
+
+/// What happens next.
+#[derive(Clone, Debug)]
+pub enum Turn {
+    /// Writes that are handed over together.
+    Writes(Vec<Write>),
+    /// A write that is only judged.
+    Try(Box<Write>),
+    /// The clock moves by milliseconds, perhaps back.
+    Elapse(i64),
+    /// Forget keys as many milliseconds old as said first, and events as much older as said
+    /// second: events outlive keys.
+    Forget(i64, i64),
+    /// A list is walked.
+    Walk(Box<Question>),
+    /// The deleted users are walked.
+    WalkDeleted(DeletedQuestion),
+    /// The log is pulled.
+    Pull(EventsQuestion),
+}
+
+/// What happens, in order.
+pub fn turns() -> BoxedStrategy<Vec<Turn>> {
+    let day = IDEMPOTENCY_KEEP_MS;
+    let millis = prop_oneof![
+        12 => 0_i64..50,
+        3 => -100_i64..0,
+        1 => select(vec![day - 10, day + 10]),
+    ];
+    let age = prop_oneof![3 => 0_i64..50, 1 => day..day + 50];
+    let events = option::of(0_i64..50).prop_map(move |extra| extra.unwrap_or(100 * day));
+    let turn = prop_oneof![
+        16 => vec(write(), 1..6).prop_map(Turn::Writes),
+        4 => write().prop_map(Box::new).prop_map(Turn::Try),
+        6 => millis.prop_map(Turn::Elapse),
+        1 => (age, events).prop_map(|(keys, events)| Turn::Forget(keys, events)),
+        8 => question().prop_map(Box::new).prop_map(Turn::Walk),
+        2 => deleted_question().prop_map(Turn::WalkDeleted),
+        2 => events_question().prop_map(Turn::Pull),
+    ];
+    vec(turn, 1..32).boxed()
+}

@@ -1,0 +1,26 @@
+//! Events the naive way: the whole log, filtered, cut.
+//!
+//! Ends early by bytes as every engine must; never by events examined, since what is looked at is
+//! an engine's own matter.
+
+use roster_core::{Event, EventsPage, EventsQuery};
+
+pub(super) fn page(log: &[(i64, Event)], head: i64, query: &EventsQuery) -> EventsPage {
+    let oldest = log.first().map_or(head + 1, |(position, _)| *position);
+    let wanted = |(position, event): &&(i64, Event)| {
+        *position > query.after
+            && query.kind.is_none_or(|kind| event.kind == kind)
+            && query.user_id.is_none_or(|id| event.user_id == id)
+    };
+    let mut page = EventsPage { events: Vec::new(), reached: head, head, oldest };
+    let mut bytes = 0;
+    for (position, event) in log.iter().filter(wanted) {
+        if page.events.len() == query.limit || bytes >= query.bytes_max {
+            page.reached = page.events.last().map_or(query.after, |(last, _)| *last);
+            break;
+        }
+        bytes += event.record.len();
+        page.events.push((*position, event.clone()));
+    }
+    page
+}

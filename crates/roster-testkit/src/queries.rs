@@ -1,0 +1,128 @@
+//! Random filters and searches over random users: a store must answer every one as the oracle
+//! does.
+//!
+//! Users come, change, leave and come back between the questions. What is drawn depends on the
+//! seed alone, so that a difference can be met again.
+#![expect(clippy::expect_used, reason = "this is how a difference is told")]
+
+use std::{fmt, sync::Arc};
+
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use roster_core::{Guard, OnConflict, Rules, Sharing, Store, list::PageQuery};
+
+use crate::{
+    arbitrary::{Question, Step, Write, person, question, write},
+    sequences::Pair,
+};
+
+/// The rules of the store that is asked: many people share few mailboxes.
+pub const RULES: Rules = Rules {
+    email: Sharing::Shared,
+    external_id: Sharing::Shared,
+    put: Guard::Off,
+    delete: Guard::Off,
+};
+
+/// People before the first question.
+const PEOPLE: usize = 200;
+/// Writes before each hundred questions.
+const WRITES: usize = 40;
+
+/// What was asked, and how it was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Questions with a filter.
+    pub filters: u64,
+    /// Questions with words.
+    pub searches: u64,
+    /// Questions with both.
+    pub both: u64,
+    /// Questions that showed nobody.
+    pub empty: u64,
+    /// Questions that showed somebody.
+    pub found: u64,
+    /// Users that were shown, over all questions.
+    pub users: u64,
+}
+
+/// Asks an empty store of these [`RULES`] and the oracle so many random questions and compares
+/// the answers.
+pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tally {
+    let mut draw = Draw::new(seed);
+    let mut pair = Pair::new(subject, RULES);
+    let mut tally = Tally::default();
+    for start in (0..PEOPLE).step_by(50) {
+        let people = (start..start + 50).map(|number| draw.from(&person(number)));
+        let create = |body| Write { step: Step::Create(body, OnConflict::Fail), mark: None };
+        pair.write(people.map(create).collect()).await;
+    }
+    for number in 0..questions {
+        if number.is_multiple_of(100) {
+            let writes = (0..WRITES).map(|_| draw.from(&write())).collect();
+            pair.write(writes).await;
+        }
+        let query = conditional(&mut draw, &pair);
+        tally.count(&query, pair.walk(query.clone()).await);
+    }
+    pair.end().await;
+    tally
+}
+
+/// A question with a filter or words that shows users.
+fn conditional(draw: &mut Draw, pair: &Pair) -> PageQuery {
+    loop {
+        let drawn: Question = draw.from(&question());
+        let mut query = drawn.query(pair.known());
+        if query.filter.is_none() && query.words.is_empty() {
+            continue;
+        }
+        query.limit = 40 * query.limit + 5;
+        return query;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { filters, searches, both, empty, found, users } = self;
+        let all = empty + found;
+        write!(f, "{all} questions ({filters} filters, {searches} searches, {both} of both): ")?;
+        write!(f, "{found} met somebody, {empty} nobody, {users} users shown, no difference")
+    }
+}
+
+impl Tally {
+    fn count(&mut self, query: &PageQuery, shown: usize) {
+        match (query.filter.is_some(), query.words.is_empty()) {
+            (true, false) => self.both += 1,
+            (true, true) => self.filters += 1,
+            (false, _) => self.searches += 1,
+        }
+        if shown == 0 {
+            self.empty += 1;
+        } else {
+            self.found += 1;
+        }
+        self.users += u64::try_from(shown).unwrap_or(u64::MAX);
+    }
+}
+
+/// Draws from strategies, the same from the same seed.
+struct Draw(TestRunner);
+
+impl Draw {
+    fn new(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        for (byte, of_seed) in bytes.iter_mut().zip(seed.to_be_bytes()) {
+            *byte = of_seed;
+        }
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        Self(TestRunner::new_with_rng(Config::default(), rng))
+    }
+
+    fn from<S: Strategy>(&mut self, strategy: &S) -> S::Value {
+        strategy.new_tree(&mut self.0).expect("no strategy rejects much").current()
+    }
+}
