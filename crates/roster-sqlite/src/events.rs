@@ -7,35 +7,57 @@ use rusqlite::{Connection, Row, types::ValueRef};
 use crate::{
     columns::{changed_of, corrupt, id_of, text_of},
     failure::store_error,
-    page::HEAD,
+    page::head,
 };
 
 /// Stepped row by row: a bound limit would plan the statement anew.
 pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
      version, changed, record FROM events WHERE position > ?1 ORDER BY position";
 
-const OLDEST: &str = "SELECT min(position) FROM events";
+pub(crate) const EVENTS_OF_USER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
+     version, changed, record FROM events INDEXED BY events_user \
+     WHERE user_id = ?2 AND position > ?1 ORDER BY position";
+
+pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 
 /// Events in the order of the log.
 pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage, StoreError> {
-    let mut head = connection.prepare_cached(HEAD).map_err(store_error)?;
-    let mut snapshot = head.query([]).map_err(store_error)?;
-    let row = snapshot.next().map_err(store_error)?.ok_or_else(|| corrupt("log_head"))?;
-    let head: i64 = row.get(0).map_err(store_error)?;
-    let mut oldest = connection.prepare_cached(OLDEST).map_err(store_error)?;
-    let oldest: Option<i64> = oldest.query_row([], |row| row.get(0)).map_err(store_error)?;
-    let mut statement = connection.prepare_cached(EVENTS_AFTER).map_err(store_error)?;
-    let mut rows = statement.query([query.after]).map_err(store_error)?;
-    let mut events = Vec::new();
-    let mut reached = query.after;
-    while events.len() < query.limit
-        && let Some(row) = rows.next().map_err(store_error)?
-    {
-        let (position, event) = event(row)?;
-        reached = position;
-        events.push((position, event));
-    }
-    Ok(EventsPage { events, reached, head, oldest: oldest.unwrap_or(head + 1) })
+    head::in_snapshot(connection, |head| {
+        let mut oldest = connection.prepare_cached(OLDEST).map_err(store_error)?;
+        let oldest: Option<i64> = oldest.query_row([], |row| row.get(0)).map_err(store_error)?;
+        let mut page = EventsPage {
+            events: Vec::new(),
+            reached: query.after,
+            head: head.position,
+            oldest: oldest.unwrap_or(head.position + 1),
+        };
+        let sql = if query.user_id.is_some() { EVENTS_OF_USER } else { EVENTS_AFTER };
+        let mut statement = connection.prepare_cached(sql).map_err(store_error)?;
+        statement.raw_bind_parameter(1, query.after).map_err(store_error)?;
+        if let Some(id) = query.user_id {
+            statement.raw_bind_parameter(2, id.as_bytes()).map_err(store_error)?;
+        }
+        let (mut rows, mut bytes, mut examined) = (statement.raw_query(), 0, 0);
+        loop {
+            let Some(row) = rows.next().map_err(store_error)? else {
+                page.reached = head.position;
+                return Ok(page);
+            };
+            let full = page.events.len() >= query.limit
+                || bytes >= query.bytes_max
+                || examined >= query.examined_max.max(1);
+            if full {
+                return Ok(page);
+            }
+            examined += 1;
+            let (position, event) = event(row)?;
+            if query.kind.is_none_or(|kind| event.kind == kind) {
+                bytes += event.record.len();
+                page.events.push((position, event));
+            }
+            page.reached = position;
+        }
+    })
 }
 
 fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use roster_core::{
     StoreError, UserId,
-    list::{PageQuery, SortBy, SortKey},
+    list::{Direction, PageQuery, SortBy, SortKey},
     plan::Driver,
 };
 use rusqlite::{CachedStatement, Connection};
@@ -26,10 +26,39 @@ pub(super) fn fill(
     query: &PageQuery,
     walk: &mut Walk<'_>,
 ) -> Result<(), StoreError> {
-    let mut places = match (&shape.equals.ids, shape.driver) {
+    let places = match (&shape.equals.ids, shape.driver) {
         (Some(ids), Driver::Ids) => of_ids(connection, shape, ids)?,
         _ => driven(connection, shape)?,
     };
+    walk_places(connection, shape, query, walk, places)
+}
+
+/// Puts rows that were found by their ids in order, and walks them from where the page begins.
+/// The driver of the shape is [`Driver::Ids`].
+pub(super) fn fill_ids(
+    connection: &Connection,
+    shape: &Shape<'_>,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+    mut ids: Vec<UserId>,
+) -> Result<(), StoreError> {
+    if let (SortBy::Id, Some(after)) = (shape.sort.by, &query.after) {
+        ids.retain(|id| match shape.sort.direction {
+            Direction::Ascending => *id > after.id,
+            Direction::Descending => *id < after.id,
+        });
+    }
+    let places = of_ids(connection, shape, &ids)?;
+    walk_places(connection, shape, query, walk, places)
+}
+
+fn walk_places(
+    connection: &Connection,
+    shape: &Shape<'_>,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+    mut places: Vec<Place>,
+) -> Result<(), StoreError> {
     if let Some(after) = &query.after {
         let begin = (after.key.clone(), after.id);
         places.retain(|place| compare(place, &begin, shape.sort.direction) == Ordering::Greater);

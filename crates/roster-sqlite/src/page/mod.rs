@@ -1,11 +1,13 @@
 //! One page of the collection, with its position and total, in one snapshot.
 //!
-//! The way is core's [`Plan`]; here it is told in SQL and walked. Reading the head first and
-//! keeping that statement open is what makes all that follows one snapshot: SQLite's implicit
-//! transaction lasts as long as any statement of the connection does.
+//! The way is core's [`Plan`]; here it is told in SQL and walked.
 
 mod candidates;
+mod found;
+pub(crate) mod head;
 mod order;
+pub(crate) mod range;
+mod residual;
 pub(crate) mod sql;
 mod total;
 mod walk;
@@ -15,7 +17,7 @@ use std::cmp::Ordering;
 use roster_core::{
     Head, StoreError, Timestamp,
     list::{Equals, Page, PageKey, PageQuery, SortBy, SortKey},
-    plan::{Driver, Plan, SORTED_ROWS_MAX},
+    plan::{Driver, Plan, Range, SORTED_ROWS_MAX},
 };
 use rusqlite::{CachedStatement, Connection, types::ValueRef};
 
@@ -23,31 +25,21 @@ use crate::{
     columns::{SortText, corrupt, id_of, status_number, text_of},
     failure::store_error,
 };
+use range::Bounds;
 use sql::{AFTER_ID, AFTER_KEY, Condition, Shape};
 use walk::{Flow, Row, Walk};
 
-pub(crate) const HEAD: &str =
-    "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
-
 /// Reads a page.
 pub(crate) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, StoreError> {
-    let mut statement = connection.prepare_cached(HEAD).map_err(store_error)?;
-    let mut snapshot = statement.query([]).map_err(store_error)?;
-    let row = snapshot.next().map_err(store_error)?.ok_or_else(|| corrupt("log_head"))?;
-    let number = |index: usize| row.get(index).map_err(store_error);
-    let head = Head {
-        position: number(0)?,
-        active: number(1)?,
-        suspended: number(2)?,
-        deleted: number(3)?,
-    };
-    let total = query.count.then(|| total::count(connection, head, query)).transpose()?;
-    let mut walk = Walk::new(query);
-    if query.limit > 0 {
-        fill(connection, head, query, &mut walk)?;
-    }
-    let Walk { items, next, examined, .. } = walk;
-    Ok(Page { items, next, position: head.position, total, examined })
+    head::in_snapshot(connection, |head| {
+        let total = query.count.then(|| total::count(connection, head, query)).transpose()?;
+        let mut walk = Walk::new(query);
+        if query.limit > 0 {
+            fill(connection, head, query, &mut walk)?;
+        }
+        let Walk { items, next, examined, .. } = walk;
+        Ok(Page { items, next, position: head.position, total, examined })
+    })
 }
 
 fn fill(
@@ -58,6 +50,18 @@ fn fill(
 ) -> Result<(), StoreError> {
     let Plan { driver, sorts } = Plan::of(query);
     let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
+    if let (Driver::Range(range), false) = (&driver, sorts) {
+        return along_range(connection, &shape, range, query, walk);
+    }
+    if matches!(driver, Driver::Lookups(_) | Driver::Words | Driver::Range(_)) {
+        return match found::ids(connection, &driver, query)? {
+            Some(ids) => {
+                let shape = Shape { driver: &Driver::Ids, ..shape };
+                candidates::fill_ids(connection, &shape, query, walk, ids)
+            }
+            None => along(connection, &Shape { driver: &Driver::Sort, ..shape }, query, walk),
+        };
+    }
     if sorts && driver != Driver::Ids && has_too_many(connection, head, &shape)? {
         return along(connection, &Shape { driver: &Driver::Sort, ..shape }, query, walk);
     }
@@ -109,6 +113,32 @@ fn along(
         if *shape.driver == Driver::Sort {
             bind_key(&mut statement, &after.key)?;
         }
+    }
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(store_error)? {
+        if take(walk, row, shape.sort.by)? == Flow::Stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Walks along a range of the wanted order.
+fn along_range(
+    connection: &Connection,
+    shape: &Shape<'_>,
+    range: &Range,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+) -> Result<(), StoreError> {
+    let (bounds, after) = Bounds::after(range, shape.sort, query.after.as_ref());
+    let sql = shape.rows_in(&bounds, after);
+    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
+    shape.bind_residuals(&mut statement)?;
+    bounds.bind(&mut statement)?;
+    if let Some(after) = query.after.as_ref().filter(|_| after) {
+        statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes()).map_err(store_error)?;
+        bind_key(&mut statement, &after.key)?;
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next().map_err(store_error)? {

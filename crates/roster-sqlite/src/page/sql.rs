@@ -7,9 +7,10 @@
 
 use std::fmt::Write as _;
 
+use super::range::{self, Bounds};
 use roster_core::{
     list::{Direction, Equals, Sort, SortBy},
-    plan::Driver,
+    plan::{Driver, Lookup},
 };
 
 /// The parameter of the key that a page begins after.
@@ -87,7 +88,7 @@ pub(crate) const fn driving(driver: &Driver) -> Option<Condition> {
 }
 
 /// The column that holds an order's key; `None` for the id itself.
-const fn key_column(by: SortBy) -> Option<&'static str> {
+pub(super) const fn key_column(by: SortBy) -> Option<&'static str> {
     match by {
         SortBy::Id => None,
         SortBy::UpdatedAt => Some("updated_at"),
@@ -98,7 +99,7 @@ const fn key_column(by: SortBy) -> Option<&'static str> {
     }
 }
 
-const fn sort_index(by: SortBy) -> &'static str {
+pub(super) const fn sort_index(by: SortBy) -> &'static str {
     match by {
         SortBy::Id => "users_id",
         SortBy::UpdatedAt => "users_updated_at",
@@ -106,6 +107,33 @@ const fn sort_index(by: SortBy) -> &'static str {
         SortBy::Email => "users_email",
         SortBy::FamilyName => "users_family_name",
         SortBy::Name => "users_name",
+    }
+}
+
+/// The users that hold a key beside their primary address.
+pub(crate) const ANY_EMAIL: &str = "SELECT id FROM further_keys WHERE kind = 0 AND key = ?1";
+/// The users that hold a key beside their primary number.
+pub(crate) const ANY_PHONE_NUMBER: &str =
+    "SELECT id FROM further_keys WHERE kind = 1 AND key = ?1";
+/// The users that hold a word of a beginning, once for each such word.
+pub(crate) const WORDS: &str = "SELECT id FROM words WHERE word >= ?1 AND word <= ?2";
+
+/// The users of one key of a column.
+pub(crate) const fn lookup(lookup: &Lookup) -> &'static str {
+    match lookup {
+        Lookup::Id(_) => "SELECT id FROM users INDEXED BY users_id WHERE id = ?1",
+        Lookup::Username(_) => {
+            "SELECT id FROM users INDEXED BY users_username WHERE username_key = ?1"
+        }
+        Lookup::Email(_) | Lookup::AnyEmail(_) => {
+            "SELECT id FROM users INDEXED BY users_email WHERE email_key = ?1"
+        }
+        Lookup::ExternalId(_) => {
+            "SELECT id FROM users INDEXED BY users_external_id WHERE external_id = ?1"
+        }
+        Lookup::PhoneNumber(_) | Lookup::AnyPhoneNumber(_) => {
+            "SELECT id FROM users INDEXED BY users_phone_number WHERE phone_number_key = ?1"
+        }
     }
 }
 
@@ -158,6 +186,14 @@ impl Shape<'_> {
             (None, true) => write!(sql, "id {comparison} ?{AFTER_ID} ORDER BY id{way}"),
             (None, false) => write!(sql, " ORDER BY id{way}"),
         };
+        sql
+    }
+
+    /// The rows of a range of the wanted order, with the columns of [`Shape::rows`].
+    pub(crate) fn rows_in(&self, bounds: &Bounds, after: bool) -> String {
+        let mut sql = String::with_capacity(256);
+        self.select(&mut sql);
+        range::walk(&mut sql, self.sort, bounds, after);
         sql
     }
 

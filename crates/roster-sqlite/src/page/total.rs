@@ -11,7 +11,10 @@ use roster_core::{
 };
 use rusqlite::{CachedStatement, Connection};
 
-use super::sql::{AFTER_ID, Shape};
+use super::{
+    sql::{AFTER_ID, Shape},
+    walk::Walk,
+};
 use crate::failure::store_error;
 
 /// Most rows that are looked at for a total; beyond, it is what was found so far, or more.
@@ -23,13 +26,18 @@ pub(super) fn count(
     head: Head,
     query: &PageQuery,
 ) -> Result<Total, StoreError> {
-    if query.equals.is_empty() {
+    if query.is_unconditional() {
         return Ok(Total::Exactly(head.live().unsigned_abs()));
     }
+    let by_columns = query.filter.is_none() && query.words.is_empty();
     if let Some(status) = query.equals.status
+        && by_columns
         && query.equals == (Equals { status: Some(status), ..Equals::default() })
     {
         return Ok(Total::Exactly(of_status(head, status)));
+    }
+    if !by_columns {
+        return tested(connection, head, query);
     }
     let driver = Plan::of(query).driver;
     let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
@@ -47,6 +55,27 @@ pub(super) fn count(
         _ => counted.rows(&mut statement)?,
     }
     Ok(counted.total())
+}
+
+/// Counts by walking as a page is walked, since records have to be looked into.
+fn tested(connection: &Connection, head: Head, query: &PageQuery) -> Result<Total, StoreError> {
+    let enough = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
+    let examined_max = usize::try_from(COUNT_EXAMINED_MAX).unwrap_or(usize::MAX);
+    let query = PageQuery {
+        after: None,
+        limit: enough,
+        bytes_max: usize::MAX,
+        examined_max,
+        ..query.clone()
+    };
+    let mut walk = Walk::counting(&query);
+    super::fill(connection, head, &query, &mut walk)?;
+    let matched = u64::try_from(walk.matched).unwrap_or(u64::MAX);
+    if walk.is_complete() && walk.matched < enough {
+        Ok(Total::Exactly(matched))
+    } else {
+        Ok(Total::AtLeast(matched.min(TOTAL_EXACT_MAX)))
+    }
 }
 
 /// How many live users have that status.

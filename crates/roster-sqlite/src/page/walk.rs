@@ -4,6 +4,7 @@
 //! says that there is a next one only if there is. Whatever is looked at counts.
 
 use bytes::Bytes;
+use super::residual::Residual;
 use roster_core::{
     StoreError, Stored, UserId,
     list::{PageKey, PageQuery, SortKey},
@@ -24,6 +25,11 @@ pub(super) struct Walk<'q> {
     pub(super) items: Vec<Stored>,
     pub(super) next: Option<PageKey>,
     pub(super) examined: Option<usize>,
+    /// How many users met the conditions.
+    pub(super) matched: usize,
+    residual: Residual<'q>,
+    /// Whether the matches are counted alone.
+    counts: bool,
     bytes: usize,
     looked_at: usize,
     last: Option<PageKey>,
@@ -44,10 +50,23 @@ impl<'q> Walk<'q> {
             items: Vec::with_capacity(query.limit.min(1000)),
             next: None,
             examined: None,
+            matched: 0,
+            residual: Residual::of(query),
+            counts: false,
             bytes: 0,
             looked_at: 0,
             last: None,
         }
+    }
+
+    /// A walk that keeps no user.
+    pub(super) fn counting(query: &'q PageQuery) -> Self {
+        Self { counts: true, items: Vec::new(), ..Self::new(query) }
+    }
+
+    /// Whether all rows were looked at.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.next.is_none()
     }
 
     /// Takes a row. `key` is asked for only where the page may have to go on after this row.
@@ -64,14 +83,23 @@ impl<'q> Walk<'q> {
         }
         self.looked_at += 1;
         let mut ends = self.looked_at == examined_max;
-        if let Some(record) = row.record {
+        let record = match row.record {
+            Some(record) if !self.residual.is_empty() => {
+                self.residual.matches(row.id, record)?.then_some(record)
+            }
+            record => record,
+        };
+        if let Some(record) = record {
             if self.is_full() {
                 self.next = self.last.take();
                 return Ok(Flow::Stop);
             }
-            self.bytes += record.len();
-            let record = Bytes::copy_from_slice(record);
-            self.items.push(Stored { id: row.id, version: row.version, record });
+            self.matched += 1;
+            if !self.counts {
+                self.bytes += record.len();
+                let record = Bytes::copy_from_slice(record);
+                self.items.push(Stored { id: row.id, version: row.version, record });
+            }
             ends |= self.is_full();
         }
         if ends {
@@ -81,6 +109,6 @@ impl<'q> Walk<'q> {
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() >= self.query.limit || self.bytes >= self.query.bytes_max
+        self.matched >= self.query.limit || self.bytes >= self.query.bytes_max
     }
 }
