@@ -5,7 +5,9 @@
 //! loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of HTTP or of
 //! other engines.
 
+mod backup;
 mod cache;
+mod check;
 mod checkpoint;
 mod columns;
 mod connection;
@@ -27,6 +29,8 @@ mod sqlite;
 mod tests;
 mod writer;
 
+pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};
+pub use check::{Findings, Line, check};
 pub use open_error::OpenError;
 pub use schema::MIGRATIONS;
 pub use settings::Settings;

@@ -25,6 +25,7 @@ use tokio::net::TcpListener;
 use crate::{
     clock::SystemClock,
     config::{BaseUrl, Config, EmailUniqueness},
+    housekeeping::{Housekeeping, Keep},
 };
 
 /// Users to look at, for `--dev`.
@@ -36,6 +37,7 @@ pub struct Service {
     store: Arc<Sqlite>,
     counters: Arc<FrontCounters>,
     front: FrontSettings,
+    housekeeping: Housekeeping,
 }
 
 impl Service {
@@ -52,6 +54,8 @@ impl Service {
         if config.dev {
             create_sample_users(&directory).await?;
         }
+        let keep = Keep { deleted: config.deleted_keep, events: config.events_keep };
+        let housekeeping = Housekeeping::new(directory.clone(), keep);
         let counters = Arc::new(FrontCounters::default());
         let face = FaceSettings {
             base_url: base_url.to_string(),
@@ -62,12 +66,15 @@ impl Service {
             has_room: has_room(data.to_owned(), config.disk_floor_bytes),
         };
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
-        Ok(Self { app, store, counters, front: front(config) })
+        Ok(Self { app, store, counters, front: front(config), housekeeping })
     }
 
     /// Takes connections until `stop`, then lets what runs finish and closes the store.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
+        let housekeeping = tokio::spawn(self.housekeeping.run());
         let report = serve(listener, self.app, self.front, self.counters, stop).await;
+        // Between two of its steps, or waiting for one that the store carries out all the same.
+        housekeeping.abort();
         self.store.close();
         report
     }

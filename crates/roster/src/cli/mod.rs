@@ -4,13 +4,17 @@
 //! the command: wrong settings end with 78 (`EX_CONFIG`), a wrong command line with 2, everything
 //! else with 1. Output that programs read goes to stdout.
 
+mod backup;
 mod banner;
+mod check;
 mod check_config;
+mod data_flags;
 mod exposure;
 mod flags;
 mod listener;
 mod logging;
 mod open_files;
+mod restore;
 pub mod serve;
 mod stop;
 mod version;
@@ -39,6 +43,23 @@ enum Command {
     /// of --config, else from its default. SIGTERM or SIGINT (Ctrl-C) stops: what is under way is
     /// finished first; a second signal ends at once.
     Serve(ServeFlags),
+    /// Write all data into one file, while the service runs or not
+    ///
+    /// The file holds one moment of the store, users, deleted users and change log, and is checked
+    /// before it gets its name. A file that is there already is not overwritten. Keep it as safe
+    /// as the data: it holds all of it.
+    Backup(backup::BackupFlags),
+    /// Make a data directory from a backup
+    ///
+    /// A backup of which any byte has changed is refused, and so is a directory that holds a
+    /// database already. The restored change log has a new identity: whoever followed the old one
+    /// is told to begin anew.
+    Restore(restore::RestoreFlags),
+    /// Check the data in depth, while the service runs or not
+    ///
+    /// Holds the file, the counters, the keys, the words and the change log against the records,
+    /// and prints a line for each. Changes nothing. Exit status 1 tells of faults.
+    Check(check::CheckFlags),
     /// Print every setting with its value and where the value comes from
     ///
     /// Takes the flags of `roster serve` and reads what it would read, but starts nothing. What is
@@ -52,6 +73,9 @@ enum Command {
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
+        Command::Backup(flags) => backup::run(flags),
+        Command::Restore(flags) => restore::run(flags),
+        Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Version => version::run(),
     };

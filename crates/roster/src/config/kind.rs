@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::Config;
 use super::base_url::BaseUrl;
 use super::host_name::HostName;
+use super::keep;
 
 /// Where a setting's value stands in the settings.
 pub type Slot<T> = fn(&mut Config) -> &mut T;
@@ -60,6 +61,13 @@ pub enum Kind {
         max: u64,
         /// Its place.
         slot: Slot<Duration>,
+    },
+    /// How long something is kept: a number with its unit, or `never` an end.
+    Keep {
+        /// The shortest allowed, in seconds.
+        min: u64,
+        /// Its place; none is for good.
+        slot: Slot<Option<Duration>>,
     },
 }
 
@@ -121,6 +129,11 @@ impl Kind {
                 *slot(config) = Duration::from_millis(millis);
                 Ok(millis.to_string())
             }
+            Self::Keep { min, slot } => {
+                let keep = keep::read(text, *min)?;
+                *slot(config) = keep;
+                Ok(quoted(text))
+            }
         }
     }
 
@@ -136,6 +149,7 @@ impl Kind {
             Self::Count { .. } => "N",
             Self::Bytes { .. } => "BYTES",
             Self::Millis { .. } => "MS",
+            Self::Keep { .. } => "TIME",
         }
     }
 
@@ -146,6 +160,7 @@ impl Kind {
             Self::Count { min, max, .. }
             | Self::Bytes { min, max, .. }
             | Self::Millis { min, max, .. } => Some(format!("{min} to {max}")),
+            Self::Keep { min, .. } => Some(keep::range(*min)),
             Self::Address(_)
             | Self::Directory(_)
             | Self::BaseUrl(_)

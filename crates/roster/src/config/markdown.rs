@@ -43,7 +43,7 @@ fn values(setting: &Setting) -> String {
         Kind::Hosts(_) => "host names".to_owned(),
         Kind::Switch(_) => "true, false".to_owned(),
         Kind::Choice { words, .. } => words.join(", "),
-        Kind::Count { .. } => range.unwrap_or_default(),
+        Kind::Count { .. } | Kind::Keep { .. } => range.unwrap_or_default(),
         Kind::Bytes { .. } => format!("{} bytes", range.unwrap_or_default()),
         Kind::Millis { .. } => format!("{} ms", range.unwrap_or_default()),
     }

@@ -13,6 +13,7 @@ mod environment;
 mod fault;
 mod file;
 mod host_name;
+mod keep;
 mod kind;
 mod markdown;
 mod nearest;
@@ -68,6 +69,10 @@ pub struct Config {
     pub put_guard: bool,
     /// Whether a DELETE without precondition is answered 428.
     pub delete_guard: bool,
+    /// How long a deleted user is kept before it is purged; none: until somebody purges it.
+    pub deleted_keep: Option<Duration>,
+    /// How long an event is kept; none: for good.
+    pub events_keep: Option<Duration>,
     /// The largest request body, in bytes.
     pub body_bytes_max: u64,
     /// How long a request head may take to arrive.

@@ -140,6 +140,8 @@ pub(super) fn unset() -> Config {
         unique_external_id: true,
         put_guard: true,
         delete_guard: true,
+        deleted_keep: None,
+        events_keep: None,
         body_bytes_max: 0,
         header_timeout: Duration::ZERO,
         idle_timeout: Duration::ZERO,

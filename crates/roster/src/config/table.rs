@@ -35,6 +35,8 @@ pub enum Group {
     Logs,
     /// What a user may be and how it may be written.
     Rules,
+    /// How long what is no longer in use is kept.
+    Retention,
     /// What a caller may cost.
     Limits,
     /// What the process takes of the machine.
@@ -48,6 +50,7 @@ impl Group {
             Self::Place => "Place",
             Self::Logs => "Logs",
             Self::Rules => "Rules",
+            Self::Retention => "Retention",
             Self::Limits => "Limits",
             Self::Resources => "Resources",
         }
@@ -158,6 +161,24 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Switch(|config| &mut config.delete_guard),
         default: "false",
         doc: "Answer 428 to a DELETE without a precondition.",
+    },
+    Setting {
+        key: "deleted_keep",
+        env: "ROSTER_DELETED_KEEP",
+        flag: "deleted-keep",
+        group: Group::Retention,
+        kind: Kind::Keep { min: 1, slot: |config| &mut config.deleted_keep },
+        default: "30d",
+        doc: "How long a deleted user is kept before it is purged, history included.",
+    },
+    Setting {
+        key: "events_keep",
+        env: "ROSTER_EVENTS_KEEP",
+        flag: "events-keep",
+        group: Group::Retention,
+        kind: Kind::Keep { min: 86_400, slot: |config| &mut config.events_keep },
+        default: "400d",
+        doc: "How long an event of the change log is kept.",
     },
     Setting {
         key: "body_bytes_max",

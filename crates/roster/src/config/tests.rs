@@ -74,6 +74,8 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert!(!config.unique_external_id);
     assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
     assert_eq!((config.log, config.log_format), (LogLevel::Info, LogFormat::Text));
+    let days = |days: u64| Some(Duration::from_secs(days * 24 * 60 * 60));
+    assert_eq!((config.deleted_keep, config.events_keep), (days(30), days(400)));
     assert_eq!(config.body_bytes_max, 1024 * 1024);
     assert_eq!(config.header_timeout, Duration::from_secs(10));
     assert_eq!(config.cache_entries, 100_000);
@@ -97,6 +99,8 @@ fn the_table_covers_every_field() {
         unique_external_id: false,
         put_guard: false,
         delete_guard: false,
+        deleted_keep: Some(Duration::from_secs(1)),
+        events_keep: Some(Duration::from_secs(1)),
         body_bytes_max: 1,
         header_timeout: Duration::from_secs(1),
         idle_timeout: Duration::from_secs(1),
@@ -188,6 +192,7 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::Count { .. } => "17",
         Kind::Bytes { .. } => "65537",
         Kind::Millis { .. } => "1234",
+        Kind::Keep { .. } => "36h",
     }
 }
 
@@ -202,6 +207,7 @@ fn every_bad_value_is_named_with_its_origin_and_all_at_once() {
         .env("ROSTER_ZZZZZZZZ", "1")
         .flag("listen", "8080")
         .flag("header_timeout_ms", "-1")
+        .flag("events_keep", "23h")
         .faults();
     assert_eq!(
         faults,
@@ -217,10 +223,28 @@ fn every_bad_value_is_named_with_its_origin_and_all_at_once() {
             "flag --listen: \"8080\" is not an address with a port, as in 127.0.0.1:8080 or \
              [::1]:8080",
             "file FILE:6: log: \"loud\" is none of error, warn, info, debug",
+            "flag --events-keep: \"23h\" is not within 1d to 36500d, or never",
             "flag --header-timeout-ms: \"-1\" is not a whole number within 100 to 600000",
             "environment ROSTER_CACHE_ENTRIES: \"many\" is not a whole number within 0 to \
              100000000",
             "file FILE:5: workers: 1025 is not within 0 to 1024",
+        ]
+    );
+}
+
+#[test]
+fn what_is_kept_for_good_is_told_in_a_word() {
+    let (config, report) = none().file("deleted_keep = \"never\"").resolve().unwrap();
+    assert_eq!(config.deleted_keep, None);
+    let line = report.lines.iter().find(|line| line.key == "deleted_keep").unwrap();
+    assert_eq!(line.value, "\"never\"");
+    let faults = none().file("deleted_keep = 0\nevents_keep = \"0\"").faults();
+    assert_eq!(
+        faults,
+        [
+            "file FILE:1: deleted_keep must be a string in quotes",
+            "file FILE:2: events_keep: \"0\" is not a time such as 30d, 12h, 90m or 45s, nor \
+             \"never\"",
         ]
     );
 }

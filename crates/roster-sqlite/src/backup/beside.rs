@@ -1,0 +1,86 @@
+//! Connections beside the service: they read a store that another process may serve, or the
+//! database inside a backup.
+//!
+//! They take no lock on the directory and change nothing in it. A reader of the write-ahead log
+//! holds up no writer; as long as its snapshot lasts, the log only grows.
+
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+
+use super::error::BackupError;
+use crate::{connection::DATABASE, schema};
+
+/// A process that just began recovers the log first; that is waited for.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// Statements that a connection keeps prepared.
+const STATEMENTS_MAX: usize = 32;
+
+/// Page cache, in KiB.
+const CACHE_KIB: i64 = 16 * 1024;
+
+/// Reads the store of a data directory.
+pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
+    let path = directory.join(DATABASE);
+    if !path.is_file() {
+        return Err(BackupError::NoStore { directory: directory.to_owned() });
+    }
+    open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Reads a database that nobody changes: what follows it in its file is passed over.
+pub(crate) fn open_still(file: &Path) -> Result<Connection, BackupError> {
+    let path = std::path::absolute(file).map_err(BackupError::io(file))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    open(&immutable(&path), flags)
+}
+
+/// How many migrations the file has had.
+pub(crate) fn schema_of(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, BackupError> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_WAIT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    schema::recognize(&connection)?;
+    Ok(connection)
+}
+
+/// The URI of a file that does not change while it is read.
+fn immutable(path: &Path) -> PathBuf {
+    let mut uri = b"file:".to_vec();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' => uri.extend_from_slice(b"%25"),
+            b'?' => uri.extend_from_slice(b"%3f"),
+            b'#' => uri.extend_from_slice(b"%23"),
+            other => uri.push(*other),
+        }
+    }
+    uri.extend_from_slice(b"?immutable=1");
+    PathBuf::from(OsString::from_vec(uri))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_letters_of_uris_stays_that_path() {
+        let uri = immutable(Path::new("/a b/50%?#c"));
+        assert_eq!(uri, Path::new("file:/a b/50%25%3f%23c?immutable=1"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Backup and restore: a store as one file, and a file as a store.
+//!
+//! A backup is one snapshot, taken while the service writes on: SQLite copies it page by page of
+//! its tables, so that nothing of what was deleted comes along. It is held against itself before
+//! it is sealed, and every byte of it before it is restored. Neither overwrites anything: a file
+//! or a store is there whole, or not at all.
+
+mod beside;
+mod error;
+mod manifest;
+mod sealed;
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    path::Path,
+};
+
+use roster_core::{LogId, Timestamp};
+use rusqlite::{Connection, OpenFlags};
+use tempfile::NamedTempFile;
+
+pub(crate) use beside::{open_store, schema_of};
+pub use error::BackupError;
+use manifest::FORMAT;
+pub use manifest::Manifest;
+pub use sealed::Sealed;
+
+use crate::{check, connection::DATABASE, lock::DirectoryLock};
+
+/// When and by what a backup is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Making<'a> {
+    /// The moment.
+    pub at: Timestamp,
+    /// The version of the program.
+    pub program: &'a str,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// What it tells of itself.
+    pub manifest: Manifest,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Makes a backup of the store in a data directory, served or not, as a file that is not there
+/// yet. It is on disk when this returns.
+pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made, BackupError> {
+    let exists = || BackupError::Exists { file: file.to_owned() };
+    if fs::symlink_metadata(file).is_ok() {
+        return Err(exists());
+    }
+    let source = beside::open_store(directory)?;
+    let place = folder(file)?;
+    let mut partial = partial(&place, file.file_name().unwrap_or_default())?;
+    copy(&source, partial.path())?;
+    drop(source);
+    let manifest = hold(partial.path(), making)?;
+    let sealed = sealed::seal(partial.as_file_mut(), &manifest);
+    let bytes = sealed.map_err(BackupError::io(partial.path()))?;
+    keep(partial, file, exists)?;
+    sync_folder(&place)?;
+    Ok(Made { manifest, bytes })
+}
+
+/// Copies one snapshot into an empty file.
+fn copy(source: &Connection, to: &Path) -> Result<(), BackupError> {
+    // The finished file is synced once.
+    source.pragma_update(None, "synchronous", "OFF")?;
+    let to = to.to_str().ok_or_else(|| {
+        let source = std::io::Error::other("the path is not UTF-8");
+        BackupError::Io { path: to.to_owned(), source }
+    })?;
+    source.execute("VACUUM INTO ?1", [to])?;
+    Ok(())
+}
+
+/// Holds a fresh copy against itself: what cannot be restored is no backup.
+fn hold(copy: &Path, making: Making<'_>) -> Result<Manifest, BackupError> {
+    let connection = beside::open_still(copy)?;
+    let faults = check::whole(&connection)?;
+    if let Some(what) = faults.into_iter().next() {
+        return Err(BackupError::Faulty { what });
+    }
+    let (log_id, head) = check::head(&connection)?;
+    Ok(Manifest {
+        format: FORMAT,
+        schema: schema_of(&connection)?,
+        log_id,
+        position: head.position,
+        users: head.live(),
+        deleted_users: head.deleted,
+        created_at: making.at,
+        program: making.program.to_owned(),
+    })
+}
+
+impl Sealed {
+    /// Makes the store of a directory that exists and holds none. The log gets a new identity,
+    /// which is handed back: positions that were read of the old one are not of this one. The
+    /// store is on disk when this returns.
+    pub fn restore(&mut self, directory: &Path) -> Result<LogId, BackupError> {
+        self.hold()?;
+        refuse_store(directory)?;
+        let _lock = DirectoryLock::take(directory)?;
+        refuse_store(directory)?;
+        let mut partial = partial(directory, OsStr::new(DATABASE))?;
+        self.copy_database(partial.as_file_mut())?;
+        let log_id = renew_log(partial.path())?;
+        partial.as_file().sync_all().map_err(BackupError::io(partial.path()))?;
+        let has = || BackupError::HasStore { directory: directory.to_owned() };
+        keep(partial, &directory.join(DATABASE), has)?;
+        sync_folder(directory)?;
+        Ok(log_id)
+    }
+
+    /// Holds the database inside against itself and against what the backup tells of it.
+    fn hold(&self) -> Result<(), BackupError> {
+        let damaged = |what: &str| BackupError::Damaged {
+            file: self.path().to_owned(),
+            what: what.to_owned(),
+        };
+        let connection = self.database()?;
+        if let Some(what) = check::whole(&connection)?.first() {
+            return Err(damaged(what));
+        }
+        let told = self.manifest();
+        let (log_id, head) = check::head(&connection)?;
+        let same = log_id == told.log_id
+            && head.position == told.position
+            && (head.live(), head.deleted) == (told.users, told.deleted_users)
+            && schema_of(&connection)? == told.schema;
+        if same { Ok(()) } else { Err(damaged("it does not hold what it tells of itself")) }
+    }
+}
+
+/// Refuses a directory that holds any file of a store.
+fn refuse_store(directory: &Path) -> Result<(), BackupError> {
+    let is_there =
+        |end: &str| fs::symlink_metadata(directory.join(format!("{DATABASE}{end}"))).is_ok();
+    if ["", "-wal", "-shm", "-journal"].into_iter().any(is_there) {
+        return Err(BackupError::HasStore { directory: directory.to_owned() });
+    }
+    Ok(())
+}
+
+/// Gives the log of a copied database a new identity.
+fn renew_log(database: &Path) -> Result<LogId, BackupError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    // A file that is half done is removed: there is nothing to roll back to.
+    connection.pragma_update(None, "journal_mode", "MEMORY")?;
+    let mut log_id = [0; 8];
+    getrandom::fill(&mut log_id).map_err(crate::OpenError::Random)?;
+    connection.execute("UPDATE log_head SET log_id = ?1 WHERE number = 1", [log_id])?;
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(LogId(log_id))
+}
+
+/// An empty file for its owner alone, removed unless it is kept.
+fn partial(folder: &Path, name: &OsStr) -> Result<NamedTempFile, BackupError> {
+    let mut prefix = OsStr::new(".").to_owned();
+    prefix.push(name);
+    prefix.push(".");
+    let made = tempfile::Builder::new().prefix(&prefix).suffix(".partial").tempfile_in(folder);
+    made.map_err(BackupError::io(folder))
+}
+
+/// Gives a finished file its name, unless that is taken.
+fn keep(
+    partial: NamedTempFile,
+    file: &Path,
+    taken: impl FnOnce() -> BackupError,
+) -> Result<(), BackupError> {
+    match partial.persist_noclobber(file) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(taken()),
+        Err(error) => Err(BackupError::io(file)(error.error)),
+    }
+}
+
+/// The folder that a file is to lie in.
+fn folder(file: &Path) -> Result<std::path::PathBuf, BackupError> {
+    let path = std::path::absolute(file).map_err(BackupError::io(file))?;
+    let folder = path.parent().filter(|_| path.file_name().is_some());
+    folder.map(Path::to_owned).ok_or_else(|| {
+        let source = std::io::Error::other("it names no file");
+        BackupError::Io { path: file.to_owned(), source }
+    })
+}
+
+/// Brings a new name to the disk.
+fn sync_folder(folder: &Path) -> Result<(), BackupError> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(BackupError::io(folder))
+}

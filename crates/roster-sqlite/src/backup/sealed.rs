@@ -1,0 +1,188 @@
+//! The file of a backup: a database, what it tells of itself, and a digest over both.
+//!
+//! From its end backwards: SHA-256 over everything before it (32 bytes), a mark (8), the length
+//! of the manifest (4, big-endian), the manifest, the database. So a byte that is changed, lost
+//! or appended anywhere shows before anything is believed.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    beside,
+    error::BackupError,
+    manifest::{FORMAT, Manifest},
+};
+use crate::schema::MIGRATIONS;
+
+const MARK: [u8; 8] = *b"rstrbkup";
+const DIGEST_BYTES: u64 = 32;
+const LENGTH_BYTES: u64 = 4;
+const MARK_BYTES: u64 = 8;
+
+/// No manifest is longer.
+const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 17;
+
+/// A backup that is as it was written.
+#[derive(Debug)]
+pub struct Sealed {
+    path: PathBuf,
+    file: File,
+    database_bytes: u64,
+    manifest: Manifest,
+}
+
+impl Sealed {
+    /// Opens a backup and holds every byte against its digest.
+    pub fn open(path: &Path) -> Result<Self, BackupError> {
+        let mut file = File::open(path).map_err(BackupError::io(path))?;
+        let refused = BackupError::io(path);
+        let Some(end) = End::read(&mut file).map_err(refused)? else {
+            return Err(BackupError::NotABackup { file: path.to_owned() });
+        };
+        let digest = digest(&mut file, end.sealed_bytes(), &mut io::sink());
+        if digest.map_err(BackupError::io(path))? != end.digest {
+            return Err(changed(path));
+        }
+        let Some(manifest) = Manifest::read(&end.manifest) else {
+            let what = "what it tells of itself cannot be read".to_owned();
+            return Err(BackupError::Damaged { file: path.to_owned(), what });
+        };
+        let known = usize::try_from(manifest.schema).is_ok_and(|it| it <= MIGRATIONS.len());
+        if manifest.format > FORMAT || !known {
+            let Manifest { program, .. } = manifest;
+            return Err(BackupError::Newer { file: path.to_owned(), program });
+        }
+        Ok(Self { path: path.to_owned(), file, database_bytes: end.database_bytes, manifest })
+    }
+
+    /// What the backup tells of itself.
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The database inside, to be read where it is.
+    pub(crate) fn database(&self) -> Result<rusqlite::Connection, BackupError> {
+        beside::open_still(&self.path)
+    }
+
+    /// Copies the database out; what is read on the way is held against the digest once more.
+    pub(super) fn copy_database(&mut self, to: &mut File) -> Result<(), BackupError> {
+        let refused = BackupError::io(&self.path);
+        let Some(end) = End::read(&mut self.file).map_err(refused)? else {
+            return Err(changed(&self.path));
+        };
+        let mut first = Head { to, left: end.database_bytes };
+        let digest = digest(&mut self.file, end.sealed_bytes(), &mut first);
+        let digest = digest.map_err(BackupError::io(&self.path))?;
+        if digest != end.digest || end.database_bytes != self.database_bytes {
+            return Err(changed(&self.path));
+        }
+        Ok(())
+    }
+}
+
+/// Seals a database: appends to its file what makes it a backup.
+pub(super) fn seal(file: &mut File, manifest: &Manifest) -> io::Result<u64> {
+    let database_bytes = file.seek(SeekFrom::End(0))?;
+    let manifest = manifest.to_json();
+    let length = u32::try_from(manifest.len()).map_err(io::Error::other)?;
+    file.write_all(&manifest)?;
+    file.write_all(&length.to_be_bytes())?;
+    file.write_all(&MARK)?;
+    let sealed = database_bytes + u64::from(length) + LENGTH_BYTES + MARK_BYTES;
+    let digest = digest(file, sealed, &mut io::sink())?;
+    file.seek(SeekFrom::End(0))?;
+    file.write_all(&digest)?;
+    file.sync_all()?;
+    Ok(sealed + DIGEST_BYTES)
+}
+
+fn changed(path: &Path) -> BackupError {
+    let what = "its bytes are not those that were written".to_owned();
+    BackupError::Damaged { file: path.to_owned(), what }
+}
+
+/// The end of a backup, not vouched for yet.
+struct End {
+    database_bytes: u64,
+    manifest: Vec<u8>,
+    digest: [u8; 32],
+}
+
+impl End {
+    /// Reads the end of a file; `None` where it is none of a backup's.
+    fn read(file: &mut File) -> io::Result<Option<Self>> {
+        let bytes = file.seek(SeekFrom::End(0))?;
+        let fixed = LENGTH_BYTES + MARK_BYTES + DIGEST_BYTES;
+        let Some(before) = bytes.checked_sub(fixed) else { return Ok(None) };
+        file.seek(SeekFrom::Start(before))?;
+        let (mut length, mut mark, mut digest) = ([0; 4], [0; 8], [0; 32]);
+        file.read_exact(&mut length)?;
+        file.read_exact(&mut mark)?;
+        file.read_exact(&mut digest)?;
+        let length = u64::from(u32::from_be_bytes(length));
+        let Some(database_bytes) = before.checked_sub(length) else { return Ok(None) };
+        if mark != MARK || length > MANIFEST_BYTES_MAX {
+            return Ok(None);
+        }
+        file.seek(SeekFrom::Start(database_bytes))?;
+        let mut manifest = Vec::new();
+        Read::take(file, length).read_to_end(&mut manifest)?;
+        Ok(Some(Self { database_bytes, manifest, digest }))
+    }
+
+    fn sealed_bytes(&self) -> u64 {
+        let manifest = u64::try_from(self.manifest.len()).unwrap_or(u64::MAX);
+        self.database_bytes + manifest + LENGTH_BYTES + MARK_BYTES
+    }
+}
+
+/// The digest of the first bytes of a file, which are handed on as they are read.
+fn digest(file: &mut File, bytes: u64, on: &mut dyn Write) -> io::Result<[u8; 32]> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut hash = Sha256::new();
+    let mut reader = BufReader::with_capacity(CHUNK, file.take(bytes));
+    loop {
+        let chunk = io::BufRead::fill_buf(&mut reader)?;
+        if chunk.is_empty() {
+            return Ok(hash.finalize().into());
+        }
+        hash.update(chunk);
+        on.write_all(chunk)?;
+        let read = chunk.len();
+        io::BufRead::consume(&mut reader, read);
+    }
+}
+
+/// Writes the first bytes of what comes, and passes over the rest.
+struct Head<'f> {
+    to: &'f mut File,
+    left: u64,
+}
+
+impl Write for Head<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let part = bytes.get(..left).unwrap_or(bytes);
+        self.to.write_all(part)?;
+        self.left = self.left.saturating_sub(u64::try_from(part.len()).unwrap_or(u64::MAX));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

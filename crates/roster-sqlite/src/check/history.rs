@@ -1,0 +1,151 @@
+//! The events of one user in their order: what they may follow, what they must hold, and what
+//! they come to.
+
+use roster_core::{Attribute, EventKind, Json, Timestamp, attribute::Kind, json};
+
+use super::{
+    findings::{Line, Name},
+    log::Span,
+    people::place,
+    rows::{Entry, Gone, Live},
+};
+use crate::columns::changed_of;
+
+/// The history of one user, as far as it was read.
+pub(super) struct History {
+    span: Span,
+    last: Option<Last>,
+    /// Whether an event holds a record, and one that holds none.
+    filled: Option<i64>,
+    emptied: Option<i64>,
+}
+
+/// The event that was read last.
+struct Last {
+    kind: Option<EventKind>,
+    version: i64,
+    at: i64,
+    record: Vec<u8>,
+    /// The record as JSON.
+    tree: Option<Json>,
+}
+
+impl History {
+    pub(super) const fn begin(span: Span) -> Self {
+        Self { span, last: None, filled: None, emptied: None }
+    }
+
+    /// Reads one more event.
+    pub(super) fn add(&mut self, event: Entry, line: &mut Line) {
+        line.count += 1;
+        let place = format!("events at {}", event.position);
+        let kind = EventKind::parse(&event.kind);
+        line.hold(kind.is_some(), &place, "there is no such kind of event");
+        line.hold(self.follows(kind), &place, "its kind cannot follow the event before it");
+        let begins = if self.span.is_cut() { event.version } else { 1 };
+        let expected = self.last.as_ref().map_or(begins, |last| last.version + 1);
+        line.hold(event.version == expected, &place, "its version does not rise by one");
+        let after = self.last.as_ref().is_none_or(|last| last.at <= event.at);
+        line.hold(after, &place, "it happened before the event before it");
+        let tree = if event.record.is_empty() {
+            self.emptied.get_or_insert(event.position);
+            None
+        } else {
+            self.filled.get_or_insert(event.position);
+            self.record(&event, line, &place)
+        };
+        let Entry { version, at, record, .. } = event;
+        self.last = Some(Last { kind, version, at, record, tree });
+    }
+
+    /// Whether an event of this kind may come next.
+    fn follows(&self, kind: Option<EventKind>) -> bool {
+        let Some(kind) = kind else { return true };
+        let Some(last) = &self.last else {
+            return kind == EventKind::Created || self.span.is_cut();
+        };
+        match last.kind {
+            None => true,
+            Some(EventKind::Created | EventKind::Updated | EventKind::Restored) => {
+                matches!(kind, EventKind::Updated | EventKind::Deleted)
+            }
+            Some(EventKind::Deleted) => matches!(kind, EventKind::Restored | EventKind::Purged),
+            Some(EventKind::Purged) => false,
+        }
+    }
+
+    /// Holds an event against its record, and what it says changed against the record before.
+    fn record(&self, event: &Entry, line: &mut Line, place: &str) -> Option<Json> {
+        let Ok(tree) = json::read(&event.record) else {
+            line.fault(&place, "its record is no JSON");
+            return None;
+        };
+        let id = Json::Text(Name(&event.id).to_string());
+        let at = Json::Text(Timestamp::from_millis(event.at).to_string());
+        for (member, value) in
+            [("id", id), ("version", Json::Int(event.version)), ("updated_at", at)]
+        {
+            let same = tree.member(member) == Some(&value);
+            line.hold(same, &place, &format!("its record has another {member}"));
+        }
+        let mut written = Vec::with_capacity(event.record.len());
+        json::write_json(&mut written, &tree);
+        line.hold(written == event.record, &place, "its record is not spelt as it is written");
+        let nothing = Json::Object(Vec::new());
+        let before = match &self.last {
+            Some(last) => last.tree.as_ref(),
+            None => (event.kind == EventKind::Created.as_str()).then_some(&nothing),
+        };
+        if let Some(before) = before {
+            let told = changed_of(&event.changed);
+            let same = told.is_some_and(|told| told == changed(before, &tree));
+            line.hold(same, &place, "what it says changed is not what differs in its record");
+        }
+        Some(tree)
+    }
+
+    /// Holds the whole against what there is of the user.
+    pub(super) fn end(
+        self,
+        id: &[u8],
+        user: Option<&Live>,
+        deleted: Option<&Gone>,
+        line: &mut Line,
+    ) {
+        let place = place("events", id);
+        let Some(last) = self.last else {
+            line.hold(self.span.is_cut(), &place, "there is none, but the user is there");
+            return;
+        };
+        if last.kind == Some(EventKind::Purged) {
+            let nobody = user.is_none() && deleted.is_none();
+            line.hold(nobody, &place, "the user is there, but was purged");
+            line.hold(self.filled.is_none(), &place, "a record is there, but the user was purged");
+            return;
+        }
+        line.hold(
+            self.emptied.is_none(),
+            &place,
+            "a record is missing, but nobody purged the user",
+        );
+        let (same, what) = if last.kind == Some(EventKind::Deleted) {
+            let same =
+                deleted.is_some_and(|it| it.version == last.version && it.record == last.record);
+            (same && user.is_none(), "the last one is not the deleted user that is kept")
+        } else {
+            let same =
+                user.is_some_and(|it| it.version == last.version && it.record == last.record);
+            (same && deleted.is_none(), "the last one is not the user that is there")
+        };
+        line.hold(same, &place, what);
+    }
+}
+
+/// The members that differ between two records, in table order; server-made ones apart.
+fn changed(before: &Json, after: &Json) -> Vec<Attribute> {
+    let differs = |attribute: &&Attribute| {
+        !matches!(attribute.kind(), Kind::ServerMade)
+            && before.member(attribute.name()) != after.member(attribute.name())
+    };
+    Attribute::ALL.iter().filter(differs).copied().collect()
+}

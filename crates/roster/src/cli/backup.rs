@@ -1,0 +1,56 @@
+//! `roster backup`: the store of a data directory as one file, while the service runs or not.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use roster_core::{Clock, Json, json};
+use roster_sqlite::{Made, Making, backup};
+
+use super::data_flags::DataFlags;
+use crate::clock::SystemClock;
+
+/// The flags of `roster backup`.
+#[derive(Debug, Args)]
+pub(super) struct BackupFlags {
+    #[command(flatten)]
+    data: DataFlags,
+
+    /// Print what the backup holds as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// The file to write; it must not be there yet
+    file: PathBuf,
+}
+
+/// Makes the backup and tells what it holds.
+pub(super) fn run(flags: BackupFlags) -> anyhow::Result<ExitCode> {
+    let data = flags.data.load()?;
+    let at = SystemClock::default().now();
+    let made = backup(&data, &flags.file, Making { at, program: env!("CARGO_PKG_VERSION") })?;
+    let file = flags.file.display();
+    let told = if flags.json { as_json(&made) } else { format!("{file}: {}", in_words(&made)) };
+    writeln!(io::stdout().lock(), "{told}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_words(made: &Made) -> String {
+    let Made { manifest, bytes } = made;
+    format!("{manifest}, {bytes} bytes")
+}
+
+fn as_json(made: &Made) -> String {
+    let mut members = made.manifest.members();
+    let bytes = i64::try_from(made.bytes).unwrap_or(i64::MAX);
+    members.push(("bytes".to_owned(), Json::Int(bytes)));
+    text(members)
+}
+
+/// An object as text.
+pub(super) fn text(members: Vec<(String, Json)>) -> String {
+    let mut out = Vec::new();
+    json::write_json(&mut out, &Json::Object(members));
+    String::from_utf8_lossy(&out).into_owned()
+}

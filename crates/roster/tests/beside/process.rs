@@ -1,0 +1,113 @@
+//! The built binary, and the plain HTTP that tests speak to it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Exit status, stdout and stderr of a command.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) status: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Outcome {
+    /// What a command that succeeded printed.
+    #[track_caller]
+    pub(crate) fn success(self) -> String {
+        assert_eq!((self.status, self.err.as_str()), (Some(0), ""), "{self:?}");
+        self.out
+    }
+
+    /// What a command that failed said.
+    #[track_caller]
+    pub(crate) fn failure(self, status: i32) -> String {
+        assert_eq!((self.status, self.out.as_str()), (Some(status), ""), "{self:?}");
+        self.err
+    }
+}
+
+/// Runs the binary in a directory; words are separated by blanks.
+pub(crate) fn roster(place: &Path, words: &str) -> Outcome {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(words.split(' ')).current_dir(place).env_clear();
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Outcome { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A service on the directory `data`.
+pub(crate) struct Service {
+    child: Child,
+    address: String,
+}
+
+impl Service {
+    pub(crate) fn start(place: &Path, data: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_roster"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data", data])
+            .current_dir(place)
+            .env_clear()
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut banner = String::new();
+        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
+        while !banner.contains("Try:") {
+            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
+        }
+        let (_, rest) = banner.split_once("listens on http://").unwrap();
+        let address = rest.lines().next().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (String, Value) {
+        ask(&self.address, "GET", path, "")
+    }
+
+    pub(crate) fn create(&self, user: &str) -> Value {
+        let (head, user) = ask(&self.address, "POST", "/users", user);
+        assert!(head.starts_with("HTTP/1.1 201"), "{head}");
+        user
+    }
+
+    /// Stops the service as an operator does.
+    pub(crate) fn stop(mut self) {
+        let kill = format!("kill -TERM {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Sends a request on a connection of its own; head and body of the answer.
+pub(crate) fn ask(address: &str, method: &str, path: &str, body: &str) -> (String, Value) {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let length = body.len();
+    write!(
+        connection,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut text = String::new();
+    connection.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
+}
