@@ -106,7 +106,7 @@ impl App {
 }
 
 impl Handle for App {
-    async fn handle(&self, request: Request<Incoming>, peer: Peer) -> Response<Body> {
+    async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let id = self.request_ids.of(&parts.headers);

@@ -44,7 +44,7 @@ impl Face {
 pub(crate) struct Call<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) body: Incoming,
-    pub(crate) peer: Peer,
+    pub(crate) peer: &'a Peer,
     pub(crate) request_id: &'a str,
 }
 

@@ -89,8 +89,8 @@ fn take<H: Handle>(
     }
     let watch = Arc::new(Watch::default());
     sweep.add(Arc::clone(&watch), Instant::now());
-    let peer = Peer { address, body_floor: shared.settings.body_floor() };
-    tokio::spawn(serve_connection(Arc::clone(shared), stream, peer, watch));
+    let peer = Peer { address, body_floor: shared.settings.body_floor(), watch };
+    tokio::spawn(serve_connection(Arc::clone(shared), stream, peer));
 }
 
 /// Tells a caller that we are full, as far as one write goes, and hangs up.

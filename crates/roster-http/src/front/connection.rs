@@ -90,8 +90,8 @@ pub(super) async fn serve_connection<H: Handle>(
     shared: Arc<Shared<H>>,
     stream: TcpStream,
     peer: Peer,
-    watch: Arc<Watch>,
 ) {
+    let watch = Arc::clone(&peer.watch);
     let _open = Open { counters: Arc::clone(&shared.counters), watch: Arc::clone(&watch) };
     let wire = TokioIo::new(Wire::new(stream, Arc::clone(&watch)));
     // Each request holds on to this connection's own counts of references: those of what all
@@ -123,6 +123,9 @@ pub(super) async fn serve_connection<H: Handle>(
     if watch.is_stalled() {
         shared.counters.closed_slow_read.up();
     }
+    for _ in 0..watch.slow_bodies() {
+        shared.counters.closed_slow_body.up();
+    }
     if let Some(Err(error)) = ended {
         tracing::debug!(error = error.as_ref(), "a connection ended early");
     }
@@ -137,7 +140,7 @@ async fn answer<H: Handle>(
     let Link { shared, peer } = link.as_ref();
     let head_only = request.method() == Method::HEAD;
     let http2 = request.version() == Version::HTTP_2;
-    let handled = pin!(async { shared.handler.handle(request, *peer).await });
+    let handled = pin!(async { shared.handler.handle(request, peer).await });
     let mut response = caught(handled).await.unwrap_or_else(|| {
         shared.counters.panics.up();
         shared.handler.on_panic()
@@ -152,7 +155,10 @@ async fn answer<H: Handle>(
     if head_only {
         leave_body_out(&mut response);
     }
-    exchange.answer();
+    // What is made while it is sent is answered to its end: until then it may be us who are slow.
+    if !response.body().is_streamed() {
+        exchange.answer();
+    }
     response.body_mut().attach(exchange);
     Ok(response)
 }
@@ -166,6 +172,10 @@ pub fn close_after(response: &mut Response<Body>) {
 /// The answer to HEAD: the length that GET would send, and no content (RFC 9110 9.3.2). hyper
 /// does so for HTTP/1 alone.
 fn leave_body_out(response: &mut Response<Body>) {
+    if response.body().is_streamed() {
+        *response.body_mut() = Body::empty();
+        return;
+    }
     let length = response.body().len();
     if length > 0 {
         response

@@ -6,7 +6,7 @@
 //! handler panics. The front must not know routes, problems or the directory; which host, origin
 //! or caller may come in is for the guards behind it.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -18,15 +18,19 @@ mod counters;
 mod read_body;
 mod settings;
 mod sweep;
+mod upload;
 mod watch;
 mod wire;
 
 pub use accept::serve;
-pub use body::Body;
+pub use body::{Body, BodySender, Gone, Room};
 pub use connection::close_after;
 pub use counters::{FrontCounters, Tally};
 pub use read_body::{BodyFault, read_body};
 pub use settings::{Floor, FrontSettings};
+pub use upload::Upload;
+
+use watch::Watch;
 
 /// What answers requests.
 pub trait Handle: Send + Sync + 'static {
@@ -34,7 +38,7 @@ pub trait Handle: Send + Sync + 'static {
     fn handle(
         &self,
         request: Request<Incoming>,
-        peer: Peer,
+        peer: &Peer,
     ) -> impl Future<Output = Response<Body>> + Send;
 
     /// The answer in place of that of a handler that panicked: a 500 that tells nothing.
@@ -42,12 +46,14 @@ pub trait Handle: Send + Sync + 'static {
 }
 
 /// Who is at the other end, and what the front holds it to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Peer {
     /// The address of the other end of the socket, which may be a proxy's.
     pub address: SocketAddr,
     /// The least speed of a request body, for [`read_body`].
     pub body_floor: Floor,
+    /// What the connection tells about itself: bodies that are streamed report to it.
+    watch: Arc<Watch>,
 }
 
 /// How a drain went.

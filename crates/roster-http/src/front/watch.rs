@@ -25,12 +25,18 @@ pub(super) struct Watch {
     ended: AtomicU32,
     /// One more than `ended` was when bytes came in while no exchange was open.
     head_begun: AtomicU32,
+    /// Request bodies that are being taken in while their answers are already under way.
+    receiving: AtomicU32,
+    /// Chunks of streamed answers that were handed over and not yet let go of.
+    in_hand: AtomicU32,
     written: AtomicU64,
     blocked: AtomicBool,
     closing: AtomicBool,
     quiet: AtomicBool,
     http2: AtomicBool,
     stalled: AtomicBool,
+    slow_bodies: AtomicU32,
+    patient: AtomicBool,
     gone: AtomicBool,
     order: AtomicU8,
     waker: Mutex<Option<Waker>>,
@@ -98,9 +104,14 @@ impl Watch {
         let ended = self.ended.load(Ordering::Acquire);
         let answered = self.answered.load(Ordering::Acquire);
         let started = self.started.load(Ordering::Acquire);
+        // Who is still sending need not read yet. The body's own floor holds it to its speed.
+        if self.is_receiving() {
+            return Phase::Busy;
+        }
         // With HTTP/2 the socket takes what flow control lets through, so a peer that keeps its
         // window shut never blocks a write: answers that stay in our hands tell it instead.
-        let withheld = self.http2.load(Ordering::Relaxed) && answered != ended;
+        let withheld = self.http2.load(Ordering::Relaxed)
+            && (answered != ended || self.in_hand.load(Ordering::Acquire) > 0);
         if self.blocked.load(Ordering::Relaxed) || withheld {
             return Phase::Stalled;
         }
@@ -163,6 +174,26 @@ impl Watch {
         self.blocked.store(blocked, Ordering::Relaxed);
     }
 
+    /// Whether a request body is being taken in while its answer is already under way.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.receiving.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether such a body has begun, told once.
+    pub(super) fn grows_patient(&self) -> bool {
+        self.is_receiving() && !self.patient.swap(true, Ordering::Relaxed)
+    }
+
+    /// A request body came below its floor after its answer had begun.
+    pub(super) fn slow_body(&self) {
+        self.slow_bodies.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many did.
+    pub(super) fn slow_bodies(&self) -> u32 {
+        self.slow_bodies.load(Ordering::Relaxed)
+    }
+
     /// Our side has been closed.
     pub(super) fn set_closing(&self) {
         self.closing.store(true, Ordering::Relaxed);
@@ -223,6 +254,49 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         self.answer();
         self.watch.ended.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// A request body that is being taken in beside its answer, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Receiving(Arc<Watch>);
+
+impl Receiving {
+    pub(super) fn start(watch: Arc<Watch>) -> Self {
+        watch.receiving.fetch_add(1, Ordering::AcqRel);
+        Self(watch)
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        self.0.receiving.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A chunk of a streamed answer, in our hands until it is dropped.
+pub(super) struct InHand {
+    bytes: Bytes,
+    watch: Arc<Watch>,
+}
+
+impl InHand {
+    /// The chunk under watch.
+    pub(super) fn mark(bytes: Bytes, watch: &Arc<Watch>) -> Bytes {
+        watch.in_hand.fetch_add(1, Ordering::AcqRel);
+        Bytes::from_owner(Self { bytes, watch: Arc::clone(watch) })
+    }
+}
+
+impl AsRef<[u8]> for InHand {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        self.watch.in_hand.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -44,6 +44,19 @@ impl Wire {
         Self { stream, watch, written: 0, blocked: false, peer_ended: false, shut: false }
     }
 
+    /// A caller that sends a long body before it reads a byte of the answer keeps its window shut
+    /// for as long as that takes, and the kernel would drop it. Once such a body has begun, the
+    /// sweep alone judges the connection.
+    fn be_patient(&self) {
+        if !self.watch.grows_patient() {
+            return;
+        }
+        #[cfg(target_os = "linux")]
+        if let Err(error) = SockRef::from(&self.stream).set_tcp_user_timeout(None) {
+            tracing::debug!(%error, "a socket option was refused");
+        }
+    }
+
     fn wrote(&mut self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &outcome {
             Poll::Ready(Ok(count)) => {
@@ -90,6 +103,7 @@ impl AsyncRead for Wire {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.be_patient();
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         match &outcome {

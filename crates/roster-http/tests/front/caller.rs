@@ -9,7 +9,8 @@ use std::{
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use roster_http::front::{
-    Body, BodyFault, DrainReport, FrontCounters, FrontSettings, Handle, Peer, read_body, serve,
+    Body, BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Upload,
+    read_body, serve,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -23,7 +24,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 100_000;
 pub(crate) struct Probe;
 
 impl Handle for Probe {
-    async fn handle(&self, request: Request<Incoming>, peer: Peer) -> Response<Body> {
+    async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
         let path = request.uri().path().to_owned();
         if let Some(bytes) = path.strip_prefix("/big/") {
             return Response::new(Body::full(vec![b'x'; bytes.parse().unwrap()]));
@@ -31,6 +32,17 @@ impl Handle for Probe {
         if let Some(wait_ms) = path.strip_prefix("/wait/") {
             tokio::time::sleep(Duration::from_millis(wait_ms.parse().unwrap())).await;
             return Response::new(Body::full("late"));
+        }
+        if let Some(work) = path.strip_prefix("/stream/") {
+            let (body, sender) = Body::streamed(peer);
+            tokio::spawn(stream(work.to_owned(), sender));
+            return Response::new(body);
+        }
+        if let Some(rest_ms) = path.strip_prefix("/upload/") {
+            let (body, sender) = Body::streamed(peer);
+            let upload = Upload::new(request.into_body(), peer);
+            tokio::spawn(take_in(upload, sender, rest_ms.parse().unwrap()));
+            return Response::new(body);
         }
         match path.as_str() {
             "/panic" => panic!("a handler fails at once"),
@@ -55,6 +67,47 @@ impl Handle for Probe {
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         response
     }
+}
+
+/// Streams an answer as told: numbers are bytes of a chunk, `wait` rests for 600 ms, `break` ends
+/// without a word. Numbers and words are joined by commas.
+async fn stream(work: String, sender: BodySender) {
+    for step in work.split(',') {
+        match step {
+            "wait" => tokio::time::sleep(Duration::from_millis(600)).await,
+            "break" => return,
+            bytes => {
+                let Ok(room) = sender.room().await else { return };
+                room.send(vec![b'x'; bytes.parse().unwrap()]);
+            }
+        }
+    }
+    sender.finish();
+}
+
+/// Takes a body in, resting before each piece, while an answer of half a megabyte that nobody may
+/// read is under way. The answer ends with how much came in, if it came to its end.
+async fn take_in(mut upload: Upload, sender: BodySender, rest_ms: u64) {
+    let answer = tokio::spawn(async move {
+        for _ in 0..50 {
+            let Ok(room) = sender.room().await else { return None };
+            room.send(vec![b'x'; 10_000]);
+        }
+        Some(sender)
+    });
+    let mut count = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(rest_ms)).await;
+        match upload.next().await {
+            Ok(Some(piece)) => count += piece.len(),
+            Ok(None) => break,
+            Err(_) => return answer.abort(),
+        }
+    }
+    let Ok(Some(sender)) = answer.await else { return };
+    let Ok(room) = sender.room().await else { return };
+    room.send(format!(" took in {count}"));
+    sender.finish();
 }
 
 pub(crate) fn status(status: StatusCode) -> Response<Body> {
@@ -142,6 +195,30 @@ impl Caller {
             self.read_more().await;
         }
         (head, self.rest.drain(..length).collect())
+    }
+
+    /// The head of the next answer and its content in chunks, to the last one.
+    pub(crate) async fn chunked(&mut self) -> (String, Vec<u8>) {
+        let (head, _) = self.answer().await;
+        let mut content = Vec::new();
+        loop {
+            let line = loop {
+                if let Some(at) = self.rest.windows(2).position(|bytes| bytes == b"\r\n") {
+                    break self.rest.drain(..at + 2).collect::<Vec<_>>();
+                }
+                self.read_more().await;
+            };
+            let size = std::str::from_utf8(&line).unwrap().trim();
+            let size = usize::from_str_radix(size, 16).unwrap();
+            while self.rest.len() < size + 2 {
+                self.read_more().await;
+            }
+            content.extend(self.rest.drain(..size));
+            self.rest.drain(..2);
+            if size == 0 {
+                return (head, content);
+            }
+        }
     }
 
     pub(crate) async fn read_more(&mut self) {

@@ -12,7 +12,7 @@ use crate::caller::{Front, assert_took, quick};
 
 type Http2 = hyper::client::conn::http2::SendRequest<Empty<bytes::Bytes>>;
 
-async fn http2(front: &Front) -> (Http2, JoinHandle<hyper::Result<()>>) {
+pub(crate) async fn http2(front: &Front) -> (Http2, JoinHandle<hyper::Result<()>>) {
     let stream = TcpStream::connect(front.address).await.unwrap();
     let executor = TokioExecutor::new();
     let (sender, connection) = hyper::client::conn::http2::Builder::new(executor)
@@ -23,7 +23,7 @@ async fn http2(front: &Front) -> (Http2, JoinHandle<hyper::Result<()>>) {
     (sender, tokio::spawn(connection))
 }
 
-fn request(front: &Front, method: Method, path: &str) -> Request<Empty<bytes::Bytes>> {
+pub(crate) fn request(front: &Front, method: Method, path: &str) -> Request<Empty<bytes::Bytes>> {
     let uri = format!("http://{}{path}", front.address);
     Request::builder().method(method).uri(uri).body(Empty::new()).unwrap()
 }

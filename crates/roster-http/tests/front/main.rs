@@ -13,3 +13,5 @@ mod caller;
 mod http2;
 mod order;
 mod slow;
+mod streams;
+mod uploads;
