@@ -1,6 +1,6 @@
 //! What the faces must be told: where they stand, to whom they answer, and their limits.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use roster_core::Rules;
 
@@ -14,6 +14,8 @@ pub struct FaceSettings {
     pub body_bytes_max: usize,
     /// Most bytes of path and query.
     pub uri_bytes_max: usize,
+    /// Where verdicts of an import are put aside while nobody reads them, in files without names.
+    pub spill_dir: PathBuf,
     /// The rules that the store obeys, to be told in the service document.
     pub rules: Rules,
     /// Whether there is room on the disk, for `/readyz`.

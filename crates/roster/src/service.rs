@@ -62,6 +62,7 @@ impl Service {
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
+            spill_dir: data.to_owned(),
             rules,
             has_room: has_room(data.to_owned(), config.disk_floor_bytes),
         };

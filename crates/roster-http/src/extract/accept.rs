@@ -16,6 +16,9 @@ pub(crate) struct Media {
 /// JSON.
 pub(crate) const JSON: Media =
     Media { kind: "application", subtype: "json", content_type: "application/json" };
+/// One JSON text a line.
+pub(crate) const NDJSON: Media =
+    Media { kind: "application", subtype: "x-ndjson", content_type: "application/x-ndjson" };
 /// A page.
 pub(crate) const HTML: Media =
     Media { kind: "text", subtype: "html", content_type: "text/html; charset=utf-8" };

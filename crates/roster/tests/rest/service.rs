@@ -106,6 +106,7 @@ impl Stage {
             hosts: vec!["directory.example".to_owned()],
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
+            spill_dir: std::env::temp_dir(),
             rules,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
         };

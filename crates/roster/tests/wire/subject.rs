@@ -67,6 +67,7 @@ impl Subject {
             hosts: Vec::new(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
+            spill_dir: std::env::temp_dir(),
             rules,
             has_room: Arc::new(|| true),
         };

@@ -1,0 +1,85 @@
+//! Lines on their way to the store, some hundred at a time.
+//!
+//! A line that cannot be read keeps its place among the others, so that verdicts come in the order
+//! of lines.
+
+use roster_core::{Draft, Failure, Outcome, StoreError, json, limits::USER_BYTES_MAX};
+
+use super::lines::Line;
+use crate::problem::{Problem, ProblemCode};
+
+/// Most lines of a batch: half of what the store commits at a time.
+const BATCH_LINES_MAX: usize = 256;
+/// A batch is full once its lines hold this many bytes.
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
+
+/// Lines that were read, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    slots: Vec<Slot>,
+    drafts: Vec<Draft>,
+    bytes: usize,
+}
+
+/// The place of one line.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) number: u64,
+    /// What is wrong with a line that cannot be read; the others have a draft.
+    unread: Option<Problem>,
+}
+
+impl Batch {
+    /// Takes the line of this number.
+    pub(super) fn take(&mut self, number: u64, line: &Line) {
+        let unread = match line {
+            Line::Whole(text) => {
+                self.bytes += text.len();
+                match json::read(text) {
+                    Ok(tree) => {
+                        self.drafts.push(Draft::parse(tree));
+                        None
+                    }
+                    Err(fault) => Some(Problem::saying(ProblemCode::MalformedJson, fault.detail)),
+                }
+            }
+            Line::TooLong => {
+                let detail = format!("send at most {USER_BYTES_MAX} bytes a line");
+                Some(Problem::saying(ProblemCode::BodyTooLarge, detail))
+            }
+        };
+        self.slots.push(Slot { number, unread });
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.slots.len() >= BATCH_LINES_MAX || self.bytes >= BATCH_BYTES_MAX
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The places of the lines, and the drafts that stand in some of them.
+    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<Draft>) {
+        (self.slots, self.drafts)
+    }
+}
+
+/// Puts what came of the drafts in the places of their lines.
+pub(super) fn joined(
+    slots: Vec<Slot>,
+    results: Vec<Result<Outcome, Failure>>,
+) -> impl Iterator<Item = (u64, Result<Outcome, Problem>)> {
+    let mut results = results.into_iter();
+    slots.into_iter().map(move |slot| {
+        let result = match slot.unread {
+            Some(problem) => Err(problem),
+            None => results.next().unwrap_or_else(no_result).map_err(Problem::from),
+        };
+        (slot.number, result)
+    })
+}
+
+fn no_result() -> Result<Outcome, Failure> {
+    Err(Failure::Store(StoreError::Internal("the store gave no result".into())))
+}

@@ -1,0 +1,139 @@
+//! `GET /users` as `application/x-ndjson`: every user of the collection, in the order of ids.
+//!
+//! Short reads of one page each, one page ahead of what is being sent: a caller that reads slowly
+//! holds two pages of memory and nothing of the store. Each line is a record as it was committed
+//! at some moment at or after `Roster-Position`. A failure midway breaks the body off.
+
+use http::{
+    HeaderMap, HeaderValue, Method, Response,
+    header::{CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, VARY},
+};
+use roster_core::{
+    Directory, StoreError,
+    limits::PAGE_SIZE_MAX,
+    list::{Page, PageQuery},
+    project::Members,
+};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{super::list_query::ListQuery, super::render, place};
+use crate::{
+    extract::{EntityTags, NDJSON, parameters, tags},
+    face::{Call, Face},
+    front::{Body, BodySender},
+    problem::{Fault, Problem, ProblemCode},
+};
+
+/// What belongs to pages, and why it has no place here.
+const OF_PAGES: [(&str, &str); 5] = [
+    ("sort", "NDJSON comes in the order of ids; leave sort out"),
+    ("q", "a search is answered in pages of JSON; use filter, or Accept: application/json"),
+    ("limit", "NDJSON is one answer without pages; leave limit out"),
+    ("cursor", "NDJSON is one answer without pages; leave cursor out"),
+    ("count", "NDJSON has no place for a total; count the lines"),
+];
+
+pub(in crate::rest::users) async fn export(
+    face: &Face,
+    call: &Call<'_>,
+) -> Result<Response<Body>, Problem> {
+    let parts = call.parts;
+    refuse_paging(parts.uri.query())?;
+    let ListQuery { mut page, members, .. } = ListQuery::read(parts.uri.query(), &face.cursors)?;
+    page.limit = PAGE_SIZE_MAX;
+    // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
+    if matches!(tags(&parts.headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
+        let detail = "NDJSON has no tag, so no If-Match matches";
+        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
+    }
+    if parts.method == Method::HEAD {
+        let position = face.directory.head().await?.position;
+        let mut response = Response::new(Body::empty());
+        describe(face, response.headers_mut(), position);
+        return Ok(response);
+    }
+    let place = place(&face.bulk.exports, "too many exports are running; try again later")?;
+    let first = face.directory.list(page.clone()).await?;
+    let (body, sender) = Body::streamed(call.peer);
+    let mut response = Response::new(body);
+    describe(face, response.headers_mut(), first.position);
+    let directory = face.directory.clone();
+    let walk = Walk { directory, page, members, request_id: call.request_id.to_owned() };
+    tokio::spawn(walk.send(first, sender, place));
+    Ok(response)
+}
+
+fn refuse_paging(query: Option<&str>) -> Result<(), Problem> {
+    let given = parameters(query)?;
+    let refused = OF_PAGES.iter().filter(|(name, _)| given.iter().any(|one| one.name == *name));
+    let faults: Vec<Fault> = refused
+        .map(|(name, detail)| Fault::of_parameter(*name, "conflicting-parameter", *detail))
+        .collect();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults))
+}
+
+fn describe(face: &Face, headers: &mut HeaderMap, position: i64) {
+    headers.insert(CONTENT_TYPE, NDJSON.header());
+    headers.insert(CACHE_CONTROL, render::PRIVATE);
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    render::position(headers, face.directory.log_id(), position);
+}
+
+/// An export on its way.
+struct Walk {
+    directory: Directory,
+    page: PageQuery,
+    members: Option<Members>,
+    request_id: String,
+}
+
+impl Walk {
+    async fn send(mut self, first: Page, sender: BodySender, _place: OwnedSemaphorePermit) {
+        let mut read = Ok(first);
+        loop {
+            let page = match read {
+                Ok(page) => page,
+                Err(error) => return self.broke_off(&error),
+            };
+            let Some(lines) = self.lines(&page) else {
+                let place = "a record that was to be cut".to_owned();
+                return self.broke_off(&StoreError::Corrupt { place });
+            };
+            let next = page.next.clone();
+            drop(page);
+            // Whoever has gone away needs no further page.
+            let Ok(room) = sender.room().await else { return };
+            room.send(lines);
+            let Some(next) = next else { return sender.finish() };
+            self.page.after = Some(next);
+            // Only once the page before is being sent: two are in memory, and no more.
+            if sender.room().await.is_err() {
+                return;
+            }
+            read = self.directory.list(self.page.clone()).await;
+        }
+    }
+
+    /// The records of a page, a line each; nothing if one of them cannot be cut.
+    fn lines(&self, page: &Page) -> Option<Vec<u8>> {
+        let bytes = page.items.iter().map(|item| item.record.len() + 1).sum();
+        let mut out = Vec::with_capacity(if self.members.is_none() { bytes } else { 0 });
+        for item in &page.items {
+            match &self.members {
+                None => out.extend_from_slice(&item.record),
+                Some(members) => members.project(&item.record, &mut out)?,
+            }
+            out.push(b'\n');
+        }
+        Some(out)
+    }
+
+    fn broke_off(&self, error: &StoreError) {
+        let request_id = self.request_id.as_str();
+        let cause: &dyn std::error::Error = error;
+        tracing::error!(request_id, cause, "an export broke off");
+    }
+}

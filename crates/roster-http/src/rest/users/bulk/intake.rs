@@ -1,0 +1,242 @@
+//! Taking in the lines of an import and having them carried out.
+//!
+//! The next lines are read while the store commits the former. Whatever becomes of the caller,
+//! the lines that came whole are carried out; only a stream that came to its end is told to be
+//! done. Nothing here waits for the verdicts to be read.
+
+use std::{mem, sync::Arc};
+
+use bytes::Bytes;
+use roster_core::{
+    Caller, Directory, Effect, EventKind, Failure, Mode, Outcome, limits::USER_BYTES_MAX,
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::yield_now,
+};
+
+use super::{
+    batch::{Batch, Slot, joined},
+    clashes::Clashes,
+    flight::Flight,
+    import_query::ImportQuery,
+    lines::{Line, Lines},
+    outbox::Parcel,
+    verdict::{Tally, Verdict},
+};
+use crate::{
+    face::Face,
+    front::{BodyFault, Upload},
+    problem::Problem,
+};
+
+/// After so many lines other tasks of this thread have their turn.
+const LINES_AT_A_STRETCH: u64 = 64;
+
+type Piece = Result<Option<Bytes>, BodyFault>;
+type Landed = (Vec<Slot>, Vec<Result<Outcome, Failure>>);
+
+/// How far the stream of lines has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Open,
+    Ended,
+    /// It broke off, or was too slow.
+    Broken,
+}
+
+/// An import that takes in its lines.
+pub(super) struct Intake {
+    directory: Directory,
+    query: ImportQuery,
+    caller: Caller,
+    base_url: String,
+    batches: Arc<Semaphore>,
+    upload: Upload,
+    source: Source,
+    lines: Lines,
+    /// The number of the last line that was read, from 1.
+    number: u64,
+    batch: Batch,
+    flight: Flight<Landed>,
+    clashes: Option<Clashes>,
+    tally: Tally,
+    /// Gone once nobody takes verdicts any more.
+    verdicts: Option<mpsc::Sender<Parcel>>,
+    failed: bool,
+}
+
+impl Intake {
+    pub(super) fn new(
+        face: &Face,
+        query: ImportQuery,
+        caller: Caller,
+        upload: Upload,
+        verdicts: mpsc::Sender<Parcel>,
+    ) -> Self {
+        let dry = query.mode == Mode::DryRun;
+        let clashes = dry.then(|| Clashes::new(face.settings.rules, query.on_conflict));
+        Self {
+            directory: face.directory.clone(),
+            query,
+            caller,
+            base_url: face.settings.base_url.clone(),
+            batches: Arc::clone(&face.bulk.batches),
+            upload,
+            source: Source::Open,
+            lines: Lines::new(USER_BYTES_MAX),
+            number: 0,
+            batch: Batch::default(),
+            flight: Flight::new(),
+            clashes,
+            tally: Tally::default(),
+            verdicts: Some(verdicts),
+            failed: false,
+        }
+    }
+
+    /// Carries out all lines. `first` is a piece that has come already.
+    pub(super) async fn run(mut self, first: Option<Piece>) {
+        if let Some(first) = first {
+            self.take(first);
+        }
+        loop {
+            self.read_lines().await;
+            let open = self.source == Source::Open;
+            if !open && self.batch.is_empty() && self.flight.is_empty() {
+                break;
+            }
+            let hungry = open && !self.batch.is_full();
+            let ready = !self.batch.is_empty() && !self.flight.is_full();
+            let waiting = ready && self.flight.is_empty();
+            tokio::select! {
+                biased;
+                permit = permit(&self.batches), if ready && !hungry => self.launch(permit).await,
+                landed = self.flight.next(), if !self.flight.is_empty() => self.land(landed).await,
+                piece = self.upload.next(), if hungry => self.take(piece),
+                // The caller pauses and the store is idle: what has come need not wait.
+                permit = permit(&self.batches), if waiting && hungry => self.launch(permit).await,
+            }
+        }
+        let Tally { created, replaced, skipped, failed } = self.tally;
+        let (whole, request_id) = (self.source == Source::Ended, self.caller.request_id.as_str());
+        tracing::info!(request_id, whole, created, replaced, skipped, failed, "an import ended");
+        if whole {
+            let done = self.tally.done();
+            self.tell(Parcel::Done(done)).await;
+        }
+    }
+
+    fn take(&mut self, piece: Piece) {
+        match piece {
+            Ok(Some(piece)) => self.lines.feed(piece),
+            Ok(None) => {
+                self.source = Source::Ended;
+                if let Some(line) = self.lines.last() {
+                    self.read_line(&line);
+                }
+            }
+            // The line that broke off is no line.
+            Err(_) => self.source = Source::Broken,
+        }
+    }
+
+    async fn read_lines(&mut self) {
+        while !self.batch.is_full()
+            && let Some(line) = self.lines.next()
+        {
+            self.read_line(&line);
+            if self.number.is_multiple_of(LINES_AT_A_STRETCH) {
+                yield_now().await;
+            }
+        }
+    }
+
+    /// A blank line has a number, but nothing to be told of.
+    fn read_line(&mut self, line: &Line) {
+        self.number += 1;
+        let blank = matches!(line, Line::Whole(text) if text.trim_ascii().is_empty());
+        if !blank {
+            self.batch.take(self.number, line);
+        }
+    }
+
+    async fn launch(&mut self, permit: Option<OwnedSemaphorePermit>) {
+        let (slots, drafts) = mem::take(&mut self.batch).into_parts();
+        let ImportQuery { on_conflict, mode } = self.query;
+        let (directory, caller) = (self.directory.clone(), self.caller.clone());
+        let answer = async move {
+            let results = if drafts.is_empty() {
+                Vec::new()
+            } else {
+                directory.import(drafts, on_conflict, mode, &caller).await
+            };
+            drop(permit);
+            (slots, results)
+        };
+        self.flight.launch(answer).await;
+    }
+
+    async fn land(&mut self, (slots, results): Landed) {
+        let mut out = Vec::with_capacity(slots.len() * 80);
+        for (number, result) in joined(slots, results) {
+            let verdict = self.verdict(result);
+            self.tally.count(&verdict);
+            verdict.write(number, &self.base_url, &mut out);
+        }
+        self.tell(Parcel::Verdicts(out)).await;
+    }
+
+    fn verdict(&mut self, result: Result<Outcome, Problem>) -> Verdict {
+        let result = match (&mut self.clashes, result) {
+            (Some(clashes), Ok(outcome)) => clashes.judge(outcome).map_err(Problem::from),
+            (_, result) => result,
+        };
+        match result {
+            Ok(Outcome { effect, stored, .. }) => {
+                let id = (self.query.mode == Mode::Write).then_some(stored.id);
+                match effect {
+                    Effect::Changed(EventKind::Created) => Verdict::Created(id),
+                    Effect::Changed(_) | Effect::Unchanged => Verdict::Replaced(id),
+                    Effect::Skipped => Verdict::Skipped,
+                }
+            }
+            Err(problem) => {
+                self.log(&problem);
+                Verdict::Failed(problem)
+            }
+        }
+    }
+
+    /// A store that fails does so for many lines: the first is enough.
+    fn log(&mut self, problem: &Problem) {
+        if let Some(cause) = &problem.cause
+            && !mem::replace(&mut self.failed, true)
+        {
+            let request_id = self.caller.request_id.as_str();
+            let cause: &dyn std::error::Error = cause;
+            tracing::error!(request_id, cause, "a line of an import failed");
+        }
+    }
+
+    async fn tell(&mut self, parcel: Parcel) {
+        let Some(verdicts) = &self.verdicts else { return };
+        let told = match verdicts.try_send(parcel) {
+            Err(mpsc::error::TrySendError::Full(parcel)) => {
+                self.upload.hold();
+                let told = verdicts.send(parcel).await;
+                self.upload.resume();
+                told.is_ok()
+            }
+            told => told.is_ok(),
+        };
+        if !told {
+            self.verdicts = None;
+        }
+    }
+}
+
+/// Room for one batch; the semaphore is never closed.
+async fn permit(batches: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(batches).acquire_owned().await.ok()
+}

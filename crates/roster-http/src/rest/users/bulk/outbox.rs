@@ -1,0 +1,139 @@
+//! Verdicts between those who make them and a caller who may not read them yet.
+//!
+//! First in memory, beyond that in a file that has no name, so that an import never waits for its
+//! caller to read. Only when that file has its full size, or the disk has no room for it, does the
+//! import wait, and then the caller is held to the speed at which answers must be taken. The order
+//! is never changed.
+
+use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
+
+use bytes::Bytes;
+use tokio::{sync::mpsc, task::spawn_blocking};
+
+use super::spill::Spill;
+use crate::front::BodySender;
+
+/// Most bytes of verdicts that are kept in memory.
+const MEMORY_BYTES_MAX: usize = 256 * 1024;
+/// Most bytes of verdicts that are kept in the file: about ten million verdicts that nobody reads.
+const SPILL_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// What is handed to the outbox.
+#[derive(Debug)]
+pub(super) enum Parcel {
+    /// Verdicts.
+    Verdicts(Vec<u8>),
+    /// The last line: the answer is whole.
+    Done(String),
+}
+
+/// Where verdicts may be put aside.
+#[derive(Clone)]
+pub(super) struct Aside {
+    pub(super) directory: PathBuf,
+    pub(super) has_room: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// What the caller has not read yet, in its order: what is in memory, what is in the file, and
+/// what found no room there.
+struct Outbox {
+    aside: Aside,
+    memory: VecDeque<Bytes>,
+    memory_bytes: usize,
+    spill: Option<Spill>,
+    late: Option<Bytes>,
+}
+
+/// Sends all parcels to the caller, until there are no more or nobody takes them. Without a last
+/// line among them the body is broken off.
+pub(super) async fn deliver(
+    mut parcels: mpsc::Receiver<Parcel>,
+    sender: BodySender,
+    aside: Aside,
+) -> io::Result<()> {
+    let (memory, memory_bytes) = (VecDeque::new(), 0);
+    let mut outbox = Outbox { aside, memory, memory_bytes, spill: None, late: None };
+    let (mut open, mut done) = (true, None);
+    while open || !outbox.is_empty() {
+        tokio::select! {
+            biased;
+            room = sender.room(), if !outbox.is_empty() => {
+                let Ok(room) = room else { return Ok(()) };
+                room.send(outbox.take().await?);
+            }
+            parcel = parcels.recv(), if open && !outbox.is_full() => match parcel {
+                Some(Parcel::Verdicts(lines)) => outbox.put(Bytes::from(lines)).await?,
+                Some(Parcel::Done(line)) => done = Some(line),
+                None => open = false,
+            },
+        }
+    }
+    if let Some(line) = done {
+        let Ok(room) = sender.room().await else { return Ok(()) };
+        room.send(line);
+        sender.finish();
+    }
+    Ok(())
+}
+
+impl Outbox {
+    fn is_empty(&self) -> bool {
+        self.memory.is_empty() && self.late.is_none() && self.spill_is_empty()
+    }
+
+    fn spill_is_empty(&self) -> bool {
+        self.spill.as_ref().is_none_or(Spill::is_empty)
+    }
+
+    /// Whether nothing more can be taken in until something is taken out.
+    fn is_full(&self) -> bool {
+        self.late.is_some()
+    }
+
+    async fn put(&mut self, lines: Bytes) -> io::Result<()> {
+        if self.spill_is_empty() && self.memory_bytes + lines.len() <= MEMORY_BYTES_MAX {
+            self.memory_bytes += lines.len();
+            self.memory.push_back(lines);
+            return Ok(());
+        }
+        let (spill, aside, copy) = (self.spill.take(), self.aside.clone(), lines.clone());
+        let put = spawn_blocking(move || put_aside(spill, &aside, &copy));
+        let (spill, put) = put.await.map_err(io::Error::other)?;
+        self.spill = spill;
+        if let Err(cause) = put {
+            let cause: &dyn std::error::Error = &cause;
+            tracing::warn!(cause, "verdicts cannot be put aside: an import waits for its caller");
+            self.late = Some(lines);
+        }
+        Ok(())
+    }
+
+    /// What comes next. Asked only if there is something.
+    async fn take(&mut self) -> io::Result<Bytes> {
+        if let Some(lines) = self.memory.pop_front() {
+            self.memory_bytes -= lines.len();
+            return Ok(lines);
+        }
+        if let Some(mut spill) = self.spill.take_if(|spill| !spill.is_empty()) {
+            let take = spawn_blocking(move || spill.take().map(|lines| (spill, lines)));
+            let (spill, lines) = take.await.map_err(io::Error::other)??;
+            self.spill = Some(spill);
+            return Ok(lines);
+        }
+        Ok(self.late.take().unwrap_or_default())
+    }
+}
+
+/// Puts lines into the file, which is made when it is first needed.
+fn put_aside(spill: Option<Spill>, aside: &Aside, lines: &[u8]) -> (Option<Spill>, io::Result<()>) {
+    let mut spill = match spill.map_or_else(|| Spill::create(&aside.directory), Ok) {
+        Ok(spill) => spill,
+        Err(error) => return (None, Err(error)),
+    };
+    let put = if spill.size() >= SPILL_BYTES_MAX || !(aside.has_room)() {
+        Err(io::Error::new(io::ErrorKind::StorageFull, "no room for verdicts that nobody reads"))
+    } else {
+        spill.put(lines)
+    };
+    (Some(spill), put)
+}

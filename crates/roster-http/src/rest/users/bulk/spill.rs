@@ -1,0 +1,92 @@
+//! A queue of bytes in a file that has no name.
+//!
+//! The file is made in a directory of the operator's and unlinked at once, so that nothing is left
+//! behind however the service ends. Its room is given back whenever all has been read. This
+//! blocks; it must not know what the bytes are.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::Path,
+};
+
+use bytes::Bytes;
+
+/// Most bytes that are read back at a time.
+const CHUNK_BYTES_MAX: u64 = 256 * 1024;
+
+/// What was put into a file and not yet taken out again.
+#[derive(Debug)]
+pub(super) struct Spill {
+    file: File,
+    read: u64,
+    written: u64,
+}
+
+impl Spill {
+    /// An empty one, in a directory.
+    pub(super) fn create(directory: &Path) -> io::Result<Self> {
+        Ok(Self { file: tempfile::tempfile_in(directory)?, read: 0, written: 0 })
+    }
+
+    /// How many bytes the file takes of the disk.
+    pub(super) const fn size(&self) -> u64 {
+        self.written
+    }
+
+    /// Whether all has been taken out.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.read == self.written
+    }
+
+    /// Puts bytes at the end, whole or not at all.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.written))?;
+        self.file.write_all(bytes)?;
+        self.written += u64::try_from(bytes.len()).unwrap_or_default();
+        Ok(())
+    }
+
+    /// Takes bytes from the front; none once it is empty.
+    pub(super) fn take(&mut self) -> io::Result<Bytes> {
+        let count = (self.written - self.read).min(CHUNK_BYTES_MAX);
+        let mut chunk = vec![0; usize::try_from(count).unwrap_or_default()];
+        self.file.seek(SeekFrom::Start(self.read))?;
+        self.file.read_exact(&mut chunk)?;
+        self.read += count;
+        if self.is_empty() {
+            self.file.set_len(0)?;
+            (self.read, self.written) = (0, 0);
+        }
+        Ok(Bytes::from(chunk))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_in_their_order_and_the_room_is_given_back() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut spill = Spill::create(directory.path()).expect("a file");
+        assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0);
+        let mut expected = Vec::new();
+        let mut taken = Vec::new();
+        for round in 0..50_u8 {
+            let bytes = vec![round; 20_000];
+            spill.put(&bytes).expect("room");
+            expected.extend(bytes);
+            if round % 7 == 6 {
+                taken.extend_from_slice(&spill.take().expect("bytes"));
+            }
+        }
+        while !spill.is_empty() {
+            taken.extend_from_slice(&spill.take().expect("bytes"));
+        }
+        assert_eq!(taken, expected);
+        assert_eq!((spill.size(), spill.file.metadata().expect("a file").len()), (0, 0));
+        spill.put(b"more").expect("room");
+        assert_eq!(spill.take().expect("bytes"), "more");
+    }
+}
