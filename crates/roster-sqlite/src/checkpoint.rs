@@ -1,9 +1,9 @@
-//! Copying the write-ahead log into the database, beside the writer.
+//! Copying the write-ahead log into the database: what the writer and the checkpointer tell each
+//! other, and the statements.
 //!
-//! A thread of its own copies whenever the log has grown, while commits go on. Under a steady
-//! stream of them it never catches up for good, and only a log that is wholly copied begins anew:
-//! so once little is left, the writer is asked to copy that rest between two transactions. After
-//! a failed sync nothing is copied any more: the log is what the next start recovers from.
+//! Only the writer can finish a copy, between two of its transactions, without getting in its own
+//! way. After a failed sync nothing is copied any more: the log is what the next start recovers
+//! from.
 
 use std::{
     fs::File,
@@ -13,19 +13,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::{failure, health::Health, shared::Shared};
-
-/// How often the log's size is looked at while there are commits.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
-
-/// The log is emptied after so long without a commit.
-const IDLE_AFTER: Duration = Duration::from_secs(5);
-
-/// The writer is asked to copy at most so many pages; it is not to be held up for long.
-const REST_PAGES_MAX: i64 = 1000;
-
-/// Rounds after which the writer is asked whatever is left: it outruns the copying.
-const ROUNDS_MAX: usize = 8;
+use crate::{failure, health::Health, scrub};
 
 /// What the writer and the checkpointer tell each other.
 #[derive(Default)]
@@ -40,17 +28,30 @@ struct State {
     /// The checkpointer waits for the next commit.
     watched: bool,
     wanted: Option<Wanted>,
+    /// Whether the writer did what was wanted, once it tried.
+    done: Option<bool>,
+    /// The last purge after which the files were not swept yet.
+    purged: Option<i64>,
     closed: bool,
 }
 
 /// What the writer is asked to do between two transactions: no other thread may, without getting
 /// in its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Wanted {
     /// Copy what is left, and let the log begin anew.
     Rest,
     /// Copy what is left, and empty the log.
     Empty,
+    /// Empty the log, and overwrite what belongs to nobody in these pages of the file.
+    Clean {
+        /// The database file.
+        database: Arc<File>,
+        /// The numbers of the pages.
+        pages: Arc<[u32]>,
+    },
+    /// The files are swept after the purges up to that position.
+    Unmark(i64),
 }
 
 impl Checkpoints {
@@ -66,22 +67,58 @@ impl Checkpoints {
     }
 
     /// Waits for a commit beyond those seen, at most that long; false once closed.
-    fn watch(&self, patience: Duration, seen: u64) -> bool {
+    pub(crate) fn watch(&self, patience: Duration, seen: u64) -> bool {
         let mut state = self.lock();
         state.watched = state.commits == seen;
         drop(state);
         self.wait_while(patience, |state| state.commits == seen)
     }
 
+    /// How many commits there were.
+    pub(crate) fn commits(&self) -> u64 {
+        self.lock().commits
+    }
+
+    /// A user was purged at that position: the files are to be swept.
+    pub(crate) fn purged(&self, position: i64) {
+        self.lock().purged = Some(position);
+    }
+
+    /// The last purge after which the files were not swept yet.
+    pub(crate) fn last_purged(&self) -> Option<i64> {
+        self.lock().purged
+    }
+
+    /// The sweep after the purges up to that position is over.
+    pub(crate) fn swept(&self, position: i64) {
+        let mut state = self.lock();
+        state.purged = state.purged.filter(|purged| *purged > position);
+    }
+
+    /// Asks the writer, and waits until it did it or could not; false then.
+    pub(crate) fn ask(&self, wanted: Wanted, wake: impl FnOnce()) -> bool {
+        let mut state = self.lock();
+        (state.wanted, state.done) = (Some(wanted), None);
+        drop(state);
+        wake();
+        self.wait_while(Duration::MAX, |state| state.done.is_none());
+        self.lock().done == Some(true)
+    }
+
     /// What the writer is asked to do.
-    pub(crate) fn wanted(&self) -> Option<Wanted> {
-        self.lock().wanted
+    pub(crate) fn take_wanted(&self) -> Option<Wanted> {
+        self.lock().wanted.take()
     }
 
     /// The writer did it, or could not.
-    pub(crate) fn done(&self) {
-        self.lock().wanted = None;
+    pub(crate) fn done(&self, done: bool) {
+        self.lock().done = Some(done);
         self.changed.notify_all();
+    }
+
+    /// Waits that long; false once closed.
+    pub(crate) fn rest(&self, long: Duration) -> bool {
+        self.wait_while(long, |_| true)
     }
 
     /// Ends the checkpointer.
@@ -114,7 +151,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    const fn rest(self) -> i64 {
+    /// How many are not.
+    pub(crate) const fn rest(self) -> i64 {
         self.pages - self.copied
     }
 }
@@ -146,114 +184,20 @@ pub(crate) const LOOK: &str = "PRAGMA wal_checkpoint(NOOP)";
 /// Copies what no reader stands in the way of.
 pub(crate) const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 const COPY_REST: &str = "PRAGMA wal_checkpoint(RESTART)";
-const EMPTY: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+/// Copies all, and empties the log.
+pub(crate) const EMPTY: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
-/// Does what is wanted, on the writer's connection.
-pub(crate) fn fulfil(connection: &Connection, wanted: Wanted, health: &Health) {
-    if !health.is_stopped() {
-        let mode = match wanted {
-            Wanted::Rest => COPY_REST,
-            Wanted::Empty => EMPTY,
-        };
-        // Where a reader stands in its way, the log goes on growing until it is wanted again.
-        checkpoint(connection, mode, health);
+/// Does what is wanted, on the writer's connection; false where it could not. Where a reader stands
+/// in its way, the log goes on growing until it is wanted again.
+pub(crate) fn fulfil(connection: &Connection, wanted: &Wanted, health: &Health) -> bool {
+    if health.is_stopped() {
+        return false;
     }
-}
-
-/// The thread that copies.
-pub(crate) struct Checkpointer {
-    connection: Connection,
-    database: File,
-    shared: Arc<Shared>,
-    pages: i64,
-}
-
-impl Checkpointer {
-    /// Copies once the log holds so many pages.
-    pub(crate) fn new(
-        connection: Connection,
-        database: File,
-        shared: Arc<Shared>,
-        pages: u32,
-    ) -> Self {
-        Self { connection, database, shared, pages: i64::from(pages) }
-    }
-
-    /// Copies until it is closed. Gives the open file back: when any handle of a file is closed,
-    /// the system drops the locks that SQLite holds on it, so this one has to be the last.
-    pub(crate) fn run(self) -> File {
-        let checkpoints = &self.shared.checkpoints;
-        let mut seen = 0;
-        let mut emptied = true;
-        loop {
-            let patience = if emptied { Duration::MAX } else { IDLE_AFTER };
-            if !checkpoints.watch(patience, seen) {
-                return self.database;
-            }
-            let commits = checkpoints.lock().commits;
-            if commits == seen {
-                emptied = true;
-                self.empty();
-                continue;
-            }
-            (seen, emptied) = (commits, false);
-            self.copy();
-            if !checkpoints.wait_while(LOOK_EVERY, |_| true) {
-                return self.database;
-            }
-        }
-    }
-
-    /// Copies what has grown; asks the writer for the rest.
-    fn copy(&self) {
-        let Some(mut progress) = self.checkpoint(LOOK) else { return };
-        if progress.rest() < self.pages {
-            return;
-        }
-        for _ in 0..ROUNDS_MAX {
-            if self.checkpoint(COPY).is_none() || !self.sync() {
-                return;
-            }
-            match self.checkpoint(LOOK) {
-                Some(now) => progress = now,
-                None => return,
-            }
-            if progress.rest() <= REST_PAGES_MAX {
-                break;
-            }
-        }
-        self.ask(Wanted::Rest);
-    }
-
-    /// Brings what was copied to the disk. SQLite does so only when it has copied the whole log,
-    /// which would fall to the writer.
-    fn sync(&self) -> bool {
-        let synced = self.database.sync_data().is_ok();
-        if !synced {
-            self.shared.health.stop();
-        }
-        synced
-    }
-
-    /// Empties the log while nobody writes.
-    fn empty(&self) {
-        if self.checkpoint(COPY).is_some_and(|progress| progress.rest() == 0) {
-            self.ask(Wanted::Empty);
-        }
-    }
-
-    /// Asks the writer and waits until it did it.
-    fn ask(&self, wanted: Wanted) {
-        let checkpoints = &self.shared.checkpoints;
-        checkpoints.lock().wanted = Some(wanted);
-        self.shared.queue.wake();
-        checkpoints.wait_while(Duration::MAX, |state| state.wanted.is_some());
-    }
-
-    fn checkpoint(&self, mode: &str) -> Option<Progress> {
-        if self.shared.health.is_stopped() {
-            return None;
-        }
-        checkpoint(&self.connection, mode, &self.shared.health)
+    match wanted {
+        Wanted::Rest => checkpoint(connection, COPY_REST, health).is_some(),
+        Wanted::Empty => checkpoint(connection, EMPTY, health).is_some(),
+        Wanted::Clean { database, pages } => scrub::clean(connection, database, pages, health),
+        // That is a write, for the writer itself.
+        Wanted::Unmark(_) => false,
     }
 }

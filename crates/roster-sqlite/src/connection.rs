@@ -30,8 +30,8 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     // A commit is on disk when it returns.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    // What is deleted is overwritten where that costs no further write.
-    connection.pragma_update(None, "secure_delete", "FAST")?;
+    // What is deleted is overwritten, whole pages that become free too: see `scrub`.
+    connection.pragma_update(None, "secure_delete", "ON")?;
     if let Some(pages_max) = settings.pages_max {
         connection.pragma_update(None, "max_page_count", pages_max)?;
     }

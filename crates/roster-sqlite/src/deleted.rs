@@ -53,13 +53,16 @@ pub(crate) fn page(
     query: &DeletedQuery,
 ) -> Result<DeletedPage, StoreError> {
     head::in_snapshot(connection, |head| {
-        // Descending, the place where the last page ended is the nearer bound.
-        let before = query.before.filter(|_| {
-            query.after.is_none() || query.direction == Direction::Ascending
-        });
-        let sql = rows(query.direction, query.after.is_some(), before.is_some());
+        // Descending, both bound the same end: the nearer one alone is asked for, so that the index
+        // is entered there. Keys of one moment are told apart by `after` alone.
+        let descending = query.direction == Direction::Descending;
+        let before = query
+            .before
+            .filter(|before| !descending || query.after.is_none_or(|after| after.at >= *before));
+        let after = query.after.filter(|_| !descending || before.is_none());
+        let sql = rows(query.direction, after.is_some(), before.is_some());
         let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
-        if let Some(after) = query.after {
+        if let Some(after) = after {
             let moment = after.at.as_millis();
             statement.raw_bind_parameter(1, moment).map_err(store_error)?;
             statement.raw_bind_parameter(2, after.id.as_bytes()).map_err(store_error)?;

@@ -7,26 +7,30 @@ use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
     Store, StoreError, Stored, UserId,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
+    plan::Plan,
     store::Secret,
 };
 
-use crate::{events, page, sqlite::Sqlite};
+use crate::{deleted, events, page, sqlite::Sqlite};
+
+/// A page of more users is read off the threads that answer requests.
+const SHORT_PAGE_MAX: usize = 500;
 
 impl Store for Sqlite {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(self.carry_out(commands))
     }
 
-    fn preview(&self, _command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        ready(Err(Failure::Store(StoreError::Internal("no dry run yet".into()))))
+    fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
+        ready(self.judge(&command))
     }
 
-    fn get_deleted(&self, _id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        ready(Ok(None))
+    fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
+        ready(self.readers().read(|connection| deleted::get(connection, id)))
     }
 
-    fn deleted_page(&self, _query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        ready(Err(StoreError::Internal("no deleted users yet".into())))
+    fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
+        ready(self.readers().read(|connection| deleted::page(connection, &query)))
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -34,7 +38,10 @@ impl Store for Sqlite {
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        ready(self.readers().read(|connection| page::read(connection, &query)))
+        if query.limit <= SHORT_PAGE_MAX && Plan::of(&query).is_bounded(&query) {
+            return ready(self.readers().read(|connection| page::read(connection, &query)));
+        }
+        Box::pin(self.scans().read(move |connection| page::read(connection, &query)))
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
@@ -45,8 +52,8 @@ impl Store for Sqlite {
         ready(self.readers().read(|connection| events::page(connection, &query)))
     }
 
-    fn forget(&self, _before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        ready(Ok(0))
+    fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
+        Box::pin(self.drop_outlived(before))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

@@ -4,13 +4,15 @@
 use roster_core::{Head, LogId, Rules, Sharing, store::Secret};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::open_error::OpenError;
+use crate::{open_error::OpenError, scrub};
 
 /// What is read once, when the store is opened.
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
     pub(crate) secret: Secret,
     pub(crate) head: Head,
+    /// The last purge after which the files were not swept yet.
+    pub(crate) purged: Option<i64>,
 }
 
 const READ_HEAD: &str =
@@ -42,8 +44,9 @@ pub(crate) fn establish(
     })?;
     let secret = Secret(setting(&transaction, "cursor_secret")?);
     let (log_id, head) = read_or_create_head(&transaction)?;
+    let purged = scrub::marked(&transaction)?;
     transaction.commit()?;
-    Ok(Established { log_id, secret, head })
+    Ok(Established { log_id, secret, head, purged })
 }
 
 /// Refuses shared keys that are to be unique. Data that was held unique all along is not looked

@@ -6,10 +6,16 @@
 
 use rusqlite::{Connection, ErrorCode};
 
-use crate::open_error::OpenError;
+use crate::{migrations::backfill, open_error::OpenError};
 
 /// The SQL of every schema step, oldest first.
-pub const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_users_and_events.sql")];
+pub const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_users_and_events.sql"),
+    include_str!("migrations/0002_search_and_idempotency.sql"),
+];
+
+/// The number of migrations after which users have words and further keys.
+const FOUND_BY_SINCE: usize = 2;
 
 /// `rstr`: marks a SQLite file as ours.
 const APPLICATION_ID: i32 = 0x7273_7472;
@@ -41,6 +47,9 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
         let transaction =
             connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;
+        if index + 1 == FOUND_BY_SINCE {
+            backfill(&transaction)?;
+        }
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", i64::try_from(index + 1).unwrap_or(0))?;
         transaction.commit()?;

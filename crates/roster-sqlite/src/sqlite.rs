@@ -7,13 +7,17 @@ use std::{
 };
 
 use bytes::Bytes;
-use roster_core::{Command, Failure, Head, LogId, StoreError, Stored, UserId, store::Secret};
+use roster_core::{
+    Command, Failure, Head, LogId, Outcome, Outlived, Rules, StoreError, Stored, UserId,
+    store::Secret,
+};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::{
     cache::ByteCache,
-    checkpoint::{Checkpointer, Wanted, fulfil},
+    checkpoint::{Wanted, fulfil},
+    checkpointer::Checkpointer,
     columns::text_of,
     connection,
     establish::{Established, establish},
@@ -22,10 +26,12 @@ use crate::{
     open_error::OpenError,
     quick_check::QuickCheck,
     readers::Readers,
+    scan::Scans,
     settings::Settings,
     shared::Shared,
     writer::{
         Writer,
+        preview::preview,
         queue::{Job, Queue, Results},
     },
 };
@@ -34,15 +40,17 @@ use crate::{
 pub struct Sqlite {
     shared: Arc<Shared>,
     readers: Readers,
+    scans: Scans,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
+    rules: Rules,
     threads: Mutex<Option<Threads>>,
     _lock: DirectoryLock,
 }
 
 struct Threads {
     writer: JoinHandle<Connection>,
-    checkpointer: JoinHandle<File>,
+    checkpointer: JoinHandle<Arc<File>>,
     quick_check: Option<QuickCheck>,
 }
 
@@ -55,16 +63,24 @@ impl Sqlite {
         let lock = DirectoryLock::take(&settings.directory)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
-        let Established { log_id, secret, head } = establish(&mut connection, settings.rules)?;
+        let rules = settings.rules;
+        let Established { log_id, secret, head, purged } = establish(&mut connection, rules)?;
         let queue = Queue::new(settings.write_queue_max);
         let cache = ByteCache::new(settings.cache_entries);
         let shared = Arc::new(Shared::new(queue, cache, head));
+        if let Some(position) = purged {
+            shared.checkpoints.purged(position);
+        }
+        let scans = Scans::start(&settings)
+            .map_err(|source| OpenError::Io { path: connection::path(&settings), source })?;
         let threads = Threads::start(connection, &settings, &shared, head, unclean)?;
         Ok(Self {
             shared,
             readers: Readers::new(settings),
+            scans,
             secret,
             log_id,
+            rules,
             threads: Mutex::new(Some(threads)),
             _lock: lock,
         })
@@ -82,8 +98,9 @@ impl Sqlite {
             quick_check.end();
         }
         self.readers.close();
+        self.scans.close();
         if let Ok(connection) = writer {
-            fulfil(&connection, Wanted::Empty, &self.shared.health);
+            fulfil(&connection, &Wanted::Empty, &self.shared.health);
         }
         // After all connections: see `Checkpointer::run`.
         drop(database);
@@ -91,6 +108,10 @@ impl Sqlite {
 
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    pub(crate) const fn scans(&self) -> &Scans {
+        &self.scans
     }
 
     pub(crate) const fn readers(&self) -> &Readers {
@@ -124,6 +145,21 @@ impl Sqlite {
         (0..count).map(refused).collect()
     }
 
+    /// What a command would come to.
+    pub(crate) fn judge(&self, command: &Command) -> Result<Outcome, Failure> {
+        // Two kinds of failure: that of the command, inside that of the connection.
+        self.readers.read(|connection| Ok(preview(connection, self.rules, command)))?
+    }
+
+    /// Drops a step of what has outlived its time; tells how many rows went.
+    pub(crate) async fn drop_outlived(&self, before: Outlived) -> Result<u64, StoreError> {
+        let answer = self.shared.queue.push_forgetting(before)?;
+        match answer.await {
+            Ok(result) => result,
+            Err(_) => Err(StoreError::Unavailable("the store is closing".into())),
+        }
+    }
+
     pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
         if let Some(stored) = self.shared.cache.get(id) {
             return Ok(Some(stored));
@@ -155,7 +191,7 @@ impl Threads {
         let copier = connection::open_checkpointer(settings)?;
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
-        let database = File::open(&path).map_err(refused)?;
+        let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
         let writer = Writer::new(connection, settings.rules, Arc::clone(shared), head);
         let pages = settings.checkpoint_pages;
         let checkpointer = Checkpointer::new(copier, database, Arc::clone(shared), pages);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::test_runner::{Config, TestRunner};
 use roster_core::{Guard, Rules, Sharing};
 use roster_sqlite::{Settings, Sqlite};
-use roster_testkit::{arbitrary::turns, sequences::compare};
+use roster_testkit::{arbitrary::turns, queries, sequences::compare};
 
 fn live_through(rules: Rules) {
     let config = Config { failure_persistence: None, ..Config::default() };
@@ -37,4 +37,14 @@ fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
         put: Guard::On,
         delete: Guard::On,
     });
+}
+
+#[test]
+fn random_filters_and_searches_are_answered_as_the_oracle_answers() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let settings = Settings::new(directory.path().to_owned(), queries::RULES);
+    let store = Arc::new(Sqlite::open(settings).expect("a new store opens"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let tally = runtime.block_on(queries::compare(store, 1, 300));
+    assert!(tally.found > 100 && tally.empty > 30, "both occur often: {tally}");
 }

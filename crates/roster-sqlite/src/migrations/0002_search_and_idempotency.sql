@@ -23,7 +23,8 @@ CREATE TABLE idempotency_keys (
     user_id     BLOB    NOT NULL,
     version     INTEGER NOT NULL,
     position    INTEGER NOT NULL,
-    effect      TEXT    NOT NULL     -- the kind of the event, or 'unchanged'
+    effect      TEXT    NOT NULL,    -- the kind of the event, or 'unchanged'
+    record      TEXT                 -- of an unchanged user; else the event has it
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_keys_at ON idempotency_keys (at);

@@ -113,8 +113,7 @@ pub(super) const fn sort_index(by: SortBy) -> &'static str {
 /// The users that hold a key beside their primary address.
 pub(crate) const ANY_EMAIL: &str = "SELECT id FROM further_keys WHERE kind = 0 AND key = ?1";
 /// The users that hold a key beside their primary number.
-pub(crate) const ANY_PHONE_NUMBER: &str =
-    "SELECT id FROM further_keys WHERE kind = 1 AND key = ?1";
+pub(crate) const ANY_PHONE_NUMBER: &str = "SELECT id FROM further_keys WHERE kind = 1 AND key = ?1";
 /// The users that hold a word of a beginning, once for each such word.
 pub(crate) const WORDS: &str = "SELECT id FROM words WHERE word >= ?1 AND word <= ?2";
 

@@ -3,8 +3,8 @@
 //! A page is full at its limit or its bytes; then the next match is looked for, so that a page
 //! says that there is a next one only if there is. Whatever is looked at counts.
 
-use bytes::Bytes;
 use super::residual::Residual;
+use bytes::Bytes;
 use roster_core::{
     StoreError, Stored, UserId,
     list::{PageKey, PageQuery, SortKey},

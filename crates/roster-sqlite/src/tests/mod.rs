@@ -1,11 +1,16 @@
 //! Tests that look inside the engine: its file, its plans, its promises under failure. What every
 //! engine must do alike stands in the conformance suite.
 
+mod finding;
+mod forgetting;
 mod opening;
 mod paging;
 mod plans;
+mod purging;
 mod racing;
+mod repeating;
 mod schemas;
 mod support;
+mod trying;
 mod unclean;
 mod writing;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use crate::{Settings, Sqlite};
+use crate::{Settings, Sqlite, connection::DATABASE};
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Rules,
-    Store, Timestamp, UserId, json,
+    Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome,
+    Preconditions, Rules, Store, Timestamp, UserId, json,
 };
+use rusqlite::{Connection, types::Value};
 
 pub(super) const DAY: i64 = 1_790_000_000_000;
 
@@ -53,6 +54,39 @@ pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
 
 pub(super) fn delete(at: u64, n: u64) -> Command {
     command(at, Act::Delete { id: id(n), held: Preconditions::default() })
+}
+
+pub(super) fn restore(at: u64, n: u64) -> Command {
+    command(at, Act::Restore { id: id(n), held: Preconditions::default() })
+}
+
+pub(super) fn purge(at: u64, n: u64) -> Command {
+    command(at, Act::Purge { id: id(n), held: Preconditions::default() })
+}
+
+/// The create, with what becomes of it on a conflict.
+pub(super) fn or(on_conflict: OnConflict, create: Command) -> Command {
+    let Act::Create { id, draft, .. } = create.act else { panic!("a create") };
+    Command { act: Act::Create { id, draft, on_conflict }, ..create }
+}
+
+/// The command as a request that may come twice, under a key.
+pub(super) fn once(key: u8, command: Command) -> Command {
+    let mark = Idempotency { key: [key; 32], fingerprint: [1; 32] };
+    Command { idempotency: Some(mark), ..command }
+}
+
+/// The first column of a statement's rows, each as text, read beside the store.
+pub(super) fn column(directory: &Path, sql: &str) -> Vec<String> {
+    let connection = Connection::open(directory.join(DATABASE)).unwrap();
+    let mut statement = connection.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get::<_, Value>(0)).unwrap();
+    rows.map(|value| match value.unwrap() {
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => text,
+        other @ (Value::Null | Value::Real(_) | Value::Blob(_)) => format!("{other:?}"),
+    })
+    .collect()
 }
 
 /// Carries out one command.

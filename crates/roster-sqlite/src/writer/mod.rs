@@ -5,19 +5,30 @@
 //! rolls the transaction back and replays its commands one by one, so that only the faulty one
 //! fails. After a failed sync it writes nothing any more: what the disk holds is not known.
 
+pub(crate) mod forget;
+pub(crate) mod found_by;
+pub(crate) mod judge;
+mod once;
+pub(crate) mod preview;
 pub(crate) mod queue;
+mod rows;
 pub(crate) mod sql;
 mod step;
 mod transaction;
 
 use std::{sync::Arc, thread};
 
-use roster_core::{Command, Failure, Head, Rules, StoreError};
+use roster_core::{Command, Failure, Head, Outlived, Rules, StoreError};
 use rusqlite::Connection;
 
-use crate::{checkpoint::fulfil, failure, shared::Shared};
-use queue::{Job, Results, Work};
-use transaction::{Committed, Fault, Moment};
+use crate::{
+    checkpoint::{Wanted, fulfil},
+    failure, scrub,
+    shared::Shared,
+};
+use queue::{Job, Results, Turn, Work};
+use step::End;
+use transaction::Fault;
 
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
@@ -40,14 +51,24 @@ impl Writer {
     /// Writes until the queue is closed and empty; gives the connection back.
     pub(crate) fn run(mut self) -> Connection {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
-        while let Some(work) = self.shared.queue.next() {
+        while let Some(Turn { work, forgetting }) = self.shared.queue.next() {
             if !work.is_empty() {
                 self.work(work);
                 self.shared.checkpoints.committed();
             }
-            if let Some(wanted) = self.shared.checkpoints.wanted() {
-                fulfil(&self.connection, wanted, &self.shared.health);
-                self.shared.checkpoints.done();
+            if let Some(forgetting) = forgetting {
+                // Nobody may wait any more: what is forgotten is forgotten all the same.
+                drop(forgetting.reply.send(self.forget(forgetting.before)));
+                self.shared.checkpoints.committed();
+            }
+            if let Some(wanted) = self.shared.checkpoints.take_wanted() {
+                let done = match wanted {
+                    Wanted::Unmark(position) => self.unmark(position),
+                    wanted @ (Wanted::Rest | Wanted::Empty | Wanted::Clean { .. }) => {
+                        fulfil(&self.connection, &wanted, &self.shared.health)
+                    }
+                };
+                self.shared.checkpoints.done(done);
             }
         }
         self.connection
@@ -67,13 +88,17 @@ impl Writer {
     /// A result for each command. Those that succeeded are durable.
     fn carry_out(&mut self, commands: &[&Command]) -> Results {
         if self.shared.health.is_stopped() {
-            return all(commands, || StoreError::WritesStopped);
+            let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
+            return commands.iter().map(stopped).collect();
         }
-        match transaction::run(&self.connection, self.rules, self.head, commands) {
-            Ok(Committed { results, head, touched }) => {
+        match transaction::carry_out(&self.connection, self.rules, self.head, commands) {
+            Ok((results, End { head, touched, purged })) => {
                 if head != self.head {
                     self.head = head;
                     self.shared.committed(head, &touched);
+                }
+                if let Some(position) = purged {
+                    self.shared.checkpoints.purged(position);
                 }
                 results
             }
@@ -82,36 +107,54 @@ impl Writer {
     }
 
     fn fail(&mut self, commands: &[&Command], fault: Fault) -> Results {
-        let Fault { error, moment } = fault;
-        let lost = failure::is_failed_sync(&error)
-            || (moment == Moment::Commit && failure::is_io(&error) && !failure::is_full(&error));
-        if lost {
-            self.shared.health.stop();
-            let text = error.to_string();
-            return all(commands, || StoreError::Unavailable(text.clone().into()));
-        }
-        if failure::is_full(&error) {
-            self.shared.health.full();
-            let text = error.to_string();
-            return all(commands, || StoreError::Full(text.clone().into()));
-        }
-        if failure::is_busy(&error) {
-            // Each command by itself would wait just as long.
-            let text = error.to_string();
-            return all(commands, || StoreError::Unavailable(text.clone().into()));
-        }
-        if failure::is_corrupt(&error) {
-            self.shared.health.damaged("the database file");
+        self.take_note(&fault);
+        let common = commands.iter().filter_map(|_| fault.common());
+        let common: Results = common.map(|error| Err(Failure::Store(error))).collect();
+        if !common.is_empty() {
+            return common;
         }
         if commands.len() > 1 {
             return commands.iter().flat_map(|command| self.carry_out(&[*command])).collect();
         }
-        vec![Err(Failure::Store(failure::store_error(error)))]
+        vec![Err(Failure::Store(fault.into_error()))]
     }
-}
 
-fn all(commands: &[&Command], error: impl Fn() -> StoreError) -> Results {
-    commands.iter().map(|_| Err(Failure::Store(error()))).collect()
+    fn take_note(&self, fault: &Fault) {
+        let health = &self.shared.health;
+        if fault.is_lost() {
+            health.stop();
+        } else if failure::is_full(&fault.error) {
+            health.full();
+        } else if failure::is_corrupt(&fault.error) {
+            health.damaged("the database file");
+        }
+    }
+
+    /// Drops a step of what has outlived its time.
+    fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
+        self.write(|connection| forget::step(connection, before))
+    }
+
+    /// The sweep after the purges up to that position is done.
+    fn unmark(&self, position: i64) -> bool {
+        let unmarked = self.write(|connection| scrub::unmark(connection, position)).is_ok();
+        self.shared.checkpoints.committed();
+        unmarked
+    }
+
+    /// Writes what is no command.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        if self.shared.health.is_stopped() {
+            return Err(StoreError::WritesStopped);
+        }
+        transaction::run(&self.connection, || work(&self.connection)).map_err(|fault| {
+            self.take_note(&fault);
+            fault.into_error()
+        })
+    }
 }
 
 /// A writer that dies writes no more, and says so.

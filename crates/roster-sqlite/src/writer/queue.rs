@@ -2,14 +2,15 @@
 //!
 //! Bounded by the number of commands: a full queue refuses at once. Single commands, behind which
 //! somebody waits, go before batches; a batch keeps its order and gets a share of every
-//! transaction, so that neither starves the other.
+//! transaction, so that neither starves the other. What is to be forgotten comes a step at a time,
+//! behind all of them.
 
 use std::{
     collections::VecDeque,
     sync::{Condvar, Mutex, PoisonError},
 };
 
-use roster_core::{Command, Failure, Outcome, StoreError};
+use roster_core::{Command, Failure, Outcome, Outlived, StoreError};
 use tokio::sync::oneshot;
 
 /// Most commands of one transaction.
@@ -17,6 +18,9 @@ pub(crate) const TRANSACTION_COMMANDS_MAX: usize = 512;
 
 /// Commands of a transaction that are kept for a batch that waits.
 const BATCH_COMMANDS_MIN: usize = 64;
+
+/// Most steps of forgetting that wait: one is asked for after the other.
+const FORGETTINGS_MAX: usize = 16;
 
 /// The results of a job, in the order of its commands.
 pub(crate) type Results = Vec<Result<Outcome, Failure>>;
@@ -50,6 +54,18 @@ pub(crate) struct Work {
     pub(crate) count: usize,
 }
 
+/// A step of forgetting, and who waits for it.
+pub(crate) struct Forgetting {
+    pub(crate) before: Outlived,
+    pub(crate) reply: oneshot::Sender<Result<u64, StoreError>>,
+}
+
+/// What the writer does next; may be nothing, when it was only woken.
+pub(crate) struct Turn {
+    pub(crate) work: Vec<Work>,
+    pub(crate) forgetting: Option<Forgetting>,
+}
+
 /// The queue before the writer.
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -61,6 +77,7 @@ pub(crate) struct Queue {
 struct State {
     single: VecDeque<Job>,
     batches: VecDeque<Job>,
+    forgettings: VecDeque<Forgetting>,
     commands: usize,
     woken: bool,
     closed: bool,
@@ -93,13 +110,36 @@ impl Queue {
         Ok(())
     }
 
+    /// Puts a step of forgetting into the queue; refused when it is closed or several wait.
+    pub(crate) fn push_forgetting(
+        &self,
+        before: Outlived,
+    ) -> Result<oneshot::Receiver<Result<u64, StoreError>>, StoreError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.closed {
+            return Err(StoreError::Unavailable("the store is closing".into()));
+        }
+        if state.forgettings.len() >= FORGETTINGS_MAX {
+            return Err(StoreError::Unavailable("too many steps of forgetting wait".into()));
+        }
+        let (reply, answer) = oneshot::channel();
+        state.forgettings.push_back(Forgetting { before, reply });
+        drop(state);
+        self.came.notify_one();
+        Ok(answer)
+    }
+
     /// Waits for work, or to be woken without any; `None` once the queue is closed and empty.
-    pub(crate) fn next(&self) -> Option<Vec<Work>> {
+    pub(crate) fn next(&self) -> Option<Turn> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let quiet = |state: &mut State| state.commands == 0 && !state.closed && !state.woken;
+        let quiet = |state: &mut State| {
+            let empty = state.commands == 0 && state.forgettings.is_empty();
+            empty && !state.closed && !state.woken
+        };
         let mut state = self.came.wait_while(state, quiet).unwrap_or_else(PoisonError::into_inner);
         state.woken = false;
-        (state.commands > 0 || !state.closed).then(|| state.take())
+        (state.commands > 0 || !state.closed)
+            .then(|| Turn { work: state.take(), forgetting: state.forgettings.pop_front() })
     }
 
     /// Wakes the writer without work.
@@ -124,9 +164,12 @@ impl Queue {
         }
     }
 
-    /// Takes no further job.
+    /// Takes no further job, and drops what is only to be forgotten: it can be another time.
     pub(crate) fn close(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed = true;
+        state.forgettings.clear();
+        drop(state);
         self.came.notify_all();
     }
 

@@ -10,14 +10,16 @@ use roster_core::Keys;
 
 pub(crate) const LOAD: &str = "SELECT number, record FROM users WHERE id = ?1";
 
+pub(crate) const LOAD_DELETED: &str = "SELECT number, record FROM deleted_users WHERE id = ?1";
+
 pub(crate) const HOLDS_USERNAME: &str =
-    "SELECT 1 FROM users WHERE username_key = ?1 AND id <> ?2 LIMIT 1";
+    "SELECT id FROM users WHERE username_key = ?1 AND id <> ?2 LIMIT 1";
 
 pub(crate) const HOLDS_EMAIL: &str =
-    "SELECT 1 FROM users WHERE email_key = ?1 AND id <> ?2 LIMIT 1";
+    "SELECT id FROM users WHERE email_key = ?1 AND id <> ?2 ORDER BY id LIMIT 1";
 
 pub(crate) const HOLDS_EXTERNAL_ID: &str =
-    "SELECT 1 FROM users WHERE external_id = ?1 AND id <> ?2 LIMIT 1";
+    "SELECT id FROM users WHERE external_id = ?1 AND id <> ?2 ORDER BY id LIMIT 1";
 
 pub(crate) const CREATE: &str = "INSERT INTO users (id, version, status, updated_at, \
      username_key, email_key, phone_number_key, external_id, family_name_key, name_key, record) \
@@ -28,6 +30,32 @@ pub(crate) const DELETE: &str = "DELETE FROM users WHERE number = ?1";
 pub(crate) const KEEP_DELETED: &str = "INSERT INTO deleted_users \
      (id, version, deleted_at, username_key, email_key, external_id, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+pub(crate) const DROP_DELETED: &str = "DELETE FROM deleted_users WHERE number = ?1";
+
+/// Leaves what happened, and when.
+pub(crate) const EMPTY_EVENTS: &str = "UPDATE events SET record = '' WHERE user_id = ?1";
+
+pub(crate) const DROP_KEYS_OF_USER: &str = "DELETE FROM idempotency_keys WHERE user_id = ?1";
+
+pub(crate) const ADD_WORD: &str = "INSERT INTO words (word, id) VALUES (?1, ?2)";
+
+pub(crate) const DROP_WORD: &str = "DELETE FROM words WHERE word = ?1 AND id = ?2";
+
+pub(crate) const ADD_KEY: &str = "INSERT INTO further_keys (kind, key, id) VALUES (?1, ?2, ?3)";
+
+pub(crate) const DROP_KEY: &str =
+    "DELETE FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
+
+pub(crate) const REMEMBERED: &str = "SELECT fingerprint, at, user_id, version, position, effect, \
+     record FROM idempotency_keys WHERE key = ?1";
+
+/// Takes the place of one that has outlived its time.
+pub(crate) const REMEMBER: &str = "INSERT OR REPLACE INTO idempotency_keys \
+     (key, fingerprint, at, user_id, version, position, effect, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+pub(crate) const EVENT_RECORD: &str = "SELECT record FROM events WHERE position = ?1";
 
 pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
      (position, kind, at, actor, request_id, user_id, version, changed, record) \

@@ -1,83 +1,100 @@
-//! One transaction: commands in their order, the head of the log, the commit.
+//! One transaction: what is done in it, the head of the log, the commit.
 //!
 //! Either all of it is on disk or none. Nothing is kept in memory of a transaction that failed:
 //! the head it began with is still the head.
 
-use roster_core::{Command, Head, Rules, UserId};
-use rusqlite::{Connection, Error};
+use roster_core::{Command, Head, Rules, StoreError};
+use rusqlite::{Connection, Error, Result};
 
 use super::{
     queue::Results,
     sql::MOVE_HEAD,
-    step::{Statements, Step},
+    step::{End, Step},
 };
-
-/// What a transaction came to.
-pub(super) struct Committed {
-    /// A result for each command.
-    pub(super) results: Results,
-    /// The head after it.
-    pub(super) head: Head,
-    /// The users whose rows it changed.
-    pub(super) touched: Vec<UserId>,
-}
+use crate::failure::{is_busy, is_failed_sync, is_full, is_io, store_error};
 
 /// A transaction that was rolled back.
 pub(super) struct Fault {
     /// Why.
     pub(super) error: Error,
     /// When.
-    pub(super) moment: Moment,
+    moment: Moment,
 }
 
 /// When a transaction failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
+enum Moment {
     /// Before the commit: nothing is on disk.
     Statement,
     /// At the commit.
     Commit,
 }
 
-/// Carries the commands out in one transaction.
-pub(super) fn run(
+impl Fault {
+    /// Whether it is not known what the disk holds.
+    pub(super) fn is_lost(&self) -> bool {
+        let error = &self.error;
+        is_failed_sync(error) || (self.moment == Moment::Commit && is_io(error) && !is_full(error))
+    }
+
+    /// The answer to all that was done in the transaction; `None` where one command alone may be
+    /// at fault.
+    pub(super) fn common(&self) -> Option<StoreError> {
+        let text = || self.error.to_string().into();
+        // A command by itself would wait for a lock just as long.
+        if self.is_lost() || is_busy(&self.error) {
+            Some(StoreError::Unavailable(text()))
+        } else {
+            is_full(&self.error).then(|| StoreError::Full(text()))
+        }
+    }
+
+    /// The answer where only one thing was done.
+    pub(super) fn into_error(self) -> StoreError {
+        self.common().unwrap_or_else(|| store_error(self.error))
+    }
+}
+
+/// Carries the commands out in one transaction: a result for each, and what they came to.
+pub(super) fn carry_out(
     connection: &Connection,
     rules: Rules,
     head: Head,
     commands: &[&Command],
-) -> Result<Committed, Fault> {
-    let outcome = attempt(connection, rules, head, commands);
-    if outcome.is_err() && !connection.is_autocommit() {
+) -> std::result::Result<(Results, End), Fault> {
+    run(connection, || {
+        let mut step = Step::new(connection, rules, head)?;
+        let mut results = Results::with_capacity(commands.len());
+        for command in commands {
+            results.push(step.carry_out(command)?);
+        }
+        let end = step.end();
+        if end.head != head {
+            let Head { position, active, suspended, deleted } = end.head;
+            let mut statement = connection.prepare_cached(MOVE_HEAD)?;
+            statement.execute([position, active, suspended, deleted])?;
+        }
+        Ok((results, end))
+    })
+}
+
+/// Does something in one transaction.
+pub(super) fn run<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T>,
+) -> std::result::Result<T, Fault> {
+    let execute = |sql| connection.prepare_cached(sql)?.execute([]);
+    let done = execute("BEGIN IMMEDIATE")
+        .and_then(|_| work())
+        .map_err(|error| Fault { error, moment: Moment::Statement })
+        .and_then(|done| match execute("COMMIT") {
+            Ok(_) => Ok(done),
+            Err(error) => Err(Fault { error, moment: Moment::Commit }),
+        });
+    if done.is_err() && !connection.is_autocommit() {
         // A rollback that fails is made up for when the file is opened next: the log has no
         // commit record.
         drop(connection.execute_batch("ROLLBACK"));
     }
-    outcome
-}
-
-fn attempt(
-    connection: &Connection,
-    rules: Rules,
-    head: Head,
-    commands: &[&Command],
-) -> Result<Committed, Fault> {
-    let before = |error| Fault { error, moment: Moment::Statement };
-    let execute = |sql| connection.prepare_cached(sql)?.execute([]);
-    execute("BEGIN IMMEDIATE").map_err(before)?;
-    let statements = Statements::prepare(connection).map_err(before)?;
-    let mut step = Step::new(connection, statements, rules, head);
-    let mut results = Results::with_capacity(commands.len());
-    for command in commands {
-        results.push(step.carry_out(command).map_err(before)?);
-    }
-    let (after, touched) = step.end();
-    if after != head {
-        let Head { position, active, suspended, deleted } = after;
-        connection
-            .prepare_cached(MOVE_HEAD)
-            .and_then(|mut head| head.execute([position, active, suspended, deleted]))
-            .map_err(before)?;
-    }
-    execute("COMMIT").map_err(|error| Fault { error, moment: Moment::Commit })?;
-    Ok(Committed { results, head: after, touched })
+    done
 }

@@ -1,0 +1,30 @@
+//! Asks the engine and the oracle random filters and searches over random users, and compares:
+//! `cargo run -p roster-sqlite --example random_queries -- --queries 10000 --seed 1`.
+//!
+//! Ends with a failure at the first difference, else tells how many questions met somebody.
+#![expect(clippy::print_stdout, reason = "this is how a command answers")]
+
+use std::{error::Error, sync::Arc};
+
+use roster_sqlite::{Settings, Sqlite};
+use roster_testkit::queries;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut questions, mut seed) = (10_000, 1);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{flag} needs a number"))?.parse()?;
+        match flag.as_str() {
+            "--queries" => questions = value,
+            "--seed" => seed = value,
+            _ => return Err(format!("unknown flag {flag}: use --queries and --seed").into()),
+        }
+    }
+    let directory = tempfile::tempdir()?;
+    let settings = Settings::new(directory.path().to_owned(), queries::RULES);
+    let store = Arc::new(Sqlite::open(settings)?);
+    let runtime = tokio::runtime::Runtime::new()?;
+    let tally = runtime.block_on(queries::compare(store, seed, questions));
+    println!("seed {seed}: {tally}");
+    Ok(())
+}

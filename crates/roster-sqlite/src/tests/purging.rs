@@ -1,0 +1,204 @@
+//! Purging: nothing of the person is left in any file, soon after and whatever happens meanwhile.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    ops::Range,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use roster_core::{Command, Store};
+use rusqlite::Connection;
+use tokio::runtime::Runtime;
+
+use super::support::{apply, create, delete, patch, purge, restore, settings};
+use crate::{Settings, Sqlite, connection::DATABASE, scrub};
+
+/// Chance, the same in every run (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn of(&mut self, range: Range<u64>) -> u64 {
+        range.start + self.next() % (range.end - range.start)
+    }
+}
+
+/// All that a person is known by holds one of the two: the mark in any case, or the number.
+fn person(n: u64, chance: &mut Chance) -> String {
+    let (mark, number) = (format!("zq{n:04}w"), format!("99755{n:04}"));
+    let padding = match chance.of(0..6) {
+        0 => chance.of(4000..15_000),
+        1 => chance.of(500..4000),
+        _ => chance.of(0..500),
+    };
+    let words = usize::try_from(padding / 8).unwrap();
+    let own = format!("{mark} ").repeat(words);
+    format!(
+        r#"{{"username":"{mark}","name":"Name {upper}","family_name":"{mark}-{upper}{tail}",
+        "emails":[{{"value":"{mark}@{mark}.example"}},{{"value":"{upper}{tail}@x.example"}}],
+        "phone_numbers":[{{"value":"+{number}"}},{{"value":"+1{number}{tail}"}}],
+        "addresses":[{{"street_address":"{tail} {mark} Street"}}],"external_id":"{upper}",
+        "attributes":{{"own":"{own}"}}}}"#,
+        upper = mark.to_uppercase(),
+        tail = chance.of(0..1_000_000),
+    )
+}
+
+/// Who is found in the bytes of any file.
+fn found(directory: &Path) -> BTreeSet<u64> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap().to_ascii_lowercase();
+        for start in [&b"zq"[..], b"99755"] {
+            for (at, _) in bytes.windows(start.len()).enumerate().filter(|(_, it)| *it == start) {
+                let digits = &bytes[at + start.len()..(at + start.len() + 4).min(bytes.len())];
+                if digits.len() == 4 && digits.iter().all(u8::is_ascii_digit) {
+                    found.insert(std::str::from_utf8(digits).unwrap().parse().unwrap());
+                }
+            }
+        }
+    }
+    found
+}
+
+fn is_swept(directory: &Path) -> bool {
+    let connection = Connection::open(directory.join(DATABASE)).unwrap();
+    scrub::marked(&connection).unwrap().is_none()
+}
+
+fn wait_until_swept(directory: &Path) {
+    let begin = Instant::now();
+    while !is_swept(directory) {
+        assert!(begin.elapsed() < Duration::from_mins(1), "it is never swept");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A life of many people, of whom some are purged: their numbers, and of those who are left.
+fn live(store: &Sqlite, chance: &mut Chance) -> (BTreeSet<u64>, BTreeSet<u64>) {
+    let runtime = Runtime::new().unwrap();
+    let people = 240;
+    let (mut at, mut purged) = (0, BTreeSet::new());
+    let run = |commands: Vec<Command>| {
+        for result in runtime.block_on(store.apply(commands)) {
+            result.unwrap();
+        }
+    };
+    run((0..people).map(|n| create(n, &person(n, chance))).collect());
+    for round in 0..700 {
+        at += 1;
+        let n = chance.of(0..people);
+        if purged.contains(&n) {
+            continue;
+        }
+        match chance.of(0..8) {
+            0 if round > 200 => {
+                run(vec![delete(at, n), purge(at, n)]);
+                purged.insert(n);
+            }
+            1 => run(vec![delete(at, n), restore(at, n)]),
+            _ => run(vec![patch(at, n, &person(n, chance))]),
+        }
+    }
+    let left = (0..people).filter(|n| !purged.contains(n)).collect();
+    (purged, left)
+}
+
+fn nothing_is_left(seed: u64, adjust: impl FnOnce(&mut Settings)) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = settings(directory.path());
+    adjust(&mut settings);
+    let store = Sqlite::open(settings).unwrap();
+    let mut chance = Chance(seed);
+    let (purged, left) = live(&store, &mut chance);
+    assert!(purged.len() > 20, "{}", purged.len());
+    wait_until_swept(directory.path());
+    assert_eq!(found(directory.path()), left, "purged: {purged:?}");
+    // Nothing comes back with the pages that the writer had in memory.
+    let runtime = Runtime::new().unwrap();
+    for n in &left {
+        runtime.block_on(apply(&store, patch(9999, *n, &person(*n, &mut chance)))).unwrap();
+    }
+    assert_eq!(found(directory.path()), left);
+    drop(store);
+    assert_eq!(found(directory.path()), left);
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    let sound: String =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok");
+}
+
+#[test]
+fn nothing_of_the_purged_is_left_in_any_file() {
+    for seed in 0..3 {
+        nothing_is_left(seed, |_| {});
+    }
+}
+
+#[test]
+fn nothing_of_the_purged_is_left_where_the_log_is_copied_all_the_time() {
+    for seed in 10..12 {
+        nothing_is_left(seed, |settings| {
+            settings.checkpoint_pages = 20;
+            settings.writer_cache_kib = 64;
+        });
+    }
+}
+
+#[test]
+fn a_sweep_that_a_crash_cut_off_is_done_at_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(settings(directory.path())).unwrap();
+    let runtime = Runtime::new().unwrap();
+    let mut chance = Chance(1);
+    let people = (0..40).map(|n| create(n, &person(n, &mut chance))).collect();
+    assert!(runtime.block_on(store.apply(people)).iter().all(Result::is_ok));
+    // A reader of what was before keeps the log from being emptied.
+    let reader = Connection::open(directory.path().join(DATABASE)).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM users").unwrap();
+    for n in 0..20 {
+        runtime.block_on(store.apply(vec![delete(100, n), purge(100, n)]));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!is_swept(directory.path()));
+    assert_eq!(found(directory.path()).len(), 40, "the log holds them all");
+    runtime.block_on(apply(&store, create(90, r#"{"username":"writes go on"}"#))).unwrap();
+    let crashed = tempfile::tempdir().unwrap();
+    for name in [DATABASE, "roster.db-wal"] {
+        fs::copy(directory.path().join(name), crashed.path().join(name)).unwrap();
+    }
+    let left: BTreeSet<u64> = (20..40).collect();
+    reader.execute_batch("COMMIT").unwrap();
+    wait_until_swept(directory.path());
+    assert_eq!(found(directory.path()), left);
+    let _store = Sqlite::open(settings(crashed.path())).unwrap();
+    wait_until_swept(crashed.path());
+    assert_eq!(found(crashed.path()), left);
+}
+
+#[test]
+fn a_close_does_not_wait_for_a_sweep_and_the_next_start_sweeps() {
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = Runtime::new().unwrap();
+    let store = Sqlite::open(settings(directory.path())).unwrap();
+    let mut chance = Chance(2);
+    let people = (0..40).map(|n| create(n, &person(n, &mut chance))).collect();
+    assert!(runtime.block_on(store.apply(people)).iter().all(Result::is_ok));
+    let reader = Connection::open(directory.path().join(DATABASE)).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM users").unwrap();
+    runtime.block_on(store.apply(vec![delete(100, 7), purge(100, 7)]));
+    drop(store);
+    drop(reader);
+    assert!(!is_swept(directory.path()));
+    let _store = Sqlite::open(settings(directory.path())).unwrap();
+    wait_until_swept(directory.path());
+    assert!(!found(directory.path()).contains(&7));
+}

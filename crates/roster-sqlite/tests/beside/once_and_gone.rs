@@ -1,0 +1,103 @@
+//! Damage of what purged users and requests that may come twice leave behind.
+
+use roster_sqlite::{Findings, check};
+
+use super::{
+    damage::hex,
+    support::{
+        Place, alter, apply, create, delete, full, id, must_tell, must_tell_alone, once, open,
+        patch, purge, told,
+    },
+};
+
+/// A store whose user 1 was purged, and in which four requests were marked: user 2 was created and
+/// patched to no effect, user 3 was created, user 1 was purged.
+fn altered(sql: &str) -> Findings {
+    let place = Place::new();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let store = open(&place.data());
+        let commands = vec![
+            create(1, &full(1)),
+            once(2, create(2, &full(2))),
+            once(3, create(3, &full(3))),
+            delete(4, 1),
+            once(4, purge(5, 1)),
+            once(5, patch(6, 2, r#"{"username":"u2"}"#)),
+        ];
+        apply(&store, commands).await;
+        store.close();
+    });
+    alter(&place.data(), sql);
+    check(&place.data()).unwrap()
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_wrong() {
+    let findings = altered("");
+    assert!(findings.is_sound(), "{}", told(&findings));
+    let keys = findings.lines.iter().find(|line| line.name == "idempotency keys").unwrap();
+    assert_eq!(keys.count, 4);
+}
+
+#[test]
+fn a_record_in_the_log_of_a_purged_user_is_found() {
+    let sql = "UPDATE events SET record = (SELECT replace(record, 'u2', 'u1') FROM users
+               WHERE number = 2) WHERE position = 1";
+    let what = format!("events of {}: a record is there, but the user was purged", id(1));
+    must_tell(&altered(sql), "events", &what);
+}
+
+#[test]
+fn a_purged_user_that_is_there_is_found() {
+    let sql = format!(
+        "INSERT INTO deleted_users SELECT NULL, x'{}', version, updated_at, username_key,
+         email_key, external_id, record FROM users WHERE number = 2;
+         UPDATE log_head SET deleted = 1",
+        hex(1)
+    );
+    let findings = altered(&sql);
+    let what = format!("events of {}: the user is there, but was purged", id(1));
+    must_tell(&findings, "events", &what);
+    must_tell(&findings, "deleted users", "the record has another id");
+}
+
+#[test]
+fn a_user_that_is_live_and_deleted_at_once_is_found() {
+    let sql = "INSERT INTO deleted_users SELECT NULL, id, version, updated_at, username_key,
+               email_key, external_id, record FROM users WHERE number = 2;
+               UPDATE log_head SET deleted = 1";
+    let what = format!("deleted_users of {}: is live and deleted at once", id(2));
+    must_tell(&altered(sql), "deleted users", &what);
+}
+
+#[test]
+fn a_request_that_points_at_the_wrong_event_is_found() {
+    for (change, what) in [
+        ("position = 1", "the event there is not what the request came to"),
+        ("version = 2", "the event there is not what the request came to"),
+        ("effect = 'user.updated'", "the event there is not what the request came to"),
+        ("position = 99", "there is no such position"),
+        ("record = 'x'", "it holds a record that the log has"),
+    ] {
+        let of = format!("WHERE user_id = x'{}' AND effect = 'user.created'", hex(2));
+        let sql = format!("UPDATE idempotency_keys SET {change} {of}");
+        must_tell_alone(&altered(&sql), "idempotency keys", what);
+    }
+}
+
+#[test]
+fn a_request_without_its_record_is_found() {
+    for record in ["NULL", "'x'", "replace(record, '\"version\":1', '\"version\":2')"] {
+        let sql =
+            format!("UPDATE idempotency_keys SET record = {record} WHERE effect = 'unchanged'");
+        let what = "its record is not of that user and version";
+        must_tell_alone(&altered(&sql), "idempotency keys", what);
+    }
+}
+
+#[test]
+fn a_request_of_a_purged_user_that_is_remembered_is_found() {
+    let sql =
+        format!("UPDATE idempotency_keys SET user_id = x'{}' WHERE effect = 'unchanged'", hex(1));
+    must_tell_alone(&altered(&sql), "idempotency keys", "there is no such user");
+}
