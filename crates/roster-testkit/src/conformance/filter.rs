@@ -20,7 +20,8 @@ async fn people(scene: &Scene) -> Vec<UserId> {
     let mut ids = Vec::new();
     for body in [
         json!({
-            "username": "ada", "name": "Ada Lovelace", "family_name": "Lovelace", "title": "Countess",
+            "username": "ada", "name": "Ada Lovelace", "family_name": "Lovelace",
+            "title": "Countess",
             "emails": [
                 {"value": "Ada@Example.com", "type": "work", "primary": true},
                 {"value": "ada@home.example", "type": "home"},
@@ -274,7 +275,9 @@ pub async fn an_address_that_several_have_finds_them_all_once(scene: Scene) {
     for number in 0..7 {
         let mine = format!("u{number}@example.com");
         let shared = json!([
-            {"value": mine}, {"value": "team@example.com"}, {"value": "Team@example.com", "type": "x"},
+            {"value": mine},
+            {"value": "team@example.com"},
+            {"value": "Team@example.com", "type": "x"},
         ]);
         let emails = if number == 3 { json!([{"value": "team@example.com"}]) } else { shared };
         let numbers =
@@ -365,7 +368,8 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(scene: Scen
 
 pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(scene: Scene) {
     for number in 0..30 {
-        let body = json!({"username": format!("u{number}"), "title": if number % 2 == 0 { "T" } else { "x" }});
+        let title = if number % 2 == 0 { "T" } else { "x" };
+        let body = json!({"username": format!("u{number}"), "title": title});
         scene.user(body).await;
     }
     let text = "title eq \"t\" or username ew \"7\"";
