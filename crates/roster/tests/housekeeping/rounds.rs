@@ -1,0 +1,192 @@
+//! One round after another, by a clock that moves by hand.
+
+use std::{sync::Arc, time::Duration};
+
+use roster::housekeeping::{Housekeeping, Keep, Round};
+use roster_core::{
+    Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Rules,
+    Terms, UserId, json, list::DeletedQuery,
+};
+use roster_testkit::{Oracle, TestClock};
+
+use super::failing::Failing;
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// A directory on a store that can be made to fail, and its clock.
+pub(crate) struct Scene {
+    pub(crate) directory: Directory,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) store: Arc<Failing>,
+}
+
+impl Scene {
+    pub(crate) fn new(rules: Rules) -> Self {
+        let clock = Arc::new(TestClock::new());
+        let store = Arc::new(Failing::new(Oracle::new(rules)));
+        let directory = Directory::new(store.clone(), clock.clone());
+        Self { directory, clock, store }
+    }
+
+    pub(crate) fn housekeeping(&self, deleted: Option<Duration>) -> Housekeeping {
+        let keep = Keep { deleted, events: Some(10 * DAY) };
+        Housekeeping::new(self.directory.clone(), keep)
+    }
+
+    pub(crate) fn elapse(&self, time: Duration) {
+        self.clock.step(i64::try_from(time.as_millis()).unwrap());
+    }
+
+    pub(crate) async fn create(&self, username: &str) -> UserId {
+        let body = format!(r#"{{"username":"{username}"}}"#);
+        let draft = Draft::parse(json::read(body.as_bytes()).unwrap());
+        self.directory.create(draft, terms()).await.unwrap().stored.id
+    }
+
+    pub(crate) async fn delete(&self, id: UserId) {
+        let version = self.directory.get(id).await.unwrap().unwrap().version;
+        let mut terms = terms();
+        terms.held.if_match = Some(roster_core::Tags::Versions(vec![version]));
+        self.directory.delete(id, terms).await.unwrap();
+    }
+
+    pub(crate) async fn deleted(&self) -> Vec<UserId> {
+        let page = self.directory.list_deleted(DeletedQuery::first(2000)).await.unwrap();
+        page.items.into_iter().map(|deleted| deleted.stored.id).collect()
+    }
+
+    pub(crate) async fn events(&self) -> Vec<Event> {
+        let page = self.directory.events(EventsQuery::after(0, 10_000)).await.unwrap();
+        page.events.into_iter().map(|(_, event)| event).collect()
+    }
+}
+
+fn terms() -> Terms {
+    Terms::of(Caller { actor: Actor::Anonymous, request_id: "request".to_owned() })
+}
+
+fn purged(purged: u64) -> Round {
+    Round { purged, forgotten: 0 }
+}
+
+#[tokio::test]
+async fn deleted_users_are_purged_when_their_time_is_over_and_not_before() {
+    let scene = Scene::new(Rules::default());
+    let (ada, eve, kept) =
+        (scene.create("ada").await, scene.create("eve").await, scene.create("kept").await);
+    scene.delete(eve).await;
+    scene.elapse(DAY);
+    scene.delete(ada).await;
+    let housekeeping = scene.housekeeping(Some(3 * DAY));
+    scene.elapse(2 * DAY);
+    assert_eq!(housekeeping.round().await.unwrap(), purged(0), "three days are over at their end");
+    scene.elapse(Duration::from_millis(1));
+    assert_eq!(housekeeping.round().await.unwrap(), purged(1));
+    assert_eq!(scene.deleted().await, [ada]);
+    scene.elapse(DAY);
+    assert_eq!(housekeeping.round().await.unwrap(), purged(1));
+    assert_eq!(housekeeping.round().await.unwrap(), purged(0));
+    assert!(scene.deleted().await.is_empty());
+    assert!(scene.directory.get(kept).await.unwrap().is_some());
+
+    let events = scene.events().await;
+    let purges: Vec<&Event> =
+        events.iter().filter(|event| event.kind == EventKind::Purged).collect();
+    let ids: Vec<UserId> = purges.iter().map(|event| event.user_id).collect();
+    assert_eq!(ids, [eve, ada], "the first to leave goes first");
+    for event in purges {
+        assert_eq!((event.actor.as_str(), event.request_id.as_str()), ("system", "housekeeping"));
+    }
+    for event in events {
+        assert_eq!(event.record.is_empty(), event.user_id != kept, "their history is emptied");
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_for_good_is_never_purged() {
+    let scene = Scene::new(Rules::default());
+    let ada = scene.create("ada").await;
+    scene.delete(ada).await;
+    let keep = Keep { deleted: None, events: None };
+    let housekeeping = Housekeeping::new(scene.directory.clone(), keep);
+    scene.elapse(100_000 * DAY);
+    assert_eq!(housekeeping.round().await.unwrap(), Round::default());
+    assert_eq!(scene.deleted().await, [ada]);
+    assert_eq!(scene.events().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_guard_on_deletes_does_not_keep_housekeeping_out() {
+    let scene = Scene::new(Rules { delete: Guard::On, ..Rules::default() });
+    let ada = scene.create("ada").await;
+    scene.delete(ada).await;
+    scene.elapse(2 * DAY);
+    assert_eq!(scene.housekeeping(Some(DAY)).round().await.unwrap(), purged(1));
+}
+
+#[tokio::test]
+async fn a_round_purges_so_many_and_the_next_goes_on() {
+    let scene = Scene::new(Rules::default());
+    let mut ids = Vec::new();
+    for n in 0..1100 {
+        ids.push(scene.create(&format!("u{n}")).await);
+    }
+    for id in &ids {
+        scene.delete(*id).await;
+        scene.elapse(Duration::from_millis(1));
+    }
+    scene.elapse(2 * DAY);
+    let housekeeping = scene.housekeeping(Some(DAY));
+    assert_eq!(housekeeping.round().await.unwrap(), purged(1000));
+    let mut left = scene.deleted().await;
+    left.reverse();
+    assert_eq!(left, ids[1000..]);
+    assert_eq!(housekeeping.round().await.unwrap(), purged(100));
+}
+
+#[tokio::test]
+async fn events_and_idempotency_keys_are_forgotten_when_their_time_is_over() {
+    let scene = Scene::new(Rules::default());
+    let draft = || Draft::parse(json::read(br#"{"username":"ada"}"#).unwrap());
+    let twice =
+        Terms { idempotency: Some(Idempotency { key: [1; 32], fingerprint: [2; 32] }), ..terms() };
+    let created = scene.directory.create(draft(), twice.clone()).await.unwrap();
+    let housekeeping = scene.housekeeping(None);
+    scene.elapse(Duration::from_hours(23));
+    assert_eq!(housekeeping.round().await.unwrap(), Round::default());
+    assert!(scene.directory.create(draft(), twice.clone()).await.unwrap().replayed);
+    scene.elapse(Duration::from_hours(1) + Duration::from_millis(1));
+    assert_eq!(housekeeping.round().await.unwrap(), Round { purged: 0, forgotten: 1 });
+    assert!(scene.directory.create(draft(), twice).await.is_err(), "the name is taken by now");
+
+    scene.elapse(5 * DAY);
+    scene.create("eve").await;
+    scene.elapse(4 * DAY);
+    assert_eq!(housekeeping.round().await.unwrap(), Round { purged: 0, forgotten: 1 });
+    let page = scene.directory.events(EventsQuery::after(0, 10)).await.unwrap();
+    assert_eq!((page.oldest, page.head), (2, 2));
+    assert!(scene.directory.get(created.stored.id).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_store_that_fails_ends_the_round_and_not_the_task() {
+    let scene = Scene::new(Rules::default());
+    let ada = scene.create("ada").await;
+    scene.delete(ada).await;
+    scene.elapse(2 * DAY);
+    scene.store.fail(true);
+    assert!(scene.housekeeping(Some(DAY)).round().await.is_err());
+    // The task itself, which goes every second where things are kept so shortly.
+    let task = tokio::spawn(scene.housekeeping(Some(Duration::from_secs(1))).run());
+    let begun = scene.store.failures();
+    while scene.store.failures() < begun + 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(scene.deleted().await, [ada]);
+    scene.store.fail(false);
+    while !scene.deleted().await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(!task.is_finished());
+    task.abort();
+}
