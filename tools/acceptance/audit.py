@@ -1,14 +1,17 @@
 """Reads a data directory after its service stopped: is the file whole, and is the log the truth?
 
 `integrity_check` must be "ok"; the positions of the log must be dense from 1; each user's versions
-must rise by one; and folding the log must give exactly the stored users and deleted users, record
-text for record text.
+must rise by one; folding the log must give exactly the stored users and deleted users, record text
+for record text; and of a purged user no event may hold a record.
 """
 
 import sqlite3
 import sys
 import uuid
 from pathlib import Path
+
+
+RECORDS = "SELECT position FROM events WHERE user_id = ? AND record <> ''"
 
 
 class Fault(Exception):
@@ -34,7 +37,8 @@ def audit(data):
 
 def fold(connection):
     """Replays the log: the live and the deleted users as {id: (version, record)}."""
-    live, deleted, position = {}, {}, 0
+    live, deleted, purged, position = {}, {}, set(), 0
+    emptied = set()
     log = connection.execute(
         "SELECT position, kind, user_id, version, record FROM events ORDER BY position"
     )
@@ -43,6 +47,10 @@ def fold(connection):
         if number != position:
             raise Fault(f"the log has a gap: position {number} stands where {position} should")
         before = live.get(user) or deleted.get(user)
+        if user in purged:
+            raise Fault(f"position {number}: {kind} of a user that was purged")
+        if record == "":
+            emptied.add(user)
         if version != (before[0] if before else 0) + 1:
             raise Fault(f"position {number}: version {version} follows {before}")
         if kind == "user.created" and before is None:
@@ -55,8 +63,15 @@ def fold(connection):
         elif kind == "user.restored" and user in deleted:
             del deleted[user]
             live[user] = (version, record)
+        elif kind == "user.purged" and user in deleted:
+            del deleted[user]
+            purged.add(user)
+            if told := connection.execute(RECORDS, (user,)).fetchone():
+                raise Fault(f"position {told[0]} holds a record of a user that was purged")
         else:
             raise Fault(f"position {number}: {kind} after {before}")
+    if emptied != purged:
+        raise Fault(f"{len(emptied - purged)} users without a purge have events without a record")
     return live, deleted
 
 

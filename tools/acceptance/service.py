@@ -67,7 +67,8 @@ class Connection:
         payload = b""
         if body is not None:
             payload = body if isinstance(body, bytes) else encode(body)
-            head += ["Content-Type: application/json", f"Content-Length: {len(payload)}"]
+            headers = {"Content-Type": "application/json", **(headers or {})}
+            head.append(f"Content-Length: {len(payload)}")
         head += [f"{name}: {value}" for name, value in (headers or {}).items()]
         try:
             self.socket.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + payload)
@@ -167,6 +168,18 @@ class Service:
         """kill -9: no time to finish anything."""
         self.process.kill()
         self.process.wait()
+
+    def memory(self, name="RssAnon"):
+        """MiB of the process by a line of /proc/PID/status; 0 once it is gone.
+
+        `RssAnon` is its own memory; `VmHWM` is the most that was ever resident, pages of the
+        mapped database file included."""
+        try:
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+        except OSError:
+            return 0.0
+        line = next((line for line in status.splitlines() if line.startswith(name + ":")), "")
+        return int(line.split()[1]) / 1024 if line else 0.0
 
     def stop(self, within=30.0):
         """SIGTERM, and the exit code; a process that does not end is a failure."""

@@ -1,0 +1,151 @@
+"""A backup that is taken under full write load restores to a prefix of the truth.
+
+16 writers make mixed changes. Meanwhile `roster backup` runs several times against the data
+directory of the running service. Each backup is restored into a directory of its own and checked
+(`roster check`); its change log must be, event for event, the first so many events of the log that
+the service ended with (but for records that a later purge emptied), and its users must be what
+those events come to. Then bytes of a backup are flipped, one at a time, in every region of the
+file, and it is cut short and made longer: each time the restore must refuse it.
+"""
+
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import mixed_writers
+from audit import Fault, audit
+from service import Service, Workplace, arguments, percentile
+
+WRITERS = 16
+LOG = "SELECT position, kind, at, actor, user_id, version, changed, record FROM events"
+
+
+def roster(options, *words):
+    """Runs a command of the binary; its result."""
+    command = [str(options.binary), *(str(word) for word in words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+def expect_success(result):
+    if result.returncode != 0:
+        raise Fault(f"{result.args[1:3]} exited {result.returncode}: {result.stderr.strip()}")
+
+
+def log_of(data):
+    connection = sqlite3.connect(data / "roster.db")
+    try:
+        return connection.execute(f"{LOG} ORDER BY position").fetchall()
+    finally:
+        connection.close()
+
+
+def hold(backup, truth, purged):
+    """The backup's log against the log the service ended with; how many events it holds."""
+    events = log_of(backup)
+    for before, after in zip(events, truth):
+        same = before[:-1] == after[:-1] and before[-1] == after[-1]
+        emptied = before[:-1] == after[:-1] and after[-1] == "" and after[4] in purged
+        if not same and not emptied:
+            raise Fault(f"event {before[0]} of the backup is {before}, in truth {after}")
+    if len(events) > len(truth):
+        raise Fault(f"the backup holds {len(events)} events, the truth {len(truth)}")
+    return len(events)
+
+
+def flip(options, place, backup, flips, chance):
+    """Refused restores; raises on one that goes through."""
+    content, damaged, target = backup.read_bytes(), place / "damaged", place / "refused"
+    size = len(content)
+    regions = [0, 20, 100, size - 1, size - 33, size - 40, size - 200]
+    places = regions + [chance.randrange(size) for _ in range(flips - len(regions))]
+    variants = [(f"byte {at}", at) for at in places]
+    for name, at in variants:
+        altered = bytearray(content)
+        altered[at] ^= 1 << chance.randrange(8)
+        refuse(options, damaged, target, bytes(altered), name)
+    for name, altered in (
+        ("cut by one", content[:-1]),
+        ("cut in half", content[: size // 2]),
+        ("empty", b""),
+        ("one byte more", content + b"\0"),
+    ):
+        refuse(options, damaged, target, altered, name)
+    return len(variants) + 4
+
+
+def refuse(options, damaged, target, content, name):
+    damaged.write_bytes(content)
+    result = roster(options, "restore", damaged, "--data", target)
+    if result.returncode == 0:
+        raise Fault(f"a backup with a fault ({name}) was restored")
+    if "panicked" in result.stderr or not result.stderr.strip():
+        raise Fault(f"a fault ({name}) was refused without a word: {result.stderr}")
+    if (target / "roster.db").exists():
+        raise Fault(f"a refused backup ({name}) left a database behind")
+
+
+def main():
+    options = arguments(
+        __doc__,
+        backups=(10, 2, "backups to take"),
+        flips=(200, 20, "bytes to flip"),
+        seconds=(60, 4, "seconds of writing"),
+    )
+    chance, took, positions, faults = random.Random(options.seed), [], [], []
+    with Workplace("backup") as place:
+        service = Service(options.binary, place / "data")
+        service.start()
+        writers = [mixed_writers.MixedWriter(service, n, options.seed) for n in range(WRITERS)]
+        try:
+            for writer in writers:
+                writer.start()
+            for number in range(options.backups):
+                time.sleep(options.seconds / (options.backups + 1))
+                began = time.monotonic()
+                backup = place / f"backup{number}"
+                expect_success(roster(options, "backup", "--data", service.data, backup))
+                took.append(time.monotonic() - began)
+            time.sleep(options.seconds / (options.backups + 1))
+            for writer in writers:
+                writer.done.set()
+            for writer in writers:
+                writer.join()
+            faults += [writer.fault for writer in writers if writer.fault]
+            service.stop()
+            audit(service.data)
+            expect_success(roster(options, "check", "--data", service.data))
+            truth = log_of(service.data)
+            purged = {event[4] for event in truth if event[1] == "user.purged"}
+            for number in range(options.backups):
+                restored = place / f"restored{number}"
+                backup = place / f"backup{number}"
+                expect_success(roster(options, "restore", backup, "--data", restored))
+                expect_success(roster(options, "check", "--data", restored))
+                audit(restored)
+                positions.append(hold(restored, truth, purged))
+                shutil.rmtree(restored)
+            if positions != sorted(set(positions)):
+                raise Fault(f"later backups hold no more than earlier ones: {positions}")
+            refused = flip(options, place, place / "backup0", options.flips, chance)
+        except Fault as fault:
+            faults.append(str(fault))
+            refused = 0
+        finally:
+            for writer in writers:
+                writer.done.set()
+            service.process.poll() is None and service.stop()
+        for fault in faults[:5]:
+            print(fault)
+        print(
+            f"backup: {len(positions)} backups under {mixed_writers.counts(writers)}, each a "
+            f"prefix of {len(truth) if positions else 0:,} events (at {positions}), p50 "
+            f"{percentile(took, 0.5):.2f} s; {refused} damaged files refused; {len(faults)} faults"
+        )
+        sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
