@@ -42,6 +42,8 @@ pub const ID_PARAMETERS_MAX: usize = 100;
 pub const FIELDS_MAX: usize = 64;
 /// A filtered total is exact up to here.
 pub const TOTAL_EXACT_MAX: u64 = 10_000;
+/// Most characters of an idempotency key.
+pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// Milliseconds for which an idempotency key is remembered.
 pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
 /// Most bytes of a filter.

@@ -12,6 +12,7 @@ use crate::{
     front::{FrontCounters, Peer},
     metrics::Metrics,
     pages::Pages,
+    rest::Bulk,
     settings::FaceSettings,
 };
 
@@ -22,6 +23,7 @@ pub(crate) struct Face {
     pub(crate) cursors: Cursors,
     pub(crate) metrics: Metrics,
     pub(crate) pages: Pages,
+    pub(crate) bulk: Bulk,
 }
 
 impl Face {
@@ -34,6 +36,7 @@ impl Face {
             cursors: Cursors::new(&directory.secret()),
             metrics: Metrics::new(front),
             pages: Pages::new(&settings),
+            bulk: Bulk::new(),
             directory,
             settings,
         }

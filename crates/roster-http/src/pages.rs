@@ -46,6 +46,8 @@ fn service_document(settings: &FaceSettings) -> Bytes {
     let link = |path: &str| Json::Text(format!("{}{path}", settings.base_url));
     let links = object([
         ("users", link("/users")),
+        ("deleted_users", link("/deleted-users")),
+        ("events", link("/events")),
         ("description", link("/openapi.json")),
         ("docs", link("/docs")),
         ("problems", link("/problems")),
@@ -74,6 +76,13 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
         ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),
         ("fields_max", number(limits::FIELDS_MAX)),
+        ("filter_length_max", number(limits::FILTER_LENGTH_MAX)),
+        ("filter_depth_max", number(limits::FILTER_DEPTH_MAX)),
+        ("filter_terms_max", number(limits::FILTER_TERMS_MAX)),
+        ("search_length_max", number(limits::SEARCH_LENGTH_MAX)),
+        ("search_words_max", number(limits::SEARCH_WORDS_MAX)),
+        ("idempotency_key_length_max", number(limits::IDEMPOTENCY_KEY_LENGTH_MAX)),
+        ("idempotency_keep_seconds", Json::Int(limits::IDEMPOTENCY_KEEP_MS / 1000)),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
     ]);
     let rules = settings.rules;

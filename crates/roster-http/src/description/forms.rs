@@ -17,6 +17,8 @@ const REPLACE: &str = "A user as it shall be. What is left out or `null` is clea
     `status` and `username`, which are kept.";
 const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: members that are named are set, \
     `null` clears, lists are replaced whole.";
+const REHEARSED: &str = "The user that a write would make: without `id`, `version` and times, \
+    which only the write itself makes.";
 const LISTED: &str = "A user in a list: all members, or those that `fields` asks for with `id` and \
     `version`.";
 
@@ -31,6 +33,7 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         ("UserReplace".to_owned(), write(user, REPLACE)),
         ("UserPatch".to_owned(), write(user, PATCH)),
         ("ListedUser".to_owned(), listed),
+        ("UserRehearsed".to_owned(), rehearsed(user)),
     ];
     for (_, schema) in members(at(user, &["properties"])) {
         let Some(name) = reference(at(schema, &["items"])) else { continue };
@@ -40,6 +43,19 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         }
     }
     derived
+}
+
+/// What a dry run shows: a user without what only the write itself would make.
+fn rehearsed(user: &Json) -> Json {
+    let mut schema = user.clone();
+    let mut properties = at(&schema, &["properties"]).clone();
+    for name in ["id", "version", "created_at", "updated_at"] {
+        remove(&mut properties, name);
+    }
+    set(&mut schema, "properties", properties);
+    set(&mut schema, "description", string(REHEARSED));
+    set(&mut schema, "required", Json::Array(vec![string("status"), string("username")]));
+    schema
 }
 
 fn create(user: &Json) -> Json {

@@ -3,6 +3,7 @@
 //! The media type is judged before a byte is read. JSON alone is taken, which is also what keeps a
 //! web page elsewhere from writing without a preflight (section 8 of our contract: no form types).
 
+use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
@@ -14,6 +15,8 @@ use crate::{
     front::{BodyFault, Floor, read_body},
     problem::{Problem, ProblemCode},
 };
+
+use super::accept::NDJSON;
 
 const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 const TAKES_JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -28,44 +31,64 @@ pub(crate) enum BodyKind {
     User,
     /// A JSON Merge Patch (RFC 7396), which plain JSON is taken as too.
     MergePatch,
+    /// Users, one JSON text a line.
+    Lines,
 }
 
-/// Reads the whole body as one JSON text.
-pub(crate) async fn read_json(
+/// Whether the body says to be one JSON text a line.
+pub(crate) fn sends_lines(headers: &HeaderMap) -> bool {
+    let name = content_type(headers).split(';').next().unwrap_or_default();
+    name.trim().eq_ignore_ascii_case(NDJSON.content_type)
+}
+
+/// Judges the headers of a body of lines.
+pub(crate) fn check_lines(headers: &HeaderMap) -> Result<(), Problem> {
+    check_type(BodyKind::Lines, headers)?;
+    check_coding(BodyKind::Lines, headers)
+}
+
+/// Reads the whole body.
+pub(crate) async fn read_bytes(
     kind: BodyKind,
     headers: &HeaderMap,
     body: Incoming,
     bytes_max: usize,
     floor: &Floor,
-) -> Result<Json, Problem> {
+) -> Result<Bytes, Problem> {
     check_type(kind, headers)?;
     check_coding(kind, headers)?;
-    let bytes = read_body(body, bytes_max, floor).await.map_err(|fault| match fault {
+    read_body(body, bytes_max, floor).await.map_err(|fault| match fault {
         BodyFault::TooLarge => {
             Problem::saying(ProblemCode::BodyTooLarge, format!("send at most {bytes_max} bytes"))
         }
         BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
         BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, "the body broke off"),
-    })?;
+    })
+}
+
+/// Reads a body as one JSON text.
+pub(crate) fn parse_json(bytes: &[u8]) -> Result<Json, Problem> {
     if bytes.is_empty() {
         return Err(Problem::saying(ProblemCode::MalformedJson, "send a JSON object as the body"));
     }
-    json::read(&bytes).map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
+    json::read(bytes).map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
 }
 
 fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
-    let mut lines = headers.get_all(CONTENT_TYPE).into_iter();
-    let only = lines.next().filter(|_| lines.next().is_none());
-    let sent = only.and_then(|line| line.to_str().ok()).unwrap_or_default();
+    let sent = content_type(headers);
     // What nearly every client sends, without taking it apart.
-    if sent == "application/json" {
+    if sent == "application/json" && kind != BodyKind::Lines {
         return Ok(());
     }
     let mut parts = sent.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default();
-    let merge_patch =
-        kind == BodyKind::MergePatch && name.eq_ignore_ascii_case("application/merge-patch+json");
-    if !name.eq_ignore_ascii_case("application/json") && !merge_patch {
+    let is = |known: &str| name.eq_ignore_ascii_case(known);
+    let taken = match kind {
+        BodyKind::User => is("application/json"),
+        BodyKind::MergePatch => is("application/json") || is("application/merge-patch+json"),
+        BodyKind::Lines => is(NDJSON.content_type),
+    };
+    if !taken {
         return Err(unsupported(kind, wanted(kind, name)));
     }
     for (parameter, value) in parts.filter_map(|part| part.split_once('=')) {
@@ -77,6 +100,13 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The one `Content-Type`, or nothing.
+fn content_type(headers: &HeaderMap) -> &str {
+    let mut lines = headers.get_all(CONTENT_TYPE).into_iter();
+    let only = lines.next().filter(|_| lines.next().is_none());
+    only.and_then(|line| line.to_str().ok()).unwrap_or_default()
+}
+
 fn wanted(kind: BodyKind, sent: &str) -> &'static str {
     let form = "application/x-www-form-urlencoded";
     match kind {
@@ -86,6 +116,7 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
         }
         BodyKind::User => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
+        BodyKind::Lines => "send Content-Type: application/x-ndjson",
     }
 }
 
@@ -102,6 +133,7 @@ fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {
     let problem = Problem::saying(ProblemCode::UnsupportedMediaType, detail);
     match kind {
         BodyKind::User => problem.with_header(ACCEPT, TAKES_JSON),
+        BodyKind::Lines => problem.with_header(ACCEPT, NDJSON.header()),
         BodyKind::MergePatch => problem.with_header(ACCEPT_PATCH, TAKES_PATCH),
     }
 }

@@ -4,13 +4,15 @@
 
 mod accept;
 mod body;
+mod idempotency;
 mod precondition;
 mod prefer;
 mod query;
 mod user_id;
 
-pub(crate) use accept::{HTML, JSON, Media, OPENMETRICS, negotiate};
-pub(crate) use body::{BodyKind, read_json};
+pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, negotiate};
+pub(crate) use body::{BodyKind, check_lines, parse_json, read_bytes, sends_lines};
+pub(crate) use idempotency::{idempotency, idempotency_key};
 pub(crate) use precondition::{EntityTags, preconditions, tags};
 pub(crate) use prefer::{Return, preferred_return};
 pub(crate) use query::{Parameter, parameters, refuse_parameters};

@@ -3,7 +3,7 @@
 //! Only text that is safe to send gets in here. What failed inside goes along as a cause for the
 //! log, which the outermost layer writes once; it never reaches the body.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
 use http::{
     HeaderName, HeaderValue, Response, StatusCode,
@@ -34,6 +34,8 @@ pub(crate) struct Fault {
     place: Place,
     code: Cow<'static, str>,
     detail: Cow<'static, str>,
+    /// Where within the value, in bytes.
+    position: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl Fault {
         code: &'static str,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { place: Place::Pointer(pointer.into()), code: code.into(), detail: detail.into() }
+        Self::new(Place::Pointer(pointer.into()), code, detail.into())
     }
 
     /// A fault of a query parameter.
@@ -58,7 +60,19 @@ impl Fault {
         code: &'static str,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { place: Place::Parameter(name.into()), code: code.into(), detail: detail.into() }
+        Self::new(Place::Parameter(name.into()), code, detail.into())
+    }
+}
+
+impl Fault {
+    fn new(place: Place, code: &'static str, detail: Cow<'static, str>) -> Self {
+        Self { place, code: code.into(), detail, position: None }
+    }
+
+    /// The fault with its place within the value, in bytes.
+    pub(crate) fn with_position(mut self, position: usize) -> Self {
+        self.position = Some(position);
+        self
     }
 }
 
@@ -107,21 +121,10 @@ impl Problem {
     }
 
     /// The answer. `type` leads to the page that this service shows of the code.
-    pub(crate) fn into_response(self, base_url: &str, request_id: &str) -> Response<Body> {
+    pub(crate) fn into_response(mut self, base_url: &str, request_id: &str) -> Response<Body> {
         let kind = self.code.kind();
-        let text = |text: &str| Json::Text(text.to_owned());
-        let mut members = vec![
-            ("type".to_owned(), Json::Text(format!("{base_url}/problems/{}", kind.code))),
-            ("title".to_owned(), text(kind.title)),
-            ("status".to_owned(), Json::Int(kind.status.into())),
-            ("code".to_owned(), text(kind.code)),
-            ("detail".to_owned(), text(self.detail.as_deref().unwrap_or(kind.detail))),
-            ("request_id".to_owned(), text(request_id)),
-        ];
-        if !self.errors.is_empty() {
-            let errors = self.errors.into_iter().map(Fault::into_json).collect();
-            members.push(("errors".to_owned(), Json::Array(errors)));
-        }
+        let sent = mem::take(&mut self.headers);
+        let members = self.into_members(base_url, Some(request_id));
         let mut out = Vec::with_capacity(256);
         write_json(&mut out, &Json::Object(members));
         let mut response = Response::new(Body::from(out));
@@ -130,10 +133,33 @@ impl Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, PROBLEM_JSON);
         headers.insert(CACHE_CONTROL, NO_STORE);
-        for (name, value) in self.headers {
+        for (name, value) in sent {
             headers.append(name, value);
         }
         response
+    }
+
+    /// The members of the body. One of several problems in one answer needs no request id.
+    pub(crate) fn into_members(
+        self,
+        base_url: &str,
+        request_id: Option<&str>,
+    ) -> Vec<(String, Json)> {
+        let kind = self.code.kind();
+        let text = |text: &str| Json::Text(text.to_owned());
+        let mut members = vec![
+            ("type".to_owned(), Json::Text(format!("{base_url}/problems/{}", kind.code))),
+            ("title".to_owned(), text(kind.title)),
+            ("status".to_owned(), Json::Int(kind.status.into())),
+            ("code".to_owned(), text(kind.code)),
+            ("detail".to_owned(), text(self.detail.as_deref().unwrap_or(kind.detail))),
+        ];
+        members.extend(request_id.map(|id| ("request_id".to_owned(), text(id))));
+        if !self.errors.is_empty() {
+            let errors = self.errors.into_iter().map(Fault::into_json).collect();
+            members.push(("errors".to_owned(), Json::Array(errors)));
+        }
+        members
     }
 }
 
@@ -143,10 +169,13 @@ impl Fault {
             Place::Pointer(pointer) => ("pointer", pointer),
             Place::Parameter(parameter) => ("parameter", parameter),
         };
-        Json::Object(vec![
+        let mut members = vec![
             (name.to_owned(), Json::Text(place)),
             ("code".to_owned(), Json::Text(self.code.into_owned())),
             ("detail".to_owned(), Json::Text(self.detail.into_owned())),
-        ])
+        ];
+        let position = self.position.and_then(|position| i64::try_from(position).ok());
+        members.extend(position.map(|position| ("position".to_owned(), Json::Int(position))));
+        Json::Object(members)
     }
 }

@@ -261,6 +261,15 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         place: Place::Parameter("limit"),
         detail: "give a number from 1 to 1000",
     },
+    ViolationKind {
+        code: "conflicting-parameter",
+        title: "The parameter does not go with the rest",
+        meaning: "The parameter does not go together with another one, or with the form of the \
+            answer that `Accept` asks for.",
+        remedy: "Leave it out, or do without the other; the detail says which.",
+        place: Place::Parameter("sort"),
+        detail: "NDJSON comes in the order of ids; leave sort out",
+    },
 ];
 
 #[cfg(test)]

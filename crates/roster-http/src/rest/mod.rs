@@ -3,9 +3,12 @@
 //! A handler reads what it needs of the request, calls the directory, and renders. It makes no
 //! decision about users: those are the directory's.
 
+mod asked;
 mod health;
 mod service;
 mod users;
+
+pub(crate) use users::Bulk;
 
 use http::Response;
 

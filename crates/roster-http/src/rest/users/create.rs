@@ -1,25 +1,37 @@
 //! `POST /users`: create a user.
 
 use http::{HeaderValue, Response, StatusCode, header::LOCATION};
-use roster_core::Draft;
+use roster_core::{Draft, Mode};
 
-use super::{render::written, write::Write};
+use super::{
+    bulk,
+    render::{rehearsed, written},
+    write::Write,
+};
 use crate::{
-    extract::BodyKind,
+    extract::{BodyKind, sends_lines},
     face::{Call, Face},
     front::Body,
     problem::{Problem, ProblemCode},
+    rest::asked::Asked,
 };
 
 pub(in crate::rest) async fn create(
     face: &Face,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let Write { tree, wanted, terms } = Write::read(BodyKind::User, face, call).await?;
+    if sends_lines(&call.parts.headers) {
+        return bulk::import(face, call).await;
+    }
+    let asked = Asked::without_preconditions(call.parts)?;
+    let Write { tree, asked, terms } = Write::read(BodyKind::User, asked, face, call).await?;
     let outcome = face.directory.create(Draft::parse(tree), terms).await?;
 
+    if asked.mode == Mode::DryRun {
+        return rehearsed(face, &outcome);
+    }
     let location = format!("{}/users/{}", face.settings.base_path(), outcome.stored.id);
-    let mut response = written(face, outcome, wanted);
+    let mut response = written(face, outcome, asked.wanted);
     *response.status_mut() = StatusCode::CREATED;
     let location =
         HeaderValue::try_from(location).map_err(|_| Problem::new(ProblemCode::Internal))?;

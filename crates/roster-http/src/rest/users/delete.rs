@@ -1,15 +1,15 @@
 //! `DELETE /users/{user_id}`: take a user out of the collection at once.
 
-use http::{Response, StatusCode};
+use http::Response;
+use roster_core::Mode;
 
-use roster_core::Terms;
-
-use super::render::position;
+use super::render::{gone, rehearsed};
 use crate::{
-    extract::{preconditions, refuse_parameters, user_id},
+    extract::user_id,
     face::{Call, Face},
     front::Body,
     problem::Problem,
+    rest::asked::Asked,
 };
 
 pub(in crate::rest) async fn delete(
@@ -17,13 +17,12 @@ pub(in crate::rest) async fn delete(
     segment: &str,
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    refuse_parameters(call.parts.uri.query())?;
-    let held = preconditions(&call.parts.headers)?;
+    let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
-    let terms = Terms { held, ..Terms::of(call.caller()) };
+    let terms = asked.terms(call.parts, call.caller(), b"");
     let outcome = face.directory.delete(id, terms).await?;
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    position(response.headers_mut(), face.directory.log_id(), outcome.position);
-    Ok(response)
+    if asked.mode == Mode::DryRun {
+        return rehearsed(face, &outcome);
+    }
+    Ok(gone(face, &outcome))
 }

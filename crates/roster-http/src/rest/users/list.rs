@@ -12,11 +12,12 @@ use roster_core::{
 use sha2::{Digest, Sha256};
 
 use super::{
+    bulk,
     list_query::ListQuery,
     render::{PRIVATE, position},
 };
 use crate::{
-    extract::{EntityTags, JSON, negotiate, tags},
+    extract::{EntityTags, JSON, NDJSON, negotiate, tags},
     face::{Call, Face},
     front::Body,
     problem::{Problem, ProblemCode},
@@ -26,7 +27,10 @@ const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
 pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     let (parts, headers) = (call.parts, &call.parts.headers);
-    let media = negotiate(headers, &[JSON])?;
+    let media = negotiate(headers, &[JSON, NDJSON])?;
+    if media == NDJSON {
+        return bulk::export(face, call).await;
+    }
     let query = ListQuery::read(parts.uri.query(), &face.cursors)?;
     // A weak tag matches no If-Match (RFC 9110 section 13.1.1).
     if matches!(tags(headers, &IF_MATCH)?, Some(EntityTags::List(_))) {

@@ -5,11 +5,16 @@
 
 use roster_core::{
     Attribute, Status, UserId,
+    filter::{Filter, FilterFault},
     keys::username_lookup,
-    limits::{FIELDS_MAX, ID_PARAMETERS_MAX, PAGE_SIZE_MAX, TEXT_LENGTH_MAX},
+    limits::{
+        FIELDS_MAX, ID_PARAMETERS_MAX, PAGE_SIZE_MAX, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX,
+        TEXT_LENGTH_MAX,
+    },
     list::{Direction, PageKey, PageQuery, Sort, SortBy},
     project::Members,
     text::{email_key, nfc, phone_key},
+    words::{SearchFault, search_words},
 };
 
 use crate::{
@@ -34,7 +39,7 @@ impl<'a> ListQuery<'a> {
         let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
         let mut list = Self { page, members: None, given: Vec::new() };
         let mut faults = Vec::new();
-        let mut cursor = None;
+        let (mut cursor, mut filter) = (None, None);
         for (index, parameter) in given.iter().enumerate() {
             let name = parameter.name.as_ref();
             let twice = given.iter().take(index).any(|before| before.name == parameter.name);
@@ -43,6 +48,9 @@ impl<'a> ListQuery<'a> {
             } else if name == "cursor" {
                 cursor = Some(parameter.value().into_owned());
                 Ok(())
+            } else if name == "filter" {
+                filter = Some(parameter.value().into_owned());
+                Ok(())
             } else {
                 list.take(parameter)
             };
@@ -50,8 +58,17 @@ impl<'a> ListQuery<'a> {
                 faults.push(Fault::of_parameter(name, code, detail));
             }
         }
+        if !list.page.words.is_empty() && given.iter().any(|given| given.name == "sort") {
+            let detail = "what is searched for comes in the order of creation; leave sort out";
+            faults.push(Fault::of_parameter("sort", "conflicting-parameter", detail));
+        }
         if !faults.is_empty() {
             return Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults));
+        }
+        // The rest was understood: what is wrong with the filter is a problem of its own.
+        let filter = filter.map(|text| Filter::parse(&text)).transpose().map_err(refused)?;
+        if let Some(filter) = filter {
+            list.page = list.page.with_filter(filter);
         }
         if let Some(cursor) = cursor {
             let place = cursors.open(&cursor, list.question().as_bytes());
@@ -83,6 +100,7 @@ impl<'a> ListQuery<'a> {
             "phone_number" => {
                 equals.phone_number = Some(phone_key(&text(&parameter.literal())?));
             }
+            "q" => self.page.words = search_words(&value).map_err(unsearchable)?,
             "external_id" => equals.external_id = Some(text(&value)?),
             "status" => {
                 let status = Status::parse(&value);
@@ -95,7 +113,9 @@ impl<'a> ListQuery<'a> {
 
     /// What a cursor is bound to: the order, the conditions and the caller.
     fn question(&self) -> String {
-        format!("anonymous {:?} {:?}", self.page.sort, self.page.equals)
+        let PageQuery { sort, equals, filter, words, .. } = &self.page;
+        let filter = filter.as_ref().map(ToString::to_string);
+        format!("anonymous {sort:?} {equals:?} {filter:?} {words:?}")
     }
 
     /// The cursor of the next page.
@@ -113,6 +133,22 @@ impl<'a> ListQuery<'a> {
             target.push('&');
         }
         target + "cursor=" + cursor
+    }
+}
+
+/// The problem of a filter that is none.
+fn refused(fault: FilterFault) -> Problem {
+    let detail = format!("at byte {}: {}", fault.position, fault.detail);
+    let fault =
+        Fault::of_parameter("filter", "invalid-filter", fault.detail).with_position(fault.position);
+    Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(vec![fault])
+}
+
+fn unsearchable(fault: SearchFault) -> (&'static str, String) {
+    match fault {
+        SearchFault::NoWord => invalid("give at least one letter or digit"),
+        SearchFault::TooManyWords => ("too-many", format!("give at most {SEARCH_WORDS_MAX} words")),
+        SearchFault::TooLong => invalid(&format!("give at most {SEARCH_LENGTH_MAX} bytes")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The collection of users and the single user.
 
+mod bulk;
 mod create;
 mod delete;
 mod get;
@@ -10,6 +11,7 @@ mod render;
 mod replace;
 mod write;
 
+pub(crate) use bulk::Bulk;
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;

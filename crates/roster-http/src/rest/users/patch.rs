@@ -1,13 +1,18 @@
 //! `PATCH /users/{user_id}`: change members of a user by JSON Merge Patch (RFC 7396).
 
 use http::Response;
+use roster_core::Mode;
 
-use super::{render::written, write::Write};
+use super::{
+    render::{rehearsed, written},
+    write::Write,
+};
 use crate::{
-    extract::{BodyKind, preconditions, user_id},
+    extract::{BodyKind, user_id},
     face::{Call, Face},
     front::Body,
     problem::Problem,
+    rest::asked::Asked,
 };
 
 pub(in crate::rest) async fn patch(
@@ -15,10 +20,12 @@ pub(in crate::rest) async fn patch(
     segment: &str,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let held = preconditions(&call.parts.headers)?;
+    let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
-    let Write { tree, wanted, mut terms } = Write::read(BodyKind::MergePatch, face, call).await?;
-    terms.held = held;
+    let Write { tree, asked, terms } = Write::read(BodyKind::MergePatch, asked, face, call).await?;
     let outcome = face.directory.patch(id, tree, terms).await?;
-    Ok(written(face, outcome, wanted))
+    if asked.mode == Mode::DryRun {
+        return rehearsed(face, &outcome);
+    }
+    Ok(written(face, outcome, asked.wanted))
 }

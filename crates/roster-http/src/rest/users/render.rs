@@ -4,16 +4,23 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG},
 };
-use roster_core::{LogId, Outcome, Position, Stored};
+use roster_core::{
+    Attribute, Json, LogId, Outcome, Position, Stored,
+    attribute::Kind,
+    json::{self, write_json},
+};
 
 use crate::{
     extract::{JSON, Return},
     face::Face,
     front::Body,
+    problem::{Problem, ProblemCode},
 };
 
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 const ROSTER_POSITION: HeaderName = HeaderName::from_static("roster-position");
+const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// A record with its entity tag.
@@ -37,7 +44,14 @@ pub(super) fn not_modified(version: i64) -> Response<Body> {
 }
 
 /// What a write came to: the record, or without it as the caller preferred (RFC 7240).
-pub(super) fn written(face: &Face, outcome: Outcome, wanted: Option<Return>) -> Response<Body> {
+pub(in crate::rest) fn written(
+    face: &Face,
+    outcome: Outcome,
+    wanted: Option<Return>,
+) -> Response<Body> {
+    let mut marks = HeaderMap::new();
+    replayed(&mut marks, &outcome);
+    let number = outcome.position;
     let mut response = if wanted == Some(Return::Minimal) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -48,11 +62,52 @@ pub(super) fn written(face: &Face, outcome: Outcome, wanted: Option<Return>) -> 
         record(StatusCode::OK, outcome.stored)
     };
     let headers = response.headers_mut();
-    position(headers, face.directory.log_id(), outcome.position);
+    position(headers, face.directory.log_id(), number);
+    headers.extend(marks);
     if let Some(wanted) = wanted {
         headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
     }
     response
+}
+
+/// What became of a user that is gone.
+pub(in crate::rest) fn gone(face: &Face, outcome: &Outcome) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    position(headers, face.directory.log_id(), outcome.position);
+    replayed(headers, outcome);
+    response
+}
+
+/// What a write would come to: the record without what only the write itself would make.
+pub(in crate::rest) fn rehearsed(
+    face: &Face,
+    outcome: &Outcome,
+) -> Result<Response<Body>, Problem> {
+    let record = json::read(&outcome.stored.record).ok();
+    let Some(Json::Object(mut members)) = record else {
+        return Err(Problem::new(ProblemCode::Internal));
+    };
+    members.retain(|(name, _)| {
+        let attribute = Attribute::from_name(name);
+        !attribute.is_some_and(|attribute| matches!(attribute.kind(), Kind::ServerMade))
+    });
+    let mut out = Vec::with_capacity(outcome.stored.record.len());
+    write_json(&mut out, &Json::Object(members));
+    let mut response = Response::new(Body::from(out));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON.header());
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    headers.insert(DRY_RUN, HeaderValue::from_static("true"));
+    position(headers, face.directory.log_id(), outcome.position);
+    Ok(response)
+}
+
+fn replayed(headers: &mut HeaderMap, outcome: &Outcome) {
+    if outcome.replayed {
+        headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
 }
 
 /// The place in the change log that an answer reflects.

@@ -1,14 +1,18 @@
 //! `PUT /users/{user_id}`: replace the whole of a user; never creates.
 
 use http::Response;
-use roster_core::Draft;
+use roster_core::{Draft, Mode};
 
-use super::{render::written, write::Write};
+use super::{
+    render::{rehearsed, written},
+    write::Write,
+};
 use crate::{
-    extract::{BodyKind, preconditions, user_id},
+    extract::{BodyKind, user_id},
     face::{Call, Face},
     front::Body,
     problem::Problem,
+    rest::asked::Asked,
 };
 
 pub(in crate::rest) async fn replace(
@@ -16,10 +20,12 @@ pub(in crate::rest) async fn replace(
     segment: &str,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let held = preconditions(&call.parts.headers)?;
+    let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
-    let Write { tree, wanted, mut terms } = Write::read(BodyKind::User, face, call).await?;
-    terms.held = held;
+    let Write { tree, asked, terms } = Write::read(BodyKind::User, asked, face, call).await?;
     let outcome = face.directory.replace(id, Draft::parse(tree), terms).await?;
-    Ok(written(face, outcome, wanted))
+    if asked.mode == Mode::DryRun {
+        return rehearsed(face, &outcome);
+    }
+    Ok(written(face, outcome, asked.wanted))
 }

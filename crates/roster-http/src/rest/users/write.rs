@@ -3,27 +3,32 @@
 use roster_core::{Json, Terms};
 
 use crate::{
-    extract::{BodyKind, JSON, Return, negotiate, preferred_return, read_json, refuse_parameters},
+    extract::{BodyKind, JSON, negotiate, parse_json, read_bytes},
     face::{Call, Face},
     problem::Problem,
+    rest::asked::Asked,
 };
 
 pub(super) struct Write {
     pub(super) tree: Json,
-    pub(super) wanted: Option<Return>,
+    pub(super) asked: Asked,
     pub(super) terms: Terms,
 }
 
 impl Write {
-    /// Checks what the answer may be, then reads the body.
-    pub(super) async fn read(kind: BodyKind, face: &Face, call: Call<'_>) -> Result<Self, Problem> {
-        let headers = &call.parts.headers;
-        refuse_parameters(call.parts.uri.query())?;
-        negotiate(headers, &[JSON])?;
-        let wanted = preferred_return(headers);
-        let terms = Terms::of(call.caller());
+    /// Reads the body; what else is asked was read before.
+    pub(super) async fn read(
+        kind: BodyKind,
+        asked: Asked,
+        face: &Face,
+        call: Call<'_>,
+    ) -> Result<Self, Problem> {
+        negotiate(&call.parts.headers, &[JSON])?;
+        let caller = call.caller();
         let (most, floor) = (face.settings.body_bytes_max, call.peer.body_floor);
-        let tree = read_json(kind, headers, call.body, most, &floor).await?;
-        Ok(Self { tree, wanted, terms })
+        let bytes = read_bytes(kind, &call.parts.headers, call.body, most, &floor).await?;
+        let tree = parse_json(&bytes)?;
+        let terms = asked.terms(call.parts, caller, &bytes);
+        Ok(Self { tree, asked, terms })
     }
 }

@@ -1,0 +1,97 @@
+//! `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-08): marks a request that may come
+//! twice and must happen once.
+//!
+//! The draft writes it as a string in quotation marks (RFC 9651 section 3.3.3); a bare token, as
+//! many clients send it, means the same. What is kept is a digest: a key may hold an address.
+
+use http::{
+    HeaderMap, HeaderName, header::CONTENT_TYPE, header::IF_MATCH, header::IF_NONE_MATCH,
+    request::Parts,
+};
+use roster_core::{Idempotency, limits::IDEMPOTENCY_KEY_LENGTH_MAX};
+use sha2::{Digest, Sha256};
+
+use crate::problem::{Problem, ProblemCode};
+
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The key of a request, if it sends one.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut lines = headers.get_all(IDEMPOTENCY_KEY).into_iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let key = line.to_str().ok().filter(|_| lines.next().is_none()).and_then(read);
+    key.map(Some).ok_or_else(|| Problem::new(ProblemCode::InvalidIdempotencyKey))
+}
+
+/// The key in a line: quoted, with `\\` before quotation marks and backslashes, or bare.
+fn read(line: &str) -> Option<String> {
+    let line = line.trim();
+    let key = match line.strip_prefix('"') {
+        None => line.to_owned(),
+        Some(quoted) => unquoted(quoted.strip_suffix('"')?)?,
+    };
+    let fits = (1..=IDEMPOTENCY_KEY_LENGTH_MAX).contains(&key.len());
+    let visible = |byte: u8| (0x20..0x7F).contains(&byte);
+    let bare = |byte: u8| byte != b' ' && byte != b'"' && byte != b',' && byte != b';';
+    let clean = key.bytes().all(|byte| visible(byte) && (line.starts_with('"') || bare(byte)));
+    (fits && clean).then_some(key)
+}
+
+fn unquoted(quoted: &str) -> Option<String> {
+    let mut key = String::with_capacity(quoted.len());
+    let mut chars = quoted.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return None,
+            '\\' => key.push(chars.next().filter(|next| matches!(next, '"' | '\\'))?),
+            c => key.push(c),
+        }
+    }
+    Some(key)
+}
+
+/// The mark of a request: who sends which key, and all else that decides what it comes to.
+pub(crate) fn idempotency(caller: &str, key: &str, parts: &Parts, body: &[u8]) -> Idempotency {
+    let mut fingerprint = Sha256::new();
+    let mut add = |part: &[u8]| {
+        fingerprint.update(part.len().to_be_bytes());
+        fingerprint.update(part);
+    };
+    add(parts.method.as_str().as_bytes());
+    add(parts.uri.path().as_bytes());
+    add(parts.uri.query().unwrap_or_default().as_bytes());
+    for name in [CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH] {
+        let lines = parts.headers.get_all(&name);
+        add(&lines.iter().count().to_be_bytes());
+        lines.iter().for_each(|line| add(line.as_bytes()));
+    }
+    add(body);
+    let key = Sha256::new().chain_update(caller).chain_update([0]).chain_update(key).finalize();
+    Idempotency { key: key.into(), fingerprint: fingerprint.finalize().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_quoted_or_bare() {
+        for (line, key) in [
+            ("abc-123", Some("abc-123")),
+            (r#""abc 123""#, Some("abc 123")),
+            (r#""a\"b\\c""#, Some(r#"a"b\c"#)),
+            ("8e03978e-40d5-43dd-bc93-6894a57f9324", Some("8e03978e-40d5-43dd-bc93-6894a57f9324")),
+            ("", None),
+            (r#""""#, None),
+            (r#""abc"#, None),
+            (r#""a"b""#, None),
+            (r#""a\x""#, None),
+            ("two words", None),
+            ("a,b", None),
+        ] {
+            assert_eq!(read(line).as_deref(), key, "{line}");
+        }
+        assert_eq!(read(&"x".repeat(255)).map(|key| key.len()), Some(255));
+        assert_eq!(read(&"x".repeat(256)), None);
+    }
+}
