@@ -29,6 +29,10 @@ const SEEDS: [&str; 14] = [
     "roles.value eq \"\u{fb01}\u{1f9d1}\u{200d}\u{1f680}\"",
 ];
 
+/// Parses in a measured batch, and batches of a text.
+const BATCH: u32 = 5_000;
+const BATCHES: u32 = 40;
+
 const PIECES: [&str; 40] = [
     " and ",
     " or ",
@@ -178,12 +182,16 @@ fn fuzz(executions: u64, seed: u64) -> Result<String, String> {
 fn measure() -> String {
     let mut lines = Vec::new();
     for text in SEEDS.into_iter().take(10) {
-        let rounds = 200_000_u32;
-        let began = Instant::now();
-        for _ in 0..rounds {
-            drop(hint::black_box(Filter::parse(hint::black_box(text))));
-        }
-        lines.push(format!("{:>6} ns  {text}", (began.elapsed() / rounds).as_nanos()));
+        // The best of many batches: whatever else the machine does only adds to it.
+        let batch = || {
+            let began = Instant::now();
+            for _ in 0..BATCH {
+                drop(hint::black_box(Filter::parse(hint::black_box(text))));
+            }
+            (began.elapsed() / BATCH).as_nanos()
+        };
+        let best = (0..BATCHES).map(|_| batch()).min().unwrap_or_default();
+        lines.push(format!("{best:>6} ns  {text}"));
     }
     lines.join("\n")
 }

@@ -2,6 +2,8 @@
 //!
 //! Bounded in length, depth and terms before anything is built; positions are bytes of the text.
 
+use std::iter;
+
 use super::{
     FilterFault,
     expression::{Expression, Operand, Operator, Path, Test},
@@ -46,21 +48,23 @@ impl<'t> Parser<'t> {
     /// A chain of `or`.
     fn any_of(&mut self, within: Option<Attribute>) -> Parsed {
         self.deeper()?;
-        let mut any = vec![self.all_of(within)?];
+        let first = self.all_of(within)?;
+        let mut further = Vec::new();
         while self.take_word("or") {
-            any.push(self.all_of(within)?);
+            further.push(self.all_of(within)?);
         }
         self.depth -= 1;
-        Ok(chain(any, Expression::Or))
+        Ok(chain(first, further, Expression::Or))
     }
 
     /// A chain of `and`, which binds closer.
     fn all_of(&mut self, within: Option<Attribute>) -> Parsed {
-        let mut all = vec![self.one(within)?];
+        let first = self.one(within)?;
+        let mut further = Vec::new();
         while self.take_word("and") {
-            all.push(self.one(within)?);
+            further.push(self.one(within)?);
         }
-        Ok(chain(all, Expression::And))
+        Ok(chain(first, further, Expression::And))
     }
 
     fn one(&mut self, within: Option<Attribute>) -> Parsed {
@@ -251,33 +255,28 @@ impl<'t> Parser<'t> {
 }
 
 /// The links as one expression; a link that is such a chain itself is part of it.
-fn chain(links: Vec<Expression>, link: fn(Vec<Expression>) -> Expression) -> Expression {
+fn chain(
+    first: Expression,
+    further: Vec<Expression>,
+    link: fn(Vec<Expression>) -> Expression,
+) -> Expression {
+    if further.is_empty() {
+        return first;
+    }
     let is_and = matches!(link(Vec::new()), Expression::And(_));
-    let mut flat = Vec::with_capacity(links.len());
-    for one in links {
-        if let Expression::And(more) = one {
-            if is_and {
-                flat.extend(more);
-            } else {
-                flat.push(Expression::And(more));
-            }
-        } else if let Expression::Or(more) = one {
-            if is_and {
-                flat.push(Expression::Or(more));
-            } else {
-                flat.extend(more);
-            }
-        } else {
-            flat.push(one);
+    let mut flat = Vec::with_capacity(further.len() + 1);
+    for one in iter::once(first).chain(further) {
+        match one {
+            Expression::And(more) if is_and => flat.extend(more),
+            Expression::Or(more) if !is_and => flat.extend(more),
+            one @ (Expression::And(_)
+            | Expression::Or(_)
+            | Expression::Not(_)
+            | Expression::Entry(..)
+            | Expression::Test(_)) => flat.push(one),
         }
     }
-    match flat.pop() {
-        Some(one) if flat.is_empty() => one,
-        last => {
-            flat.extend(last);
-            link(flat)
-        }
-    }
+    link(flat)
 }
 
 const fn is_compound(attribute: Attribute) -> bool {
