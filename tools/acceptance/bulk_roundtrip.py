@@ -60,7 +60,9 @@ def bad_line(kind, chance, good):
     if kind == "neither name nor address":
         return encode({"name": "Ada"})
     if kind == "a taken username":
-        return encode({"username": good["username"].upper()})
+        # Beyond ASCII an upper case may be another name, or one that no username may have.
+        name = good["username"]
+        return encode({"username": name.upper() if name.isascii() else name})
     if kind == "a taken address":
         return encode({"username": f"u{number}", "email": good["email"]})
     return encode({"username": f"u{number}", "attributes": {"text": "x" * LINE_BYTES_MAX}})
@@ -178,19 +180,22 @@ def export(service):
 
 def compare(service, path, kinds, ids, faults):
     """The export against the lines that went in; how many users it gave."""
-    count = 0
+    count, apart = 0, 0
     with open(path, "rb") as lines:
         good = (line for number, line in enumerate(lines, 1) if number not in kinds)
         for text in export(service):
             line = next(good, None)
-            if line is None or len(faults) >= SHOWN:
+            if line is None or apart >= SHOWN:
                 faults.append(f"too much: {text[:200]}")
                 break
-            record = json.loads(text)
+            record, fault = json.loads(text), None
             if ids and record["id"] != ids[count]:
-                faults.append(f"user {count} is {record['id']}, the verdict said {ids[count]}")
-            elif apart := difference(json.loads(line), record):
-                faults.append(f"{apart}\n    sent {line[:300]}")
+                fault = f"user {count} is {record['id']}, the verdict said {ids[count]}"
+            elif other := difference(json.loads(line), record):
+                fault = f"{other}\n    sent {line[:300]}"
+            if fault:
+                faults.append(fault)
+                apart += 1
             count += 1
         if next(good, None) is not None:
             faults.append(f"the export ended after {count:,} users")

@@ -92,6 +92,16 @@ pub struct Position {
     pub number: i64,
 }
 
+impl Position {
+    /// Reads a position as it is printed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (log, number) = text.split_once('-')?;
+        let log = u64::from_str_radix(log, 16).ok()?.to_be_bytes();
+        let position = Self { log: LogId(log), number: number.parse().ok()? };
+        (position.number >= 0 && position.to_string() == text).then_some(position)
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.log, self.number)

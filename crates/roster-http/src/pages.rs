@@ -1,10 +1,16 @@
 //! The documents that are the same for everybody: made once, at start, from the settings.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::HeaderValue;
 use roster_core::{Guard, Json, Sharing, json::write_json, limits};
 
-use crate::{description, settings::FaceSettings};
+use crate::{
+    description,
+    rest::{EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX},
+    settings::FaceSettings,
+};
 
 /// The service document, the description and the reference.
 pub(crate) struct Pages {
@@ -40,6 +46,11 @@ fn texts(all: &[&str]) -> Json {
 
 fn number(value: usize) -> Json {
     i64::try_from(value).map_or(Json::Null, Json::Int)
+}
+
+/// A time in seconds; `null` for ever.
+fn seconds(keep: Option<Duration>) -> Json {
+    keep.and_then(|keep| i64::try_from(keep.as_secs()).ok()).map_or(Json::Null, Json::Int)
 }
 
 fn service_document(settings: &FaceSettings) -> Bytes {
@@ -83,6 +94,11 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("search_words_max", number(limits::SEARCH_WORDS_MAX)),
         ("idempotency_key_length_max", number(limits::IDEMPOTENCY_KEY_LENGTH_MAX)),
         ("idempotency_keep_seconds", Json::Int(limits::IDEMPOTENCY_KEEP_MS / 1000)),
+        ("deleted_keep_seconds", seconds(settings.deleted_keep)),
+        ("events_keep_seconds", seconds(settings.events_keep)),
+        ("imports_max", number(IMPORTS_MAX)),
+        ("exports_max", number(EXPORTS_MAX)),
+        ("import_unread_bytes_max", Json::Int(i64::try_from(UNREAD_BYTES_MAX).unwrap_or(0))),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
     ]);
     let rules = settings.rules;

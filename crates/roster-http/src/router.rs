@@ -21,6 +21,18 @@ pub enum Operation {
     PatchUser,
     /// `DELETE /users/{user_id}`
     DeleteUser,
+    /// `GET /users/{user_id}/events`
+    ListUserEvents,
+    /// `GET /deleted-users`
+    ListDeletedUsers,
+    /// `GET /deleted-users/{user_id}`
+    GetDeletedUser,
+    /// `DELETE /deleted-users/{user_id}`
+    PurgeUser,
+    /// `POST /deleted-users/{user_id}/restore`
+    RestoreUser,
+    /// `GET /events`
+    ListEvents,
     /// `GET /`
     GetService,
     /// `GET /openapi.json`
@@ -49,6 +61,12 @@ impl Operation {
             Self::ReplaceUser => "replaceUser",
             Self::PatchUser => "patchUser",
             Self::DeleteUser => "deleteUser",
+            Self::ListUserEvents => "listUserEvents",
+            Self::ListDeletedUsers => "listDeletedUsers",
+            Self::GetDeletedUser => "getDeletedUser",
+            Self::PurgeUser => "purgeUser",
+            Self::RestoreUser => "restoreUser",
+            Self::ListEvents => "listEvents",
             Self::GetService => "getService",
             Self::GetDescription => "getDescription",
             Self::GetDocs => "getDocs",
@@ -74,7 +92,7 @@ impl Operation {
 /// One path and what it offers. `HEAD` goes with `GET`, `OPTIONS` with every path.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// The path below the base path; one last segment may be a `{name}`.
+    /// The path below the base path; one segment may be a `{name}`.
     pub path: &'static str,
     /// The methods and their operations.
     pub offers: &'static [(Method, Operation)],
@@ -101,6 +119,19 @@ pub const ROUTES: &[Route] = &[
         ],
         "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
     ),
+    route("/users/{user_id}/events", &[(Method::GET, Operation::ListUserEvents)], READS),
+    route("/deleted-users", &[(Method::GET, Operation::ListDeletedUsers)], READS),
+    route(
+        "/deleted-users/{user_id}",
+        &[(Method::GET, Operation::GetDeletedUser), (Method::DELETE, Operation::PurgeUser)],
+        "GET, HEAD, DELETE, OPTIONS",
+    ),
+    route(
+        "/deleted-users/{user_id}/restore",
+        &[(Method::POST, Operation::RestoreUser)],
+        "POST, OPTIONS",
+    ),
+    route("/events", &[(Method::GET, Operation::ListEvents)], READS),
     route("/", &[(Method::GET, Operation::GetService)], READS),
     route("/openapi.json", &[(Method::GET, Operation::GetDescription)], READS),
     route("/docs", &[(Method::GET, Operation::GetDocs)], READS),
@@ -133,7 +164,7 @@ impl Route {
     }
 }
 
-/// The route of a path below the base path, with its last segment where the route names one.
+/// The route of a path below the base path, with the segment that the route names.
 pub fn find<'p>(base_path: &str, path: &'p str) -> Option<(&'static Route, &'p str)> {
     let below = path.strip_prefix(base_path).filter(|below| below.starts_with('/'));
     // The base path itself, without a slash, is the service document too.
@@ -145,10 +176,11 @@ pub fn find<'p>(base_path: &str, path: &'p str) -> Option<(&'static Route, &'p s
 }
 
 fn matched<'p>(route: &'static Route, path: &'p str) -> Option<(&'static Route, &'p str)> {
-    let Some((stem, _)) = route.path.split_once('{') else {
+    let Some((stem, rest)) = route.path.split_once('{') else {
         return (route.path == path).then_some((route, ""));
     };
-    let segment = path.strip_prefix(stem)?;
+    let tail = rest.split_once('}').map_or("", |(_, tail)| tail);
+    let segment = path.strip_prefix(stem)?.strip_suffix(tail)?;
     (!segment.is_empty() && !segment.contains('/')).then_some((route, segment))
 }
 
@@ -162,6 +194,12 @@ mod tests {
         assert_eq!(found("/users"), Some(("/users", "")));
         assert_eq!(found("/users/x%2Fy"), Some(("/users/{user_id}", "x%2Fy")));
         assert_eq!(found("/"), Some(("/", "")));
+        assert_eq!(found("/users/x/events"), Some(("/users/{user_id}/events", "x")));
+        let restore = "/deleted-users/{user_id}/restore";
+        assert_eq!(found("/deleted-users/x/restore"), Some((restore, "x")));
+        for path in ["/users//events", "/users/events/", "/deleted-users/restore/x"] {
+            assert_eq!(found(path), None, "{path}");
+        }
         for path in ["/users/", "//users", "/Users", "/users/a/b", "/users/../users", "", "x"] {
             assert_eq!(found(path), None, "{path}");
         }

@@ -1,6 +1,6 @@
 //! What the faces must be told: where they stand, to whom they answer, and their limits.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use roster_core::Rules;
 
@@ -16,6 +16,10 @@ pub struct FaceSettings {
     pub uri_bytes_max: usize,
     /// Where verdicts of an import are put aside while nobody reads them, in files without names.
     pub spill_dir: PathBuf,
+    /// How long a deleted user is kept; for ever without.
+    pub deleted_keep: Option<Duration>,
+    /// How long an event is kept; for ever without.
+    pub events_keep: Option<Duration>,
     /// The rules that the store obeys, to be told in the service document.
     pub rules: Rules,
     /// Whether there is room on the disk, for `/readyz`.

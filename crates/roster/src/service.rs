@@ -63,6 +63,8 @@ impl Service {
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
             spill_dir: data.to_owned(),
+            deleted_keep: config.deleted_keep,
+            events_keep: config.events_keep,
             rules,
             has_room: has_room(data.to_owned(), config.disk_floor_bytes),
         };

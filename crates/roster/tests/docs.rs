@@ -1,7 +1,7 @@
 //! The documents, held against the program.
 //!
-//! Every curl example of the README and the guide runs, in its order, against the built binary on
-//! an empty data directory, and must answer what the document prints. What differs from run to
+//! Every curl example of the README and of each page below `docs/` runs, in the page's order,
+//! against the built binary on an empty data directory, and must answer what the page prints. What differs from run to
 //! run (ids, times, request ids, positions, cursors, the date, the version) may differ, but the
 //! same word of a document always stands for the same word of the run, also in later commands.
 //! A document that is out of date is written anew below `target/tmp`, to be looked at and copied.
@@ -21,7 +21,7 @@ use std::fs;
 use std::path::Path;
 
 use roster::config::{SETTINGS, settings_as_markdown};
-use roster_core::Attribute;
+use roster_core::{Attribute, filter::Operator, limits};
 
 use examples::Examples;
 use service::Service;
@@ -41,9 +41,22 @@ fn keep(document: &str, text: &str) -> String {
     path.display().to_string()
 }
 
+/// Each document with examples, and how many it has at least.
+const WITH_EXAMPLES: &[(&str, usize)] = &[
+    ("README.md", 8),
+    ("docs/api.md", 12),
+    ("docs/lists.md", 4),
+    ("docs/filter.md", 6),
+    ("docs/bulk.md", 4),
+    ("docs/retries.md", 4),
+    ("docs/deleted-users.md", 5),
+    ("docs/events.md", 4),
+];
+
 /// Runs every example of a document.
-fn hold(document: &str, least: usize) {
+fn hold(document: &str) {
     let text = read(document);
+    let least = WITH_EXAMPLES.iter().find(|(known, _)| *known == document).unwrap().1;
     let service = Service::start();
     let outcome = Examples::of(&text).run(&service);
     assert!(outcome.count >= least, "{document} has {} examples", outcome.count);
@@ -55,12 +68,97 @@ fn hold(document: &str, least: usize) {
 
 #[test]
 fn the_examples_of_the_readme_answer_what_it_prints() {
-    hold("README.md", 5);
+    hold("README.md");
 }
 
 #[test]
 fn the_examples_of_the_guide_answer_what_it_prints() {
-    hold("docs/api.md", 12);
+    hold("docs/api.md");
+}
+
+#[test]
+fn the_examples_of_lists_answer_what_the_page_prints() {
+    hold("docs/lists.md");
+}
+
+#[test]
+fn the_examples_of_filters_answer_what_the_page_prints() {
+    hold("docs/filter.md");
+}
+
+#[test]
+fn the_examples_of_bulk_answer_what_the_page_prints() {
+    hold("docs/bulk.md");
+}
+
+#[test]
+fn the_examples_of_retries_answer_what_the_page_prints() {
+    hold("docs/retries.md");
+}
+
+#[test]
+fn the_examples_of_deleted_users_answer_what_the_page_prints() {
+    hold("docs/deleted-users.md");
+}
+
+#[test]
+fn the_examples_of_events_answer_what_the_page_prints() {
+    hold("docs/events.md");
+}
+
+#[test]
+fn every_page_with_examples_is_run() {
+    let folder = Path::new(ROOT).join("docs");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    for file in files.filter_map(|name| name.into_string().ok()) {
+        let page = format!("docs/{file}");
+        let held = WITH_EXAMPLES.iter().any(|(known, _)| *known == page);
+        assert!(
+            held || !file.ends_with(".md") || !read(&page).contains("```console"),
+            "nothing runs the examples of {page}"
+        );
+    }
+}
+
+#[test]
+fn the_page_on_filters_names_every_operator() {
+    let page = read("docs/filter.md");
+    for operator in Operator::ALL {
+        assert!(page.contains(&format!("| `{}` |", operator.as_str())), "{operator:?}");
+    }
+}
+
+#[test]
+fn the_pages_tell_the_limits_as_they_are() {
+    for (page, limits) in [
+        (
+            "docs/lists.md",
+            &[
+                limits::PAGE_SIZE_DEFAULT,
+                limits::PAGE_SIZE_MAX,
+                limits::PAGE_EXAMINED_MAX,
+                limits::ID_PARAMETERS_MAX,
+                limits::SEARCH_LENGTH_MAX,
+                limits::SEARCH_WORDS_MAX,
+            ][..],
+        ),
+        (
+            "docs/filter.md",
+            &[
+                limits::FILTER_LENGTH_MAX,
+                limits::FILTER_DEPTH_MAX,
+                limits::FILTER_TERMS_MAX,
+                limits::PAGE_EXAMINED_MAX,
+            ][..],
+        ),
+        ("docs/retries.md", &[limits::IDEMPOTENCY_KEY_LENGTH_MAX][..]),
+    ] {
+        let text = read(page).replace(",", "");
+        for limit in limits {
+            let told = text.split(|c: char| !c.is_ascii_digit()).any(|n| n == limit.to_string());
+            assert!(told, "{page} does not tell {limit}");
+        }
+    }
 }
 
 #[test]

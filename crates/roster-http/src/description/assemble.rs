@@ -21,6 +21,8 @@ const PROSE: &str = include_str!("../../openapi/description.md");
 const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/users.json"),
     include_str!("../../openapi/paths/user.json"),
+    include_str!("../../openapi/paths/deleted_users.json"),
+    include_str!("../../openapi/paths/events.json"),
     include_str!("../../openapi/paths/service.json"),
     include_str!("../../openapi/paths/problems.json"),
     include_str!("../../openapi/paths/health.json"),
@@ -29,6 +31,9 @@ const SCHEMAS: &[&str] = &[
     include_str!("../../openapi/schemas/user.json"),
     include_str!("../../openapi/schemas/entries.json"),
     include_str!("../../openapi/schemas/address.json"),
+    include_str!("../../openapi/schemas/deleted_user.json"),
+    include_str!("../../openapi/schemas/events.json"),
+    include_str!("../../openapi/schemas/bulk.json"),
     include_str!("../../openapi/schemas/answers.json"),
     include_str!("../../openapi/schemas/service.json"),
 ];

@@ -19,6 +19,10 @@ const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: members that are n
     `null` clears, lists are replaced whole.";
 const REHEARSED: &str = "The user that a write would make: without `id`, `version` and times, \
     which only the write itself makes.";
+const DELETED: &str = "A deleted user: as it was when it left the collection, when that was, and \
+    when it will be forgotten.";
+const OF_LINE: &str = "What went wrong with one line, as the line would have been answered by \
+    itself; the request is that of the stream.";
 const LISTED: &str = "A user in a list: all members, or those that `fields` asks for with `id` and \
     `version`.";
 
@@ -34,6 +38,8 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         ("UserPatch".to_owned(), write(user, PATCH)),
         ("ListedUser".to_owned(), listed),
         ("UserRehearsed".to_owned(), rehearsed(user)),
+        ("DeletedUser".to_owned(), deleted(schemas)),
+        ("LineProblem".to_owned(), of_line(at(schemas, &["Problem"]))),
     ];
     for (_, schema) in members(at(user, &["properties"])) {
         let Some(name) = reference(at(schema, &["items"])) else { continue };
@@ -55,6 +61,33 @@ fn rehearsed(user: &Json) -> Json {
     set(&mut schema, "properties", properties);
     set(&mut schema, "description", string(REHEARSED));
     set(&mut schema, "required", Json::Array(vec![string("status"), string("username")]));
+    schema
+}
+
+/// A user with what its leaving adds.
+fn deleted(schemas: &Json) -> Json {
+    let mut schema = at(schemas, &["User"]).clone();
+    let mut properties = at(&schema, &["properties"]).clone();
+    set(&mut properties, "deleted_at", component("schemas", "DeletedAt"));
+    set(&mut properties, "purge_at", component("schemas", "PurgeAt"));
+    set(&mut schema, "properties", properties);
+    set(&mut schema, "description", string(DELETED));
+    let mut required = items(at(&schema, &["required"])).to_vec();
+    required.push(string("deleted_at"));
+    set(&mut schema, "required", Json::Array(required));
+    schema
+}
+
+/// The problem of one line: it has no request of its own.
+fn of_line(problem: &Json) -> Json {
+    let mut schema = problem.clone();
+    let mut properties = at(&schema, &["properties"]).clone();
+    remove(&mut properties, "request_id");
+    set(&mut schema, "properties", properties);
+    set(&mut schema, "description", string(OF_LINE));
+    let mut required = items(at(&schema, &["required"])).to_vec();
+    required.retain(|name| text(name) != Some("request_id"));
+    set(&mut schema, "required", Json::Array(required));
     schema
 }
 

@@ -4,9 +4,10 @@
 use http::request::Parts;
 use roster_core::{Caller, Mode, Preconditions, Terms};
 
+use super::query::{boolean, read_each};
 use crate::{
-    extract::{Return, idempotency, idempotency_key, parameters, preconditions, preferred_return},
-    problem::{Fault, Problem, ProblemCode},
+    extract::{Return, idempotency, idempotency_key, preconditions, preferred_return},
+    problem::Problem,
 };
 
 /// The terms of a request, read before its body is.
@@ -43,26 +44,13 @@ impl Asked {
 
 /// `dry_run`, the one parameter that a write of one record takes.
 fn mode(query: Option<&str>) -> Result<Mode, Problem> {
-    let mut mode = None;
-    let mut faults = Vec::new();
-    for parameter in parameters(query)? {
-        let known = parameter.name == "dry_run";
-        let read = match parameter.value().as_ref() {
-            _ if !known => Err(("unknown-parameter", "a write takes dry_run alone")),
-            _ if mode.is_some() => Err(("duplicate-parameter", "give this parameter once")),
-            "true" => Ok(Mode::DryRun),
-            "false" => Ok(Mode::Write),
-            _ => Err(("invalid-value", "give true or false")),
-        };
-        match read {
-            Ok(read) => mode = Some(read),
-            Err((code, detail)) => {
-                faults.push(Fault::of_parameter(parameter.name, code, detail));
-            }
+    let mut mode = Mode::default();
+    read_each(query, |parameter| {
+        if parameter.name != "dry_run" {
+            return Err(("unknown-parameter", "a write takes dry_run alone".to_owned()));
         }
-    }
-    if faults.is_empty() {
-        return Ok(mode.unwrap_or_default());
-    }
-    Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults))
+        mode = if boolean(&parameter.value())? { Mode::DryRun } else { Mode::Write };
+        Ok(())
+    })?;
+    Ok(mode)
 }

@@ -3,12 +3,17 @@
 //! A handler reads what it needs of the request, calls the directory, and renders. It makes no
 //! decision about users: those are the directory's.
 
+mod answer;
 mod asked;
+mod deleted_users;
+mod events;
 mod health;
+mod page;
+mod query;
 mod service;
 mod users;
 
-pub(crate) use users::Bulk;
+pub(crate) use users::{Bulk, EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX};
 
 use http::Response;
 
@@ -34,6 +39,12 @@ pub(crate) async fn dispatch(
         Operation::ReplaceUser => Box::pin(users::replace(face, segment, call)).await,
         Operation::PatchUser => Box::pin(users::patch(face, segment, call)).await,
         Operation::DeleteUser => Box::pin(users::delete(face, segment, &call)).await,
+        Operation::ListUserEvents => Box::pin(events::list_of_user(face, segment, &call)).await,
+        Operation::ListDeletedUsers => Box::pin(deleted_users::list(face, &call)).await,
+        Operation::GetDeletedUser => Box::pin(deleted_users::get(face, segment, &call)).await,
+        Operation::PurgeUser => Box::pin(deleted_users::purge(face, segment, &call)).await,
+        Operation::RestoreUser => Box::pin(deleted_users::restore(face, segment, &call)).await,
+        Operation::ListEvents => Box::pin(events::list(face, &call)).await,
         Operation::GetService => service::get_service(face, &call),
         Operation::GetDescription => service::get_description(face, &call),
         Operation::GetDocs => service::get_docs(face, &call),

@@ -132,7 +132,8 @@ fn parts(answer: &str) -> (&str, &str) {
     }
 }
 
-/// An answer as a document prints it: long JSON over several lines.
+/// An answer as a document prints it: long JSON over several lines. Of several JSON texts, a line
+/// each, every one begins a line.
 pub(crate) fn folded(answer: &str) -> String {
     let (head, body) = parts(answer);
     let mut text = String::new();
@@ -140,9 +141,11 @@ pub(crate) fn folded(answer: &str) -> String {
         text.push_str(head.trim_end());
         text.push('\n');
     }
-    if !body.trim().is_empty() {
-        text.push_str(if head.is_empty() { "" } else { "\n" });
-        fold(body.trim(), 0, &mut text);
+    if !head.is_empty() && !body.trim().is_empty() {
+        text.push('\n');
+    }
+    for line in body.trim().lines() {
+        fold(line, 0, &mut text);
         text.push('\n');
     }
     text
@@ -225,4 +228,5 @@ fn long_json_is_printed_over_several_lines() {
     let lines = format!("{{\n  \"a\":[1,{{\"b\":\"{{,\\\"\"}}],\n  \"c\":\"{long}\"\n}}\n");
     assert_eq!(folded(&text), lines);
     assert_eq!(plain(&lines), text);
+    assert_eq!(folded(&format!("{text}\n{{\"b\":1}}\n")), format!("{lines}{{\"b\":1}}\n"));
 }

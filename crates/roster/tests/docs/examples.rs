@@ -45,7 +45,7 @@ impl Examples {
             match parts.last_mut() {
                 Some(Part::Example { command, .. }) if continued => {
                     command.push_str(line);
-                    continued = line.trim_end().ends_with('\\');
+                    continued = goes_on(command);
                 }
                 Some(Part::Example { told, .. }) => told.push_str(line),
                 Some(Part::Prose(text)) => text.push_str(line),
@@ -82,6 +82,11 @@ impl Examples {
     }
 }
 
+/// Whether a command has further lines: after a backslash, or within quotation marks.
+fn goes_on(command: &str) -> bool {
+    command.trim_end().ends_with('\\') || command.matches('\'').count() % 2 == 1
+}
+
 #[test]
 fn a_document_is_cut_at_its_examples() {
     let text = "a\n```console\n$ curl x \\\n  y\nHTTP\n\n{}\n$ curl z\n```\n```sh\n$ ls\n```\n";
@@ -93,6 +98,11 @@ fn a_document_is_cut_at_its_examples() {
             Part::Example { command, told } => Some((command, told)),
         })
         .collect();
+    let quoted = Examples::of("```console\n$ curl -d 'a\nb' \\\n  x\nc\n```\n");
+    assert!(matches!(
+        quoted.parts.get(2),
+        Some(Part::Example { command, told }) if command.ends_with("b' \\\n  x\n") && told == "c\n"
+    ));
     let pair = |command: &str, told: &str| (command.to_owned(), told.to_owned());
     let expected = vec![pair("$ curl x \\\n  y\n", "HTTP\n\n{}\n"), pair("$ curl z\n", "")];
     assert_eq!(examples, expected);

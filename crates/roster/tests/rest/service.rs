@@ -10,6 +10,7 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use roster_core::{Directory, Rules, Store, store::Secret};
@@ -107,6 +108,8 @@ impl Stage {
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
             spill_dir: std::env::temp_dir(),
+            deleted_keep: Some(Duration::from_hours(24 * 30)),
+            events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
         };

@@ -7,6 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use roster_core::{Directory, Guard, Rules, Sharing};
@@ -68,6 +69,8 @@ impl Subject {
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
             spill_dir: std::env::temp_dir(),
+            deleted_keep: Some(Duration::from_hours(24 * 30)),
+            events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
             has_room: Arc::new(|| true),
         };

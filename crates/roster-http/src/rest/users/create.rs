@@ -3,17 +3,16 @@
 use http::{HeaderValue, Response, StatusCode, header::LOCATION};
 use roster_core::{Draft, Mode};
 
-use super::{
-    bulk,
-    render::{rehearsed, written},
-    write::Write,
-};
+use super::{bulk, write::Write};
 use crate::{
     extract::{BodyKind, sends_lines},
     face::{Call, Face},
     front::Body,
     problem::{Problem, ProblemCode},
-    rest::asked::Asked,
+    rest::{
+        answer::{rehearsed, written},
+        asked::Asked,
+    },
 };
 
 pub(in crate::rest) async fn create(

@@ -3,7 +3,7 @@
 use http::Response;
 use roster_core::Mode;
 
-use super::render::{gone, rehearsed};
+use crate::rest::answer::{gone, rehearsed};
 use crate::{
     extract::user_id,
     face::{Call, Face},

@@ -7,10 +7,7 @@ use roster_core::{
     Attribute, Status, UserId,
     filter::{Filter, FilterFault},
     keys::username_lookup,
-    limits::{
-        FIELDS_MAX, ID_PARAMETERS_MAX, PAGE_SIZE_MAX, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX,
-        TEXT_LENGTH_MAX,
-    },
+    limits::{FIELDS_MAX, ID_PARAMETERS_MAX, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX, TEXT_LENGTH_MAX},
     list::{Direction, PageKey, PageQuery, Sort, SortBy},
     project::Members,
     text::{email_key, nfc, phone_key},
@@ -21,6 +18,7 @@ use crate::{
     cursor::Cursors,
     extract::{Parameter, parameters},
     problem::{Fault, Problem, ProblemCode},
+    rest::query::{self, Wrong, boolean, invalid, limit},
 };
 
 /// What a list asks for.
@@ -44,7 +42,7 @@ impl<'a> ListQuery<'a> {
             let name = parameter.name.as_ref();
             let twice = given.iter().take(index).any(|before| before.name == parameter.name);
             let taken = if twice && name != "id" {
-                Err(("duplicate-parameter", "give this parameter once".to_owned()))
+                Err(query::duplicate())
             } else if name == "cursor" {
                 cursor = Some(parameter.value().into_owned());
                 Ok(())
@@ -63,7 +61,7 @@ impl<'a> ListQuery<'a> {
             faults.push(Fault::of_parameter("sort", "conflicting-parameter", detail));
         }
         if !faults.is_empty() {
-            return Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults));
+            return Err(query::refused(faults));
         }
         // The rest was understood: what is wrong with the filter is a problem of its own.
         let filter = filter.map(|text| Filter::parse(&text)).transpose().map_err(refused)?;
@@ -78,7 +76,7 @@ impl<'a> ListQuery<'a> {
         Ok(list)
     }
 
-    fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), (&'static str, String)> {
+    fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), Wrong> {
         let value = parameter.value();
         let equals = &mut self.page.equals;
         match parameter.name.as_ref() {
@@ -106,7 +104,7 @@ impl<'a> ListQuery<'a> {
                 let status = Status::parse(&value);
                 equals.status = Some(status.ok_or_else(|| invalid("give active or suspended"))?);
             }
-            _ => return Err(("unknown-parameter", "there is no such parameter".to_owned())),
+            _ => return Err(query::unknown()),
         }
         Ok(())
     }
@@ -124,15 +122,9 @@ impl<'a> ListQuery<'a> {
         sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
     }
 
-    /// The target of the next page: this query, as it was sent, with another cursor.
+    /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        let kept = self.given.iter().filter(|given| given.name != "cursor");
-        let mut target = format!("{path}?");
-        for parameter in kept {
-            target.push_str(parameter.pair);
-            target.push('&');
-        }
-        target + "cursor=" + cursor
+        query::target(path, &self.given, cursor)
     }
 }
 
@@ -144,7 +136,7 @@ fn refused(fault: FilterFault) -> Problem {
     Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(vec![fault])
 }
 
-fn unsearchable(fault: SearchFault) -> (&'static str, String) {
+fn unsearchable(fault: SearchFault) -> Wrong {
     match fault {
         SearchFault::NoWord => invalid("give at least one letter or digit"),
         SearchFault::TooManyWords => ("too-many", format!("give at most {SEARCH_WORDS_MAX} words")),
@@ -152,29 +144,7 @@ fn unsearchable(fault: SearchFault) -> (&'static str, String) {
     }
 }
 
-fn invalid(detail: &str) -> (&'static str, String) {
-    ("invalid-value", detail.to_owned())
-}
-
-fn limit(text: &str) -> Result<usize, (&'static str, String)> {
-    let detail = format!("give a number from 1 to {PAGE_SIZE_MAX}");
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(("invalid-value", detail));
-    }
-    let limit = text.parse().ok().filter(|limit| (1..=PAGE_SIZE_MAX).contains(limit));
-    limit.ok_or(("out-of-range", detail))
-}
-
-fn boolean(text: &str) -> Result<bool, (&'static str, String)> {
-    match text {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(invalid("give true or false")),
-    }
-}
-
-fn sort(text: &str) -> Result<Sort, (&'static str, String)> {
+fn sort(text: &str) -> Result<Sort, Wrong> {
     let (direction, name) = match text.strip_prefix('-') {
         Some(name) => (Direction::Descending, name),
         None => (Direction::Ascending, text),
@@ -195,7 +165,7 @@ fn sort(text: &str) -> Result<Sort, (&'static str, String)> {
     Ok(Sort { by, direction })
 }
 
-fn members(text: &str) -> Result<Members, (&'static str, String)> {
+fn members(text: &str) -> Result<Members, Wrong> {
     let names = text.split(',');
     if names.clone().count() > FIELDS_MAX {
         return Err(("too-many", format!("give at most {FIELDS_MAX} names")));
@@ -214,7 +184,7 @@ fn near(name: &str) -> Option<&'static str> {
 }
 
 /// A value to compare, normalised as stored values are.
-fn text(value: &str) -> Result<String, (&'static str, String)> {
+fn text(value: &str) -> Result<String, Wrong> {
     if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
         return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
     }

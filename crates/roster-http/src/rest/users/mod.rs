@@ -7,11 +7,10 @@ mod get;
 mod list;
 mod list_query;
 mod patch;
-mod render;
 mod replace;
 mod write;
 
-pub(crate) use bulk::Bulk;
+pub(crate) use bulk::{Bulk, EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX};
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;

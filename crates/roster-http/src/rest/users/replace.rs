@@ -3,16 +3,16 @@
 use http::Response;
 use roster_core::{Draft, Mode};
 
-use super::{
-    render::{rehearsed, written},
-    write::Write,
-};
+use super::write::Write;
 use crate::{
     extract::{BodyKind, user_id},
     face::{Call, Face},
     front::Body,
     problem::Problem,
-    rest::asked::Asked,
+    rest::{
+        answer::{rehearsed, written},
+        asked::Asked,
+    },
 };
 
 pub(in crate::rest) async fn replace(

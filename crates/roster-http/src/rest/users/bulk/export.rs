@@ -16,12 +16,13 @@ use roster_core::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{super::list_query::ListQuery, super::render, place};
+use super::{super::list_query::ListQuery, place};
 use crate::{
     extract::{EntityTags, NDJSON, parameters, tags},
     face::{Call, Face},
     front::{Body, BodySender},
     problem::{Fault, Problem, ProblemCode},
+    rest::answer,
 };
 
 /// What belongs to pages, and why it has no place here.
@@ -77,9 +78,9 @@ fn refuse_paging(query: Option<&str>) -> Result<(), Problem> {
 
 fn describe(face: &Face, headers: &mut HeaderMap, position: i64) {
     headers.insert(CONTENT_TYPE, NDJSON.header());
-    headers.insert(CACHE_CONTROL, render::PRIVATE);
+    headers.insert(CACHE_CONTROL, answer::PRIVATE);
     headers.insert(VARY, HeaderValue::from_static("Accept"));
-    render::position(headers, face.directory.log_id(), position);
+    answer::position(headers, face.directory.log_id(), position);
 }
 
 /// An export on its way.

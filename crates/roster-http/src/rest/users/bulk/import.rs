@@ -12,7 +12,6 @@ use roster_core::Mode;
 use tokio::sync::mpsc;
 
 use super::{
-    super::render::PRIVATE,
     import_query::ImportQuery,
     intake::Intake,
     outbox::{Aside, deliver},
@@ -23,6 +22,7 @@ use crate::{
     face::{Call, Face},
     front::{Body, Upload},
     problem::{Problem, ProblemCode},
+    rest::answer::PRIVATE,
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

@@ -18,6 +18,7 @@ mod verdict;
 
 pub(super) use export::export;
 pub(super) use import::import;
+pub(crate) use outbox::UNREAD_BYTES_MAX;
 
 use std::sync::Arc;
 
@@ -27,9 +28,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::problem::{Problem, ProblemCode};
 
 /// Most imports that run at a time.
-const IMPORTS_MAX: usize = 8;
+pub(crate) const IMPORTS_MAX: usize = 8;
 /// Most exports that run at a time.
-const EXPORTS_MAX: usize = 32;
+pub(crate) const EXPORTS_MAX: usize = 32;
 /// Most batches of all imports together that the store is given at a time: they must not fill the
 /// queue that single writes wait in too.
 const BATCHES_IN_FLIGHT_MAX: usize = 6;

@@ -16,7 +16,7 @@ use crate::front::BodySender;
 /// Most bytes of verdicts that are kept in memory.
 const MEMORY_BYTES_MAX: usize = 256 * 1024;
 /// Most bytes of verdicts that are kept in the file: about ten million verdicts that nobody reads.
-const SPILL_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+pub(crate) const UNREAD_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// What is handed to the outbox.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ fn put_aside(spill: Option<Spill>, aside: &Aside, lines: &[u8]) -> (Option<Spill
         Ok(spill) => spill,
         Err(error) => return (None, Err(error)),
     };
-    let put = if spill.size() >= SPILL_BYTES_MAX || !(aside.has_room)() {
+    let put = if spill.size() >= UNREAD_BYTES_MAX || !(aside.has_room)() {
         Err(io::Error::new(io::ErrorKind::StorageFull, "no room for verdicts that nobody reads"))
     } else {
         spill.put(lines)

@@ -5,7 +5,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG},
 };
 use roster_core::{
-    Attribute, Json, LogId, Outcome, Position, Stored,
+    Attribute, Json, LogId, Outcome, Position, Preconditions, Stored,
     attribute::Kind,
     json::{self, write_json},
 };
@@ -23,8 +23,25 @@ const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
+/// What a fetch came to: the record, or that the caller knows it (RFC 9110 section 13.2.2:
+/// `If-Match` first, then `If-None-Match`).
+pub(super) fn one(
+    status: StatusCode,
+    stored: Stored,
+    held: Preconditions,
+) -> Result<Response<Body>, Problem> {
+    if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
+        let detail = format!("the user is at version {}", stored.version);
+        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
+    }
+    if held.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
+        return Ok(not_modified(stored.version));
+    }
+    Ok(record(status, stored))
+}
+
 /// A record with its entity tag.
-pub(super) fn record(status: StatusCode, stored: Stored) -> Response<Body> {
+fn record(status: StatusCode, stored: Stored) -> Response<Body> {
     let mut response = Response::new(Body::full(stored.record));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -35,7 +52,7 @@ pub(super) fn record(status: StatusCode, stored: Stored) -> Response<Body> {
 }
 
 /// The record is as the caller knows it.
-pub(super) fn not_modified(version: i64) -> Response<Body> {
+fn not_modified(version: i64) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     response.headers_mut().insert(CACHE_CONTROL, PRIVATE);
@@ -44,11 +61,7 @@ pub(super) fn not_modified(version: i64) -> Response<Body> {
 }
 
 /// What a write came to: the record, or without it as the caller preferred (RFC 7240).
-pub(in crate::rest) fn written(
-    face: &Face,
-    outcome: Outcome,
-    wanted: Option<Return>,
-) -> Response<Body> {
+pub(super) fn written(face: &Face, outcome: Outcome, wanted: Option<Return>) -> Response<Body> {
     let mut marks = HeaderMap::new();
     replayed(&mut marks, &outcome);
     let number = outcome.position;
@@ -71,7 +84,7 @@ pub(in crate::rest) fn written(
 }
 
 /// What became of a user that is gone.
-pub(in crate::rest) fn gone(face: &Face, outcome: &Outcome) -> Response<Body> {
+pub(super) fn gone(face: &Face, outcome: &Outcome) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
@@ -81,10 +94,7 @@ pub(in crate::rest) fn gone(face: &Face, outcome: &Outcome) -> Response<Body> {
 }
 
 /// What a write would come to: the record without what only the write itself would make.
-pub(in crate::rest) fn rehearsed(
-    face: &Face,
-    outcome: &Outcome,
-) -> Result<Response<Body>, Problem> {
+pub(super) fn rehearsed(face: &Face, outcome: &Outcome) -> Result<Response<Body>, Problem> {
     let record = json::read(&outcome.stored.record).ok();
     let Some(Json::Object(mut members)) = record else {
         return Err(Problem::new(ProblemCode::Internal));

@@ -1,0 +1,31 @@
+//! `GET /deleted-users/{user_id}`: fetch one deleted user.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use roster_core::Stored;
+
+use super::record::{size, write};
+use crate::{
+    extract::{JSON, negotiate, preconditions, refuse_parameters, user_id},
+    face::{Call, Face},
+    front::Body,
+    problem::{Problem, ProblemCode},
+    rest::answer::one,
+};
+
+pub(in crate::rest) async fn get(
+    face: &Face,
+    segment: &str,
+    call: &Call<'_>,
+) -> Result<Response<Body>, Problem> {
+    let headers = &call.parts.headers;
+    refuse_parameters(call.parts.uri.query())?;
+    negotiate(headers, &[JSON])?;
+    let held = preconditions(headers)?;
+    let id = user_id(segment)?;
+    let deleted = face.directory.get_deleted(id).await?;
+    let deleted = deleted.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
+    let mut out = Vec::with_capacity(size(&deleted));
+    write(&deleted, face.settings.deleted_keep, &mut out);
+    one(StatusCode::OK, Stored { record: Bytes::from(out), ..deleted.stored }, held)
+}

@@ -1,0 +1,53 @@
+//! `GET /deleted-users`: one page of the users that have left, the last to leave first.
+
+use http::Response;
+use roster_core::list::DeletedPage;
+
+use super::{
+    list_query::DeletedListQuery,
+    record::{size, write},
+};
+use crate::{
+    extract::{JSON, negotiate},
+    face::{Call, Face},
+    front::Body,
+    problem::Problem,
+    rest::page::{View, close_items, open, separate},
+};
+
+pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    let parts = call.parts;
+    let media = negotiate(&parts.headers, &[JSON])?;
+    let query = DeletedListQuery::read(parts.uri.query(), &face.cursors)?;
+    let view = View::new(face, parts, media, false);
+    if let Some(response) = view.without_page().await? {
+        return Ok(response);
+    }
+    let page = face.directory.list_deleted(query.page.clone()).await?;
+    let next = match page.next {
+        Some(place) => Some(query.seal(place, &face.cursors)?),
+        None => None,
+    };
+    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
+    let body = envelope(face, &query, &page, next.as_deref());
+    Ok(view.page(page.position, body, target.as_deref()))
+}
+
+fn envelope(
+    face: &Face,
+    query: &DeletedListQuery,
+    page: &DeletedPage,
+    next: Option<&str>,
+) -> Vec<u8> {
+    let mut out = open(page.items.iter().map(size).sum());
+    for (index, deleted) in page.items.iter().enumerate() {
+        separate(index, &mut out);
+        write(deleted, face.settings.deleted_keep, &mut out);
+    }
+    close_items(next, &mut out);
+    if query.count {
+        out.extend_from_slice(format!(",\"total\":{}", page.total).as_bytes());
+    }
+    out.push(b'}');
+    out
+}

@@ -1,0 +1,73 @@
+//! The query of the list of deleted users.
+
+use roster_core::{
+    limits::PAGE_SIZE_DEFAULT,
+    list::{DeletedKey, DeletedQuery, Direction, PageKey, SortKey},
+};
+
+use crate::{
+    cursor::Cursors,
+    extract::Parameter,
+    problem::{Problem, ProblemCode},
+    rest::query::{self, boolean, invalid, limit, read_each, unknown},
+};
+
+/// What the list of deleted users asks for.
+pub(super) struct DeletedListQuery<'a> {
+    /// The page.
+    pub(super) page: DeletedQuery,
+    /// Whether the answer says how many deleted users are kept.
+    pub(super) count: bool,
+    given: Vec<Parameter<'a>>,
+}
+
+impl<'a> DeletedListQuery<'a> {
+    /// Reads a query; opens its cursor.
+    pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+        let mut page = DeletedQuery::first(PAGE_SIZE_DEFAULT);
+        let (mut count, mut cursor) = (false, None);
+        let given = read_each(query, |parameter| {
+            let value = parameter.value();
+            match parameter.name.as_ref() {
+                "limit" => page.limit = limit(&value)?,
+                "sort" => {
+                    page.direction = match value.as_ref() {
+                        "deleted_at" => Direction::Ascending,
+                        "-deleted_at" => Direction::Descending,
+                        _ => return Err(invalid("give deleted_at or -deleted_at")),
+                    }
+                }
+                "count" => count = boolean(&value)?,
+                "cursor" => cursor = Some(value.into_owned()),
+                _ => return Err(unknown()),
+            }
+            Ok(())
+        })?;
+        if let Some(cursor) = cursor {
+            let place = cursors.open(&cursor, question(page.direction).as_bytes());
+            let place = place.and_then(|place| match place.key {
+                SortKey::Time(at) => Some(DeletedKey { at, id: place.id }),
+                SortKey::Id | SortKey::Text(_) => None,
+            });
+            page.after = Some(place.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))?);
+        }
+        Ok(Self { page, count, given })
+    }
+
+    /// The cursor of the next page.
+    pub(super) fn seal(&self, place: DeletedKey, cursors: &Cursors) -> Result<String, Problem> {
+        let place = PageKey { key: SortKey::Time(place.at), id: place.id };
+        let sealed = cursors.seal(&place, question(self.page.direction).as_bytes());
+        sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
+    }
+
+    /// The target of the next page.
+    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
+        query::target(path, &self.given, cursor)
+    }
+}
+
+/// What a cursor is bound to: the caller and the order.
+fn question(direction: Direction) -> String {
+    format!("anonymous deleted {direction:?}")
+}

@@ -1,0 +1,58 @@
+//! Events as they stand on the wire: CloudEvents 1.0 in JSON, within the envelope that every
+//! collection has.
+//!
+//! `actor` and `requestid` are extension attributes, whose names may hold small letters and digits
+//! alone. The record is copied in as it was kept; once the user is purged, there is none.
+
+use roster_core::{Event, EventsPage, LogId, Position, json::write_text};
+
+use crate::rest::page::{close_items, open, separate};
+
+/// What an event has besides its record, about.
+const FRAME_BYTES: usize = 512;
+
+/// The page as JSON.
+pub(super) fn envelope(
+    page: &EventsPage,
+    log: LogId,
+    base_url: &str,
+    next: Option<&str>,
+) -> Vec<u8> {
+    let records = page.events.iter().map(|(_, event)| event.record.len() + FRAME_BYTES);
+    let mut out = open(records.sum());
+    for (index, (number, event)) in page.events.iter().enumerate() {
+        separate(index, &mut out);
+        write(event, Position { log, number: *number }, base_url, &mut out);
+    }
+    close_items(next, &mut out);
+    out.push(b'}');
+    out
+}
+
+fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {
+    let Event { kind, at, actor, request_id, user_id, version, changed, record } = event;
+    let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
+    out.extend_from_slice(start.as_bytes());
+    write_text(out, base_url);
+    let kind = kind.as_str();
+    let about = format!(
+        ",\"type\":\"{kind}\",\"subject\":\"users/{user_id}\",\"time\":\"{at}\",\
+         \"datacontenttype\":\"application/json\",\"actor\":"
+    );
+    out.extend_from_slice(about.as_bytes());
+    write_text(out, actor);
+    out.extend_from_slice(b",\"requestid\":");
+    write_text(out, request_id);
+    let data = format!(",\"data\":{{\"user_id\":\"{user_id}\",\"version\":{version},\"changed\":[");
+    out.extend_from_slice(data.as_bytes());
+    for (index, attribute) in changed.iter().enumerate() {
+        separate(index, out);
+        write_text(out, attribute.name());
+    }
+    out.push(b']');
+    if !record.is_empty() {
+        out.extend_from_slice(b",\"user\":");
+        out.extend_from_slice(record);
+    }
+    out.extend_from_slice(b"}}");
+}

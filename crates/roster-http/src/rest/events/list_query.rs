@@ -1,0 +1,82 @@
+//! The query of a page of events, and the places in the log that it may name.
+
+use roster_core::{
+    EventKind, EventsPage, EventsQuery, LogId, Position, UserId, limits::PAGE_SIZE_DEFAULT,
+};
+
+use crate::{
+    extract::Parameter,
+    problem::{Problem, ProblemCode},
+    rest::query::{Wrong, invalid, limit, read_each, target, unknown},
+};
+
+/// What a page of events asks for.
+pub(super) struct EventListQuery<'a> {
+    pub(super) page: EventsQuery,
+    /// The place after which events are asked for; from the oldest on without one.
+    after: Option<Position>,
+    given: Vec<Parameter<'a>>,
+}
+
+impl<'a> EventListQuery<'a> {
+    /// Reads a query, about one user where the path names one.
+    pub(super) fn read(query: Option<&'a str>, of_user: Option<UserId>) -> Result<Self, Problem> {
+        let mut page = EventsQuery::after(0, PAGE_SIZE_DEFAULT);
+        page.user_id = of_user;
+        let (mut after, mut cursor) = (None, None);
+        let given = read_each(query, |parameter| {
+            let value = parameter.value();
+            match parameter.name.as_ref() {
+                "after" => after = Some(place(&value)?),
+                // A page's cursor is the place that it reached.
+                "cursor" => cursor = Some(place(&value)?),
+                "limit" => page.limit = limit(&value)?,
+                "type" => page.kind = Some(kind(&value)?),
+                "user_id" if of_user.is_none() => {
+                    let id = UserId::parse(&value);
+                    page.user_id = Some(id.ok_or_else(|| invalid("give the id of a user"))?);
+                }
+                _ => return Err(unknown()),
+            }
+            Ok(())
+        })?;
+        // Following a link keeps what was asked at first: where the cursor stands counts then.
+        let after = cursor.or(after);
+        page.after = after.map_or(0, |after| after.number);
+        Ok(Self { page, after, given })
+    }
+
+    /// Refuses a place that the log does not reach: of another log, beyond its end, or before its
+    /// start by now.
+    pub(super) fn check(&self, log: LogId, page: &EventsPage) -> Result<(), Problem> {
+        let Some(after) = self.after else { return Ok(()) };
+        let detail = if after.log != log {
+            "the position belongs to another log"
+        } else if after.number > page.head {
+            "the log ends before that position"
+        } else if after.number < page.oldest - 1 {
+            "the events after that position have outlived their time"
+        } else {
+            return Ok(());
+        };
+        let way = "read the collection again and go on from its Roster-Position";
+        Err(Problem::saying(ProblemCode::PositionOutlived, format!("{detail}: {way}")))
+    }
+
+    /// The target of the next page.
+    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
+        target(path, &self.given, cursor)
+    }
+}
+
+fn place(text: &str) -> Result<Position, Wrong> {
+    let detail = "give a Roster-Position, the id of an event, or a next_cursor";
+    Position::parse(text).ok_or_else(|| invalid(detail))
+}
+
+fn kind(text: &str) -> Result<EventKind, Wrong> {
+    EventKind::parse(text).ok_or_else(|| {
+        let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        invalid(&format!("give one of {}", kinds.join(", ")))
+    })
+}

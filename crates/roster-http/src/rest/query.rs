@@ -1,0 +1,80 @@
+//! Parameters of the queries of collections and writes: each read once, every fault told.
+//!
+//! What a parameter means is for the operation to say; nothing here knows the directory.
+
+use roster_core::limits::PAGE_SIZE_MAX;
+
+use crate::{
+    extract::{Parameter, parameters},
+    problem::{Fault, Problem, ProblemCode},
+};
+
+/// What is wrong with a parameter: the code of the fault, and a sentence.
+pub(super) type Wrong = (&'static str, String);
+
+/// Has each parameter taken, none of them twice; all faults make one problem.
+pub(super) fn read_each<'a>(
+    query: Option<&'a str>,
+    mut take: impl FnMut(&Parameter<'a>) -> Result<(), Wrong>,
+) -> Result<Vec<Parameter<'a>>, Problem> {
+    let given = parameters(query)?;
+    let mut faults = Vec::new();
+    for (index, parameter) in given.iter().enumerate() {
+        let twice = given.iter().take(index).any(|before| before.name == parameter.name);
+        let taken = if twice { Err(duplicate()) } else { take(parameter) };
+        if let Err((code, detail)) = taken {
+            faults.push(Fault::of_parameter(parameter.name.as_ref(), code, detail));
+        }
+    }
+    if faults.is_empty() {
+        return Ok(given);
+    }
+    Err(refused(faults))
+}
+
+/// The problem of a query with faults.
+pub(super) fn refused(faults: Vec<Fault>) -> Problem {
+    Problem::listing(ProblemCode::InvalidQuery, "parameter", faults)
+}
+
+pub(super) fn duplicate() -> Wrong {
+    ("duplicate-parameter", "give this parameter once".to_owned())
+}
+
+pub(super) fn unknown() -> Wrong {
+    ("unknown-parameter", "there is no such parameter".to_owned())
+}
+
+pub(super) fn invalid(detail: &str) -> Wrong {
+    ("invalid-value", detail.to_owned())
+}
+
+/// How many items a page has at most.
+pub(super) fn limit(text: &str) -> Result<usize, Wrong> {
+    let detail = format!("give a number from 1 to {PAGE_SIZE_MAX}");
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(("invalid-value", detail));
+    }
+    let limit = text.parse().ok().filter(|limit| (1..=PAGE_SIZE_MAX).contains(limit));
+    limit.ok_or(("out-of-range", detail))
+}
+
+pub(super) fn boolean(text: &str) -> Result<bool, Wrong> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(invalid("give true or false")),
+    }
+}
+
+/// The target of another page: a query as it was sent, with another cursor.
+pub(super) fn target(path: &str, given: &[Parameter<'_>], cursor: &str) -> String {
+    let kept = given.iter().filter(|given| given.name != "cursor");
+    let mut target = format!("{path}?");
+    for parameter in kept {
+        target.push_str(parameter.pair);
+        target.push('&');
+    }
+    target + "cursor=" + cursor
+}
