@@ -4,12 +4,15 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use roster_core::Stored;
 
-use super::record::{size, write};
+use super::{
+    absent,
+    record::{size, write},
+};
 use crate::{
     extract::{JSON, negotiate, preconditions, refuse_parameters, user_id},
     face::{Call, Face},
     front::Body,
-    problem::{Problem, ProblemCode},
+    problem::Problem,
     rest::answer::one,
 };
 
@@ -24,7 +27,7 @@ pub(in crate::rest) async fn get(
     let held = preconditions(headers)?;
     let id = user_id(segment)?;
     let deleted = face.directory.get_deleted(id).await?;
-    let deleted = deleted.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
+    let deleted = deleted.ok_or_else(absent)?;
     let mut out = Vec::with_capacity(size(&deleted));
     write(&deleted, face.settings.deleted_keep, &mut out);
     one(StatusCode::OK, Stored { record: Bytes::from(out), ..deleted.stored }, held)

@@ -1,8 +1,9 @@
 //! `DELETE /deleted-users/{user_id}`: forget a deleted user for good.
 
 use http::Response;
-use roster_core::Mode;
+use roster_core::{Mode, Outcome};
 
+use super::{absent, refused};
 use crate::{
     extract::user_id,
     face::{Call, Face},
@@ -22,9 +23,11 @@ pub(in crate::rest) async fn purge(
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.purge(id, terms).await?;
+    let outcome = face.directory.purge(id, terms).await.map_err(refused)?;
     if asked.mode == Mode::DryRun {
-        return rehearsed(face, &outcome);
+        // A purge leaves no record: what is shown is the one that would be forgotten.
+        let deleted = face.directory.get_deleted(id).await?.ok_or_else(absent)?;
+        return rehearsed(face, &Outcome { stored: deleted.stored, ..outcome });
     }
     Ok(gone(face, &outcome))
 }

@@ -3,6 +3,7 @@
 use http::{HeaderValue, Response, header::CONTENT_LOCATION};
 use roster_core::Mode;
 
+use super::refused;
 use crate::{
     extract::{JSON, negotiate, user_id},
     face::{Call, Face},
@@ -23,7 +24,7 @@ pub(in crate::rest) async fn restore(
     negotiate(&call.parts.headers, &[JSON])?;
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.restore(id, terms).await?;
+    let outcome = face.directory.restore(id, terms).await.map_err(refused)?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

@@ -54,7 +54,8 @@ async fn read(
         && page.events.is_empty()
         && !is_known(face, id, &page).await?
     {
-        return Err(Problem::new(ProblemCode::UserNotFound));
+        let detail = "the change log has no events of a user with this id";
+        return Err(Problem::saying(ProblemCode::UserNotFound, detail));
     }
     let more = page.reached < page.head;
     let next = more.then(|| Position { log, number: page.reached }.to_string());

@@ -28,8 +28,7 @@ impl<'a> EventListQuery<'a> {
             let value = parameter.value();
             match parameter.name.as_ref() {
                 "after" => after = Some(place(&value)?),
-                // A page's cursor is the place that it reached.
-                "cursor" => cursor = Some(place(&value)?),
+                "cursor" => cursor = Some(value.into_owned()),
                 "limit" => page.limit = limit(&value)?,
                 "type" => page.kind = Some(kind(&value)?),
                 "user_id" if of_user.is_none() => {
@@ -40,8 +39,11 @@ impl<'a> EventListQuery<'a> {
             }
             Ok(())
         })?;
-        // Following a link keeps what was asked at first: where the cursor stands counts then.
-        let after = cursor.or(after);
+        // A page's cursor is the place that it reached. Following a link keeps what was asked at
+        // first: where the cursor stands counts then.
+        let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);
+        let cursor = cursor.map(|text| Position::parse(&text).ok_or_else(invalid_cursor));
+        let after = cursor.transpose()?.or(after);
         page.after = after.map_or(0, |after| after.number);
         Ok(Self { page, after, given })
     }
@@ -70,7 +72,7 @@ impl<'a> EventListQuery<'a> {
 }
 
 fn place(text: &str) -> Result<Position, Wrong> {
-    let detail = "give a Roster-Position, the id of an event, or a next_cursor";
+    let detail = "give a Roster-Position or the id of an event";
     Position::parse(text).ok_or_else(|| invalid(detail))
 }
 
