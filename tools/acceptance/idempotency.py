@@ -35,7 +35,7 @@ class Round:
 
     def request(self):
         headers = {"Idempotency-Key": f'"{self.key}"'}
-        body = {"username": f"once{self.number}", "name": "x" * (self.number % 300)}
+        body = {"username": f"once{self.number}", "name": "x" * (self.number % 250)}
         if self.kind == "create":
             return "POST", "/users", body, headers
         headers["If-Match"] = '"1"'

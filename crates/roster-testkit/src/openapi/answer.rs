@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     Exchange,
-    document::{Operation, Response, at},
+    document::{Form, Operation, Response, at},
 };
 
 /// Holds the answer against what the operation documents for its status.
@@ -33,12 +33,28 @@ pub(super) fn check_response(response: &Response, exchange: &Exchange) -> Result
         return Ok(());
     }
     let media_type = exchange.media_type().ok_or("there is no Content-Type")?;
-    let Some(schema) = response.content.get(media_type) else {
-        return Err(format!("{media_type} is not documented"));
+    let schema = match response.content.get(media_type) {
+        None => return Err(format!("{media_type} is not documented")),
+        Some(Form::Lines(schema)) => return check_lines(schema, &exchange.response_body),
+        Some(Form::Whole(schema)) => schema,
     };
     let body = parse(media_type, &exchange.response_body)?;
     validate(schema, &body).map_err(|fault| format!("body {fault}"))?;
     if response.codes.is_empty() { Ok(()) } else { check_problem(response, exchange, &body) }
+}
+
+/// Holds each line against the schema of lines; the last one is ended too.
+fn check_lines(schema: &Validator, body: &[u8]) -> Result<(), String> {
+    let text = std::str::from_utf8(body).map_err(|_| "body is no UTF-8".to_owned())?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        return Err("the last line is not ended".to_owned());
+    }
+    for (index, line) in text.lines().enumerate() {
+        let value = serde_json::from_str(line);
+        let value = value.map_err(|fault| format!("line {} is no JSON: {fault}", index + 1))?;
+        validate(schema, &value).map_err(|fault| format!("line {} {fault}", index + 1))?;
+    }
+    Ok(())
 }
 
 fn check_headers(response: &Response, exchange: &Exchange) -> Result<(), String> {

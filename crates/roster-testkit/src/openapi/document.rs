@@ -27,8 +27,8 @@ pub(super) struct Operation {
     pub(super) method: String,
     segments: Vec<String>,
     pub(super) parameters: Vec<Parameter>,
-    /// Schemas of the request body by media type; empty where the operation takes none.
-    pub(super) bodies: BTreeMap<String, Arc<Validator>>,
+    /// Forms of the request body by media type; empty where the operation takes none.
+    pub(super) bodies: BTreeMap<String, Form>,
     pub(super) responses: BTreeMap<u16, Response>,
 }
 
@@ -48,10 +48,19 @@ pub(super) struct Parameter {
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) headers: Vec<Header>,
-    /// Schemas of the body by media type; empty where there is none.
-    pub(super) content: BTreeMap<String, Arc<Validator>>,
+    /// Forms of the body by media type; empty where there is none.
+    pub(super) content: BTreeMap<String, Form>,
     /// The problem codes that it may hold; empty for what is no problem.
     pub(super) codes: BTreeSet<String>,
+}
+
+/// The form of a body.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// One value.
+    Whole(Arc<Validator>),
+    /// A value a line.
+    Lines(Arc<Validator>),
 }
 
 /// One documented header of an answer.
@@ -212,9 +221,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn content(&self, content: &Value) -> Result<BTreeMap<String, Arc<Validator>>, String> {
-        let by_type = object(content)
-            .map(|(media_type, one)| Ok((media_type.clone(), self.schema(at(one, "/schema"))?)));
+    fn content(&self, content: &Value) -> Result<BTreeMap<String, Form>, String> {
+        let by_type = object(content).map(|(media_type, one)| {
+            let form = match one.get("x-item-schema") {
+                Some(item) => Form::Lines(self.schema(item)?),
+                None => Form::Whole(self.schema(at(one, "/schema"))?),
+            };
+            Ok((media_type.clone(), form))
+        });
         by_type.collect()
     }
 

@@ -157,6 +157,11 @@ impl Answer {
             if answer.status == 100 {
                 continue;
             }
+            let chunked = answer.headers.iter().any(|(name, _)| name == "transfer-encoding");
+            if chunked && !head_only {
+                answer.body = chunks(stream, buffer).await;
+                return answer;
+            }
             let length = if head_only || matches!(answer.status, 204 | 304) {
                 0
             } else {
@@ -187,6 +192,30 @@ impl Answer {
             reason: reason.to_owned(),
             headers: headers.collect(),
             body: Vec::new(),
+        }
+    }
+}
+
+/// A body in chunks to its end (RFC 9112 section 7.1).
+async fn chunks(stream: &mut TcpStream, mut buffer: Vec<u8>) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = loop {
+            if let Some(end) = buffer.windows(2).position(|two| two == b"\r\n") {
+                break end;
+            }
+            more(stream, &mut buffer).await;
+        };
+        let size = std::str::from_utf8(&buffer[..end]).expect("a size in ASCII");
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        while buffer.len() < end + 2 + size + 2 {
+            more(stream, &mut buffer).await;
+        }
+        body.extend_from_slice(&buffer[end + 2..end + 2 + size]);
+        buffer.drain(..end + 2 + size + 2);
+        if size == 0 {
+            assert!(buffer.is_empty(), "nothing follows the body");
+            return body;
         }
     }
 }
