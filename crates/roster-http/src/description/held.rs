@@ -68,7 +68,8 @@ fn exchange(
         request_body: request_body.into_bytes(),
         status: status.parse().expect("a status"),
         response_headers,
-        response_body: body.to_string().into_bytes(),
+        // What is not JSON as a whole, lines of it for one, is shown as text.
+        response_body: body.as_str().map_or_else(|| body.to_string(), str::to_owned).into_bytes(),
     }
 }
 
