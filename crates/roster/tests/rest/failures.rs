@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    service::{Service, Stage, path},
+    service::{Service, Stage, kept, path},
     store::Fault,
 };
 
@@ -13,6 +13,12 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let mut all: Vec<(&str, String)> =
         ["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();
     all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/users".to_owned())));
+    let gone = kept(&service.left(json!({"username": "grace"})).await);
+    all.extend(["GET", "HEAD", "DELETE"].map(|method| (method, gone.clone())));
+    all.extend([("POST", format!("{gone}/restore")), ("GET", format!("{user}/events"))]);
+    for page in ["/deleted-users", "/events"] {
+        all.extend(["GET", "HEAD"].map(|method| (method, page.to_owned())));
+    }
     all
 }
 
@@ -63,11 +69,15 @@ pub(crate) async fn a_handler_that_panics_is_500_and_tells_nothing(stage: Stage)
 pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
     let service = stage.open().await;
     let user = service.user(json!({"username": "ada"})).await;
+    let gone = kept(&service.left(json!({"username": "grace"})).await);
     service.store.fail(Fault::Full);
     service.post(json!({"username": "g"})).await.refused(507, "storage-full");
     service.put(&user, json!({"name": "A"})).await.refused(507, "storage-full");
     service.patch(&user, json!({"name": "A"})).await.refused(507, "storage-full");
     service.delete(&path(&user)).await.refused(507, "storage-full");
+    service.delete(&gone).await.refused(507, "storage-full");
+    let restore = service.request("POST", &format!("{gone}/restore"));
+    restore.send().await.refused(507, "storage-full");
 }
 
 pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {

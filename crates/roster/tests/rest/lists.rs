@@ -152,7 +152,7 @@ pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(stage: Sta
         ("status=deleted", "status", value),
         ("id=ada", "id", value),
         ("username=", "username", value),
-        ("q=ada", "q", "unknown-parameter"),
+        ("offset=5", "offset", "unknown-parameter"),
         ("Limit=5", "Limit", "unknown-parameter"),
         ("limit=5&limit=5", "limit", "duplicate-parameter"),
         ("status=active&status=suspended", "status", "duplicate-parameter"),

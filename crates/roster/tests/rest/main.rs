@@ -10,6 +10,8 @@
 
 mod client;
 mod cursors;
+mod deleted_users;
+mod events;
 mod examples;
 mod failures;
 mod guards;
@@ -140,6 +142,39 @@ cases! {
         a_page_ends_early_at_four_mebibytes,
         a_page_that_ends_early_says_how_many_it_looked_at,
         a_damaged_record_on_a_page_is_500,
+    }
+    mod deleted_users {
+        deleted_users_are_answered_like_this,
+        a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge,
+        those_who_left_last_are_listed_first_and_nobody_twice,
+        a_walk_over_deleted_users_goes_on_when_the_last_one_is_purged,
+        a_cursor_of_deleted_users_goes_with_its_list_and_order,
+        every_fault_of_the_query_for_deleted_users_is_told,
+        polling_unchanged_deleted_users_is_answered_304,
+        a_restored_user_is_back_as_it_was_with_the_next_version,
+        a_restore_below_a_base_path_tells_the_whole_path,
+        who_others_stand_in_for_is_not_restored,
+        only_who_has_left_is_restored_or_purged,
+        restore_and_purge_hold_the_version_that_is_named,
+        a_guarded_purge_needs_a_precondition,
+        a_dry_run_restores_and_purges_nobody,
+        a_restore_or_purge_that_comes_twice_happens_once,
+        a_restore_may_leave_the_body_out_and_looks_at_none,
+        a_purge_leaves_nothing_of_the_person,
+    }
+    mod events {
+        events_are_answered_like_this,
+        an_event_is_a_cloud_event_with_the_record_after_the_change,
+        each_change_has_its_event_and_what_changes_nothing_has_none,
+        a_reader_misses_nothing_however_it_follows,
+        who_read_the_collection_goes_on_from_its_position,
+        events_are_picked_by_kind_and_user,
+        the_history_of_a_user_is_the_logs,
+        a_place_that_the_log_does_not_reach_is_410,
+        every_fault_of_the_query_for_events_is_told,
+        a_page_that_shows_nothing_still_says_where_to_go_on,
+        a_page_of_events_ends_early_at_four_mebibytes,
+        events_have_no_tag_that_if_match_could_name,
     }
     mod guards {
         a_host_that_is_not_ours_is_misdirected,

@@ -190,6 +190,13 @@ impl Service {
         self.post(body).await.expect(201).json()
     }
 
+    /// Creates a user that leaves at once; tells what it was.
+    pub(crate) async fn left(&self, body: Value) -> Value {
+        let user = self.user(body).await;
+        self.delete(&path(&user)).await.expect(204);
+        user
+    }
+
     /// The user as it is now.
     pub(crate) async fn now(&self, user: &Value) -> Value {
         self.get(&path(user)).await.expect(200).json()
@@ -235,4 +242,9 @@ impl Service {
 /// The path of a user at the root of the host.
 pub(crate) fn path(user: &Value) -> String {
     format!("/users/{}", user["id"].as_str().expect("an id"))
+}
+
+/// The path of a user who has left, at the root of the host.
+pub(crate) fn kept(user: &Value) -> String {
+    format!("/deleted-users/{}", user["id"].as_str().expect("an id"))
 }

@@ -48,6 +48,7 @@ pub(crate) struct Watched {
     secret: Secret,
     fault: Mutex<Option<Fault>>,
     made: Mutex<Option<Page>>,
+    made_events: Mutex<Option<EventsPage>>,
     pages: AtomicUsize,
 }
 
@@ -55,8 +56,8 @@ impl Watched {
     /// With a secret of its own, or that of the store behind it.
     pub(crate) fn new(inner: Arc<dyn Store>, secret: Option<Secret>) -> Self {
         let secret = secret.unwrap_or_else(|| inner.secret());
-        let (fault, made, pages) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
-        Self { inner, secret, fault, made, pages }
+        let (fault, made, made_events) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { inner, secret, fault, made, made_events, pages: AtomicUsize::new(0) }
     }
 
     /// From now on every call fails like this, or none does.
@@ -67,6 +68,11 @@ impl Watched {
     /// From now on every page is this one.
     pub(crate) fn make_page(&self, page: Page) {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
+    }
+
+    /// From now on every page of events is this one.
+    pub(crate) fn make_events(&self, page: EventsPage) {
+        *self.made_events.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
     }
 
     /// How many pages were asked for.
@@ -105,6 +111,7 @@ impl Store for Watched {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.fault()?;
             self.inner.deleted_page(query).await
@@ -140,7 +147,11 @@ impl Store for Watched {
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
         Box::pin(async move {
             self.fault()?;
-            self.inner.events(query).await
+            let made = self.made_events.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match made {
+                Some(page) => Ok(page),
+                None => self.inner.events(query).await,
+            }
         })
     }
 

@@ -5,11 +5,11 @@ use http::{Response, StatusCode};
 use roster_core::Stored;
 
 use super::{
-    absent,
+    absent, deleted_id,
     record::{size, write},
 };
 use crate::{
-    extract::{JSON, negotiate, preconditions, refuse_parameters, user_id},
+    extract::{JSON, negotiate, preconditions, refuse_parameters},
     face::{Call, Face},
     front::Body,
     problem::Problem,
@@ -25,7 +25,7 @@ pub(in crate::rest) async fn get(
     refuse_parameters(call.parts.uri.query())?;
     negotiate(headers, &[JSON])?;
     let held = preconditions(headers)?;
-    let id = user_id(segment)?;
+    let id = deleted_id(segment)?;
     let deleted = face.directory.get_deleted(id).await?;
     let deleted = deleted.ok_or_else(absent)?;
     let mut out = Vec::with_capacity(size(&deleted));

@@ -15,9 +15,17 @@ pub(super) use list::list;
 pub(super) use purge::purge;
 pub(super) use restore::restore;
 
-use roster_core::{Failure, Refusal, Taken};
+use roster_core::{Failure, Refusal, Taken, UserId};
 
-use crate::problem::{Fault, Problem, ProblemCode};
+use crate::{
+    extract::user_id,
+    problem::{Fault, Problem, ProblemCode},
+};
+
+/// The id of the path; a text that is no id names nobody.
+fn deleted_id(segment: &str) -> Result<UserId, Problem> {
+    user_id(segment).map_err(|_| absent())
+}
 
 /// Nobody of that id is kept.
 fn absent() -> Problem {

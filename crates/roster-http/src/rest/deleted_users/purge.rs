@@ -3,9 +3,8 @@
 use http::Response;
 use roster_core::{Mode, Outcome};
 
-use super::{absent, refused};
+use super::{absent, deleted_id, refused};
 use crate::{
-    extract::user_id,
     face::{Call, Face},
     front::Body,
     problem::Problem,
@@ -21,7 +20,7 @@ pub(in crate::rest) async fn purge(
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
     let asked = Asked::read(call.parts)?;
-    let id = user_id(segment)?;
+    let id = deleted_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let outcome = face.directory.purge(id, terms).await.map_err(refused)?;
     if asked.mode == Mode::DryRun {

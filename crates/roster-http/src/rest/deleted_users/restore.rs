@@ -3,9 +3,9 @@
 use http::{HeaderValue, Response, header::CONTENT_LOCATION};
 use roster_core::Mode;
 
-use super::refused;
+use super::{deleted_id, refused};
 use crate::{
-    extract::{JSON, negotiate, user_id},
+    extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
     problem::Problem,
@@ -22,7 +22,7 @@ pub(in crate::rest) async fn restore(
 ) -> Result<Response<Body>, Problem> {
     let asked = Asked::read(call.parts)?;
     negotiate(&call.parts.headers, &[JSON])?;
-    let id = user_id(segment)?;
+    let id = deleted_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let outcome = face.directory.restore(id, terms).await.map_err(refused)?;
     if asked.mode == Mode::DryRun {
