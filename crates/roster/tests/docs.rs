@@ -23,6 +23,7 @@ use std::path::Path;
 
 use roster::config::{SETTINGS, settings_as_markdown};
 use roster_core::{Attribute, filter::Operator, limits};
+use roster_http::router::ROUTES;
 
 use examples::Examples;
 use service::Service;
@@ -191,6 +192,19 @@ fn the_guide_names_every_member_of_a_user() {
     for attribute in Attribute::ALL {
         let name = attribute.name();
         assert!(guide.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn the_guide_names_every_endpoint_of_users_and_events() {
+    let guide = read("docs/api.md");
+    let named = ["/users", "/deleted-users", "/events"];
+    for route in ROUTES.iter().filter(|route| named.iter().any(|stem| route.path.starts_with(stem)))
+    {
+        for (method, _) in route.offers {
+            let row = format!("| `{method}` | `{}` |", route.path);
+            assert!(guide.contains(&row), "{row}");
+        }
     }
 }
 
