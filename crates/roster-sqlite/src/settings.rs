@@ -40,7 +40,7 @@ impl Settings {
             write_queue_max: 8192,
             readers: 4,
             reader_cache_kib: 2 * 1024,
-            writer_cache_kib: 16 * 1024,
+            writer_cache_kib: 48 * 1024,
             mapped_bytes_max: 1 << 40,
             checkpoint_pages: 10_000,
             pages_max: None,

@@ -23,6 +23,18 @@ pub(super) enum Kind {
     ByUsername,
     /// The user with an e-mail address.
     ByEmail,
+    /// The user with a username, by a filter.
+    FilterUsername,
+    /// The user with an e-mail address, primary or not, by a filter.
+    FilterEmail,
+    /// The one user with a word.
+    SearchRare,
+    /// The first page of the many users with a word.
+    SearchCommon,
+    /// The first page of the users with a word that begins with a letter.
+    SearchLetter,
+    /// One user of the hot set, while others ask for what no index helps to find.
+    GetBesideScans,
     /// A new user.
     Post,
     /// A change of a user.
@@ -42,7 +54,7 @@ pub(super) struct Case {
 
 /// Every case, in the order in which a round goes through them. Creates come before deletes, which
 /// take what they made.
-pub(super) const CASES: [Case; 24] = [
+pub(super) const CASES: [Case; 31] = [
     case(Kind::Hello, 1),
     case(Kind::GetHot, 1),
     case(Kind::ListFirst, 1),
@@ -56,6 +68,13 @@ pub(super) const CASES: [Case; 24] = [
     case(Kind::HelloPage, 16),
     case(Kind::ByUsername, 16),
     case(Kind::ByEmail, 16),
+    case(Kind::FilterUsername, 16),
+    case(Kind::FilterEmail, 16),
+    case(Kind::SearchRare, 16),
+    case(Kind::SearchCommon, 16),
+    case(Kind::SearchLetter, 16),
+    case(Kind::GetHot, 4),
+    case(Kind::GetBesideScans, 4),
     case(Kind::Hello, 64),
     case(Kind::GetHot, 64),
     case(Kind::GetCold, 64),
@@ -86,6 +105,12 @@ impl Kind {
             Self::ListCold => "list of 50, no byte cache",
             Self::ByUsername => "list by username",
             Self::ByEmail => "list by email",
+            Self::FilterUsername => "filter by username",
+            Self::FilterEmail => "filter by emails.value",
+            Self::SearchRare => "q of one user",
+            Self::SearchCommon => "q of many",
+            Self::SearchLetter => "q of one letter",
+            Self::GetBesideScans => "GET one beside 4 scans",
             Self::Post => "POST",
             Self::Put => "PUT",
             Self::Delete => "DELETE",

@@ -7,10 +7,11 @@
 use std::{
     io::{ErrorKind, Read, Write},
     net::SocketAddr,
+    thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use hdrhistogram::Histogram;
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
@@ -112,6 +113,24 @@ pub(super) fn run(load: Load, work: &mut dyn Work) -> Result<Outcome> {
         }
     }
     counter.finish()
+}
+
+/// Does something while this work goes on beside it, on a thread of its own.
+pub(super) fn beside<T>(
+    load: Load,
+    work: &mut (dyn Work + Send),
+    action: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    // It has begun by the time that counting begins, and goes on a little longer.
+    let measure = load.warm_up + load.measure + load.warm_up;
+    let load = Load { warm_up: Duration::ZERO, measure, ..load };
+    thread::scope(|scope| {
+        let beside = scope.spawn(move || run(load, work));
+        let done = action();
+        let beside = beside.join().map_err(|_| anyhow!("the work beside panicked"))??;
+        ensure!(beside.answers > 0, "the work beside was never answered");
+        done
+    })
 }
 
 fn connect(load: Load, poll: &Poll) -> Result<Vec<Connection>> {

@@ -5,6 +5,7 @@
 //! It knows the service from outside only: its command line, its port, and the tables it keeps.
 
 mod answer;
+mod bulk;
 mod case;
 mod disk;
 mod engine;
@@ -168,13 +169,19 @@ fn print_figures(results: &Results) -> Result<()> {
             bytes.map_or_else(String::new, |sample| sample.body_bytes.to_string()),
         ]);
     }
+    for (name, rates) in
+        [("import, one stream", &results.imports), ("export, one stream", &results.exports)]
+    {
+        let rate = median(rates.clone()).map(|value| number(value, "/s"));
+        lines.push(vec![name.to_owned(), rate.unwrap_or_default()]);
+    }
     for act in engine::ACTS {
         let figure = |part: fn(&engine::Grouped) -> f64, unit| {
             let values = results.engine.iter().map(|round| part(&round.of(act))).collect();
             median(values).map_or_else(String::new, |value| number(value, unit))
         };
         lines.push(vec![
-            format!("engine, {act:?}, groups of 128"),
+            format!("engine, {act:?}, groups of {}", act.group()),
             figure(|grouped| grouped.rate, "/s"),
             figure(|grouped| grouped.commit_p50_us, "us"),
             figure(|grouped| grouped.commit_p99_us, "us"),

@@ -58,6 +58,16 @@ pub(super) fn family_name(number: u64, revision: u64) -> String {
     format!("{}{revision:03}", family(number))
 }
 
+/// The words by which user `number` is found, each once.
+pub(super) fn words(number: u64) -> Vec<String> {
+    let (name, family_name) = (name(number), family_name(number, 0));
+    let all = [name, family_name, username(number), email(number)].join(" ").to_lowercase();
+    let mut words: Vec<_> = all.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
 fn family(number: u64) -> &'static str {
     Random::new(number ^ 0xFA).pick(&FAMILY).copied().unwrap_or_default()
 }

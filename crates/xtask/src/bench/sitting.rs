@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, time::Duration};
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    Options,
+    Options, bulk,
     case::{CASES, Case, Kind},
     disk, engine, hello,
     load::{self, Load},
@@ -18,6 +18,9 @@ use super::{
     seed,
     work::{self, Creates, Deletes, Fixed, Known, Reads, Replaces},
 };
+
+/// Connections that ask for what no index helps to find.
+const SCANS: usize = 4;
 
 /// Users of the hot set: what the default byte cache holds many times over.
 const HOT_USERS: usize = 10_000;
@@ -43,6 +46,10 @@ pub(super) struct Results {
     pub(super) cases: BTreeMap<Case, Vec<Sample>>,
     /// The rounds of the engine's bare loop.
     pub(super) engine: Vec<engine::Round>,
+    /// Users a second that went in as one stream, by round.
+    pub(super) imports: Vec<f64>,
+    /// Users a second that came out as one stream, by round.
+    pub(super) exports: Vec<f64>,
     /// Medians of a durable append, in microseconds, by round.
     pub(super) append_us: Vec<f64>,
     /// First 200 after the start, in milliseconds.
@@ -89,10 +96,14 @@ pub(super) fn run(options: &Options) -> Result<Results> {
         Sitting { options, hello, warm, cold, users, fresh, next_number, revision: 0, last_page };
     let mut engine = engine::Engine::open(&engine_data.join("roster.db"), options.users)?;
     let (mut cases, mut rounds, mut append_us) = (BTreeMap::<_, Vec<_>>::new(), vec![], vec![]);
+    let (mut imports, mut exports) = (vec![], vec![]);
     for round in 1..=options.rounds {
         say(&format!("round {round} of {}", options.rounds))?;
         append_us.push(disk::durable_append(place, options.measure)?.as_secs_f64() * 1e6);
-        rounds.push(engine.round(options.measure)?);
+        let bare = engine.round(options.measure)?;
+        exports.push(bulk::export(sitting.warm.address, options.measure)?);
+        imports.push(sitting.import(bare.bulk.rate)?);
+        rounds.push(bare);
         for case in CASES {
             let sample = sitting.measure(case, round).with_context(|| case.to_string())?;
             cases.entry(case).or_default().push(sample);
@@ -102,10 +113,21 @@ pub(super) fn run(options: &Options) -> Result<Results> {
     sitting.warm.stop()?;
     drop((sitting.cold, sitting.hello, engine));
     fs::remove_dir_all(place)?;
-    Ok(Results { cases, engine: rounds, append_us, cold_start_ms, memory })
+    let engine = rounds;
+    Ok(Results { cases, engine, imports, exports, append_us, cold_start_ms, memory })
 }
 
 impl Sitting<'_> {
+    /// Sends as many users as the engine would take in the time.
+    fn import(&mut self, bare: f64) -> Result<f64> {
+        let count = bare * self.options.measure.as_secs_f64();
+        let count =
+            [4096_u32, 8192, 16_384, 32_768].into_iter().find(|most| f64::from(*most) > count);
+        let start = self.next_number;
+        self.next_number += u64::from(count.unwrap_or(65_536));
+        bulk::import(self.warm.address, start..self.next_number)
+    }
+
     fn measure(&mut self, case: Case, round: u32) -> Result<Sample> {
         let server = match case.kind {
             Kind::Hello | Kind::HelloPage => &self.hello,
@@ -115,6 +137,12 @@ impl Sitting<'_> {
             | Kind::ListLast
             | Kind::ByUsername
             | Kind::ByEmail
+            | Kind::FilterUsername
+            | Kind::FilterEmail
+            | Kind::SearchRare
+            | Kind::SearchCommon
+            | Kind::SearchLetter
+            | Kind::GetBesideScans
             | Kind::Post
             | Kind::Put
             | Kind::Delete => &self.warm,
@@ -154,6 +182,16 @@ impl Sitting<'_> {
             Kind::ListLast => load::run(load, &mut fixed(&self.last_page)),
             Kind::ByUsername => load::run(load, &mut reads(all, work::by_username)),
             Kind::ByEmail => load::run(load, &mut reads(all, work::by_email)),
+            Kind::FilterUsername => load::run(load, &mut reads(all, work::filter_username)),
+            Kind::FilterEmail => load::run(load, &mut reads(all, work::filter_email)),
+            Kind::SearchRare => load::run(load, &mut reads(all, work::search_rare)),
+            Kind::SearchCommon => load::run(load, &mut fixed("/users?q=lovelace")),
+            Kind::SearchLetter => load::run(load, &mut fixed("/users?q=a")),
+            Kind::GetBesideScans => {
+                let scans = Load { connections: SCANS, process: None, ..load };
+                let (mut scan, mut gets) = (fixed(work::SCAN), reads(hot, work::one));
+                load::beside(scans, &mut scan, || load::run(load, &mut gets))
+            }
             Kind::Post => {
                 let mut posts = Creates {
                     host: address,
@@ -198,6 +236,18 @@ impl Results {
     ) -> Option<f64> {
         let rounds = self.cases.get(&case)?.iter().zip(&self.engine);
         median(rounds.map(|(sample, round)| of(sample) / bare(round)).collect())
+    }
+
+    /// The median ratio of imports to the engine's bare loop, round by round.
+    pub(super) fn import_to_engine(&self) -> Option<f64> {
+        let rounds = self.imports.iter().zip(&self.engine);
+        median(rounds.map(|(rate, round)| rate / round.bulk.rate).collect())
+    }
+
+    /// The median ratio of exports, users in a second, to answers of a case, round by round.
+    pub(super) fn export_to(&self, case: Case) -> Option<f64> {
+        let rounds = self.exports.iter().zip(self.cases.get(&case)?);
+        median(rounds.map(|(rate, sample)| rate / sample.rate).collect())
     }
 
     /// The median ratio of a case's middle latency to a durable append, round by round.

@@ -14,6 +14,10 @@ pub(super) struct Change {
     pub(super) number: u64,
     /// The record afterwards.
     pub(super) record: String,
+    /// Words that it is found by from now on.
+    pub(super) added: Vec<String>,
+    /// Words that it was found by until now.
+    pub(super) dropped: Vec<String>,
 }
 
 /// The event of a change.
@@ -25,7 +29,7 @@ pub(super) fn append(
     now_ms: i64,
 ) -> Result<()> {
     let kind = match act {
-        Act::Insert => "user.created",
+        Act::Insert | Act::Bulk => "user.created",
         Act::Update => "user.updated",
         Act::Delete => "user.deleted",
     };
@@ -36,6 +40,22 @@ pub(super) fn append(
              changed, record) VALUES (?1, ?2, ?3, '', '', ?4, 1, 'family_name', ?5)",
         )?
         .execute(params![position, kind, now_ms, id, change.record])?;
+    Ok(())
+}
+
+/// The words of a change.
+pub(super) fn index(transaction: &Transaction<'_>, change: &Change) -> Result<()> {
+    let id = change.id.as_bytes();
+    for word in &change.dropped {
+        transaction
+            .prepare_cached("DELETE FROM words WHERE word = ?1 AND id = ?2")?
+            .execute(params![word, id])?;
+    }
+    for word in &change.added {
+        transaction
+            .prepare_cached("INSERT INTO words (word, id) VALUES (?1, ?2)")?
+            .execute(params![word, id])?;
+    }
     Ok(())
 }
 

@@ -34,6 +34,11 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         let value = results.ratio(a, b, RATE);
         row(format!("{a} / hello"), value, "x", Target::AtLeast(least))
     };
+    let told = |kind| {
+        let (a, b) = (case(kind, 16), case(Kind::Hello, 16));
+        row(format!("{a} / hello"), results.ratio(a, b, RATE), "x", Target::Told)
+    };
+    let export = results.export_to(case(Kind::Hello, 16));
     let page = results.ratio(case(Kind::ListFirst, 16), case(Kind::HelloPage, 16), RATE);
     let depth = results.ratio(case(Kind::ListLast, 1), case(Kind::ListFirst, 1), P50);
     vec![
@@ -49,6 +54,12 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         of_hello(Kind::ByEmail, 16, 0.40),
         of_hello(Kind::ByUsername, 64, 0.40),
         of_hello(Kind::ByEmail, 64, 0.40),
+        of_hello(Kind::FilterUsername, 16, 0.40),
+        of_hello(Kind::FilterEmail, 16, 0.40),
+        told(Kind::SearchRare),
+        told(Kind::SearchCommon),
+        told(Kind::SearchLetter),
+        row("export, users/s / hello, 16 conn", export, "x", Target::AtLeast(0.55)),
     ]
 }
 
@@ -62,6 +73,7 @@ fn writes(results: &Results) -> Vec<Row> {
         row("POST, 64 conn / engine", post, "x", least),
         row("PUT, 64 conn / engine", put, "x", least),
         row("DELETE, 64 conn / engine", delete, "x", least),
+        row("import / engine", results.import_to_engine(), "x", least),
         row("POST, 1 conn, p50 / fdatasync p50", append, "x", Target::AtMost(1.6)),
     ]
 }
@@ -77,7 +89,9 @@ fn tails(results: &Results) -> Vec<Row> {
         let value = results.to_engine(a, P99, bare);
         row(format!("p99 {a} / p99 of a group commit"), value, "x", Target::AtMost(4.0))
     };
+    let beside = results.ratio(case(Kind::GetBesideScans, 4), case(Kind::GetHot, 4), P99);
     vec![
+        row("p99 GET one beside 4 scans / p99 without, 4 conn", beside, "x", Target::AtMost(2.0)),
         read(Kind::GetHot, 16),
         read(Kind::GetHot, 64),
         read(Kind::GetCold, 16),

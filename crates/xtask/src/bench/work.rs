@@ -166,6 +166,24 @@ pub(super) fn by_email(user: &Known) -> String {
     format!("/users?email={}", people::email(user.number))
 }
 
+/// The list of users with this username, by a filter.
+pub(super) fn filter_username(user: &Known) -> String {
+    format!("/users?filter=username%20eq%20%22{}%22", people::username(user.number))
+}
+
+/// The list of users with this e-mail address, primary or not, by a filter.
+pub(super) fn filter_email(user: &Known) -> String {
+    format!("/users?filter=emails.value%20eq%20%22{}%22", people::email(user.number))
+}
+
+/// The search for a word that one user has.
+pub(super) fn search_rare(user: &Known) -> String {
+    format!("/users?q={}", people::username(user.number))
+}
+
+/// What no index helps to find, and nobody is.
+pub(super) const SCAN: &str = "/users?filter=nickname%20co%20%22nobody%22";
+
 fn write_request(
     request: &mut Vec<u8>,
     method: &str,
