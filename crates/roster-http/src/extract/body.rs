@@ -20,6 +20,8 @@ use super::accept::NDJSON;
 
 const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 const TAKES_JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TAKES_JSON_OR_LINES: HeaderValue =
+    HeaderValue::from_static("application/json, application/x-ndjson");
 const TAKES_PATCH: HeaderValue =
     HeaderValue::from_static("application/merge-patch+json, application/json");
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
@@ -27,6 +29,8 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 /// Which media types a body may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
+    /// A user to create as JSON, where users may come in lines too.
+    NewUser,
     /// A user as JSON.
     User,
     /// A JSON Merge Patch (RFC 7396), which plain JSON is taken as too.
@@ -84,7 +88,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let name = parts.next().unwrap_or_default();
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let taken = match kind {
-        BodyKind::User => is("application/json"),
+        BodyKind::NewUser | BodyKind::User => is("application/json"),
         BodyKind::MergePatch => is("application/json") || is("application/merge-patch+json"),
         BodyKind::Lines => is(NDJSON.content_type),
     };
@@ -114,6 +118,9 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
             "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
              application/json'"
         }
+        BodyKind::NewUser => {
+            "send Content-Type: application/json, or application/x-ndjson for a user a line"
+        }
         BodyKind::User => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
         BodyKind::Lines => "send Content-Type: application/x-ndjson",
@@ -132,6 +139,7 @@ fn check_coding(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
 fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {
     let problem = Problem::saying(ProblemCode::UnsupportedMediaType, detail);
     match kind {
+        BodyKind::NewUser => problem.with_header(ACCEPT, TAKES_JSON_OR_LINES),
         BodyKind::User => problem.with_header(ACCEPT, TAKES_JSON),
         BodyKind::Lines => problem.with_header(ACCEPT, NDJSON.header()),
         BodyKind::MergePatch => problem.with_header(ACCEPT_PATCH, TAKES_PATCH),

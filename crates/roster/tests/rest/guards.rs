@@ -176,6 +176,9 @@ pub(crate) async fn only_json_in_utf8_is_taken(stage: Stage) {
     let form = service.request("POST", "/users").body("application/x-www-form-urlencoded", body);
     let form = form.send().await.refused(415, "unsupported-media-type");
     assert!(form.json()["detail"].as_str().is_some_and(|detail| detail.contains("--json")));
+    assert_eq!(form.header("accept"), "application/json, application/x-ndjson");
+    let form = service.request("PUT", &user).body("application/x-ndjson", body);
+    let form = form.send().await.refused(415, "unsupported-media-type");
     assert_eq!(form.header("accept"), "application/json");
     assert_eq!(service.head().await.position, 1);
 }

@@ -23,7 +23,7 @@ pub(in crate::rest) async fn create(
         return bulk::import(face, call).await;
     }
     let asked = Asked::without_preconditions(call.parts)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::User, asked, face, call).await?;
+    let Write { tree, asked, terms } = Write::read(BodyKind::NewUser, asked, face, call).await?;
     let outcome = face.directory.create(Draft::parse(tree), terms).await?;
 
     if asked.mode == Mode::DryRun {

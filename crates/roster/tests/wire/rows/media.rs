@@ -2,7 +2,7 @@
 
 use crate::row::{Answer, JSON, Part, Row, USER, bytes, go_on, ours, problem, row, send};
 
-const TYPE: &str = "RFC 9110 section 15.5.16: we take JSON alone, and say so in Accept";
+const TYPE: &str = "RFC 9110 section 15.5.16: what we take stands in Accept";
 const CHARSET: &str = "RFC 8259 section 11: JSON has no charset; what says UTF-8 does no harm";
 const ONE: &str = "RFC 9110 section 5.3: Content-Type is no list, so two lines mean nothing";
 const CODING: &str = "RFC 9110 section 15.5.16: we take no coding, and say so in Accept-Encoding";
@@ -13,7 +13,7 @@ fn refused() -> Answer {
 }
 
 fn refused_json() -> Answer {
-    refused().with("accept", "application/json")
+    refused().with("accept", "application/json, application/x-ndjson")
 }
 
 fn typed(content_type: &str) -> Vec<u8> {
@@ -48,7 +48,13 @@ pub(super) fn rows() -> Vec<Row> {
         refuses("type: a longer name", "application/jsonx"),
         refuses("type: a part of the name", "json"),
         refuses("type: parts of a form", "multipart/form-data; boundary=x"),
-        refuses("type: lines of JSON", "application/x-ndjson"),
+        refuses("type: a sequence of JSON", "application/json-seq"),
+        row(
+            "type: lines of JSON for one user",
+            TYPE,
+            send("PUT", "/users/<id>", "Content-Type: application/x-ndjson\r\n", USER),
+            refused().with("accept", "application/json"),
+        ),
         refuses("type: a patch in a POST", merge),
         refuses("type: two in one line", "application/json, text/plain"),
         row("type: two lines", ONE, typed(two), refused_json()),
@@ -81,7 +87,7 @@ pub(super) fn rows() -> Vec<Row> {
             "type: a patch in a PUT",
             TYPE,
             send("PUT", "/users/<id>", "Content-Type: application/merge-patch+json\r\n", b"{}"),
-            refused_json(),
+            refused().with("accept", "application/json"),
         ),
         row("type: a merge patch", "RFC 7396", patch(merge, b"{\"title\":\"Dr\"}"), ours(200)),
         row(

@@ -8,6 +8,8 @@ const OPTIONS: &str = "RFC 9110 section 9.3.7: what the path offers, all of it";
 
 const USERS: &str = "GET, HEAD, POST, OPTIONS";
 const USER: &str = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS";
+const DELETED: &str = "GET, HEAD, DELETE, OPTIONS";
+const RESTORE: &str = "POST, OPTIONS";
 const READS: &str = "GET, HEAD, OPTIONS";
 const EVERY: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
@@ -138,6 +140,11 @@ pub(super) fn allowed() -> Vec<Row> {
     vec![
         options("allow: users", "/users", USERS),
         options("allow: a user", "/users/<id>", USER),
+        options("allow: events of a user", "/users/<id>/events", READS),
+        options("allow: deleted users", "/deleted-users", READS),
+        options("allow: a deleted user", "/deleted-users/<id>", DELETED),
+        options("allow: a restore", "/deleted-users/<id>/restore", RESTORE),
+        options("allow: events", "/events", READS),
         options("allow: the service", "/", READS),
         options("allow: the description", "/openapi.json", READS),
         options("allow: the reference", "/docs", READS),
@@ -154,6 +161,22 @@ pub(super) fn allowed() -> Vec<Row> {
         refused("not here: POST on a user", "POST", "/users/<id>", USER),
         refused("not here: TRACE on a user", "TRACE", "/users/<id>", USER),
         refused("not here: CONNECT on a path", "CONNECT", "/users", USERS),
+        refused("not here: POST on events of a user", "POST", "/users/<id>/events", READS),
+        refused("not here: POST on deleted users", "POST", "/deleted-users", READS),
+        refused("not here: DELETE on deleted users", "DELETE", "/deleted-users", READS),
+        refused("not here: POST on a deleted user", "POST", "/deleted-users/<id>", DELETED),
+        refused("not here: PUT on a deleted user", "PUT", "/deleted-users/<id>", DELETED),
+        refused("not here: PATCH on a deleted user", "PATCH", "/deleted-users/<id>", DELETED),
+        refused("not here: GET on a restore", "GET", "/deleted-users/<id>/restore", RESTORE),
+        row(
+            "not here: HEAD on a restore",
+            NOT_HERE,
+            ask("HEAD", "/deleted-users/<id>/restore", ""),
+            not_allowed(RESTORE).head(),
+        ),
+        refused("not here: PUT on a restore", "PUT", "/deleted-users/<id>/restore", RESTORE),
+        refused("not here: POST on events", "POST", "/events", READS),
+        refused("not here: DELETE on events", "DELETE", "/events", READS),
         refused("not here: POST on the service", "POST", "/", READS),
         refused("not here: PUT on the description", "PUT", "/openapi.json", READS),
         refused("not here: DELETE on the reference", "DELETE", "/docs", READS),

@@ -5,6 +5,7 @@ mod browser;
 mod chunks;
 mod conditions;
 mod connection;
+mod deleted;
 mod framing;
 mod head;
 mod host;
@@ -40,6 +41,8 @@ pub(crate) fn all() -> Vec<Row> {
         connection::rows(),
         browser::rows(),
         answers::rows(),
+        deleted::rows(),
+        deleted::events(),
     ]
     .into_iter()
     .flatten()
