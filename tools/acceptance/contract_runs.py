@@ -39,10 +39,11 @@ def run(service, place, seed, max_examples):
 
 
 def environment():
-    """Ours, without a proxy between the tool and a loopback address."""
+    """Ours, without a proxy between the tool and a loopback address, and with our hooks."""
     ours = os.environ.items()
     kept = {name: value for name, value in ours if not name.lower().endswith("_proxy")}
-    return {**kept, "NO_PROXY": "127.0.0.1"}
+    hooks = {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(HERE)}
+    return {**kept, **hooks, "NO_PROXY": "127.0.0.1"}
 
 
 def main():
