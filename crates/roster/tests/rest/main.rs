@@ -14,6 +14,7 @@ mod deleted_users;
 mod events;
 mod examples;
 mod failures;
+mod filter;
 mod guards;
 mod ledger;
 mod lists;
@@ -22,6 +23,7 @@ mod mount;
 mod preconditions;
 mod problems;
 mod record;
+mod search;
 mod service;
 mod store;
 mod transcript;
@@ -142,6 +144,27 @@ cases! {
         a_page_ends_early_at_four_mebibytes,
         a_page_that_ends_early_says_how_many_it_looked_at,
         a_damaged_record_on_a_page_is_500,
+    }
+    mod filter {
+        every_operator_finds_those_it_should,
+        each_member_is_compared_in_its_own_way,
+        tests_are_joined_and_grouped_as_the_grammar_says,
+        every_fault_of_a_filter_is_told_with_its_byte,
+        the_limits_of_a_filter_are_held,
+        a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped,
+        a_filter_goes_with_orders_conditions_and_words,
+        a_cursor_goes_with_its_filter_alone,
+        a_change_moves_users_into_and_out_of_a_filter_at_once,
+        a_faulty_query_is_told_before_a_faulty_filter,
+        filters_and_searches_are_answered_like_this,
+    }
+    mod search {
+        users_are_found_by_the_beginnings_of_words,
+        every_word_must_be_found_in_whatever_order,
+        case_width_and_form_make_no_difference_but_accents_do,
+        what_cannot_be_searched_for_is_told,
+        a_write_is_found_as_soon_as_it_is_answered,
+        a_cursor_goes_with_its_words_alone,
     }
     mod deleted_users {
         deleted_users_are_answered_like_this,

@@ -1,0 +1,177 @@
+//! `q`: users by the beginnings of words.
+
+use serde_json::{Value, json};
+
+use crate::{
+    filter::{escaped, names, walk},
+    service::{Service, Stage, path},
+};
+
+async fn fill(service: &Service) -> Vec<Value> {
+    let mut users = Vec::new();
+    for body in [
+        json!({"username": "ada", "name": "Ada Lovelace", "email": "countess@work.example"}),
+        json!({"username": "grace.h", "given_name": "Grace", "middle_name": "Brewster",
+            "family_name": "O'Hopper-Murray", "nickname": "Amazing", "display_name": "Rear Adm."}),
+        json!({"username": "zola", "name": "\u{c9}mile STRA\u{df}E"}),
+        json!({"username": "zola2", "name": "E\u{301}milie Strasse"}),
+        json!({"username": "yamada", "name": "\u{5c71}\u{7530}\u{592a}\u{90ce}"}),
+        json!({"username": "wide", "name": "\u{ff26}\u{ff55}\u{ff4c}\u{ff4c} \u{fb01}ne \u{2163}"}),
+        json!({"username": "emails", "emails": [{"value": "first@x.example"},
+            {"value": "second+tag@y.example", "primary": true}]}),
+        json!({"username": "hidden", "title": "Secretword", "organization": "Secretword",
+            "external_id": "secretword", "attributes": {"note": "secretword"}}),
+    ] {
+        users.push(service.user(body).await);
+        service.clock.step(1000);
+    }
+    users
+}
+
+async fn found(service: &Service, q: &str) -> Vec<String> {
+    walk(service, &format!("q={}", escaped(q))).await
+}
+
+pub(crate) async fn users_are_found_by_the_beginnings_of_words(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let rows: &[(&str, &[&str])] = &[
+        ("ada", &["ada"]),
+        ("a", &["ada", "grace.h"]),
+        ("LOVE", &["ada"]),
+        ("lovelace", &["ada"]),
+        ("lace", &[]),
+        ("lovelaces", &[]),
+        ("countess", &["ada"]),
+        ("work", &["ada"]),
+        ("grace", &["grace.h"]),
+        ("brew", &["grace.h"]),
+        ("o", &["grace.h"]),
+        ("hopper", &["grace.h"]),
+        ("murray", &["grace.h"]),
+        ("amaz", &["grace.h"]),
+        ("rear adm", &["grace.h"]),
+        ("h", &["grace.h", "hidden"]),
+        // All addresses, not the primary one alone.
+        ("first", &["emails"]),
+        ("tag", &["emails"]),
+        ("example", &["ada", "emails"]),
+        // Other members are not searched.
+        ("secretword", &[]),
+        ("zola", &["zola", "zola2"]),
+        ("zola2", &["zola2"]),
+    ];
+    for (q, expected) in rows {
+        assert_eq!(found(&service, q).await, *expected, "{q}");
+        let paged = walk(&service, &format!("limit=1&q={}", escaped(q))).await;
+        assert_eq!(paged, *expected, "{q} by one");
+        let counted = service.get(&format!("/users?count=true&q={}", escaped(q))).await;
+        assert_eq!(counted.expect(200).json()["total"], expected.len(), "{q}");
+    }
+}
+
+pub(crate) async fn every_word_must_be_found_in_whatever_order(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let rows: &[(&str, &[&str])] = &[
+        ("ada love", &["ada"]),
+        ("love ada", &["ada"]),
+        ("  Love,ADA!  ", &["ada"]),
+        ("ada hopper", &[]),
+        ("ada ada", &["ada"]),
+        ("ada love count work", &["ada"]),
+        ("ada love count nowhere", &[]),
+        // A word given twice is one word, so this has four.
+        ("ada love count work ADA", &["ada"]),
+        ("countess@work.example", &["ada"]),
+        ("o'hopper", &["grace.h"]),
+        ("second+tag@y", &["emails"]),
+    ];
+    for (q, expected) in rows {
+        assert_eq!(found(&service, q).await, *expected, "{q}");
+    }
+}
+
+pub(crate) async fn case_width_and_form_make_no_difference_but_accents_do(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let rows: &[(&str, &[&str])] = &[
+        ("\u{e9}mil", &["zola", "zola2"]),
+        ("\u{c9}MIL", &["zola", "zola2"]),
+        ("e\u{301}mili", &["zola2"]),
+        ("emil", &[]),
+        ("strasse", &["zola", "zola2"]),
+        ("STRA\u{df}E", &["zola", "zola2"]),
+        ("stra\u{df}", &["zola", "zola2"]),
+        ("full", &["wide"]),
+        ("\u{ff26}ull FINE", &["wide"]),
+        ("iv", &["wide"]),
+        ("\u{5c71}\u{7530}", &["yamada"]),
+        ("\u{592a}\u{90ce}", &[]),
+    ];
+    for (q, expected) in rows {
+        assert_eq!(found(&service, q).await, *expected, "{q}");
+    }
+    // A plus sign is a space here, as everywhere in a query but in addresses and numbers.
+    assert_eq!(walk(&service, "q=love+ada").await, ["ada"]);
+    assert_eq!(walk(&service, "q=love%2Bada").await, ["ada"]);
+}
+
+pub(crate) async fn what_cannot_be_searched_for_is_told(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let (value, many, conflict) = ("invalid-value", "too-many", "conflicting-parameter");
+    let (fits, long) = (format!("q=a{}", "-".repeat(1023)), format!("q=a{}", "-".repeat(1024)));
+    // Bytes count, after unescaping.
+    let wide = format!("q={}", "%C3%A9".repeat(513));
+    let rows = [
+        ("q=", "q", value),
+        ("q", "q", value),
+        ("q=+", "q", value),
+        ("q=%2E%2E%2E", "q", value),
+        ("q=%E2%82%AC", "q", value),
+        ("q=a+b+c+d+e", "q", many),
+        (&long, "q", value),
+        (&wide, "q", value),
+        ("q=ada&q=ada", "q", "duplicate-parameter"),
+        ("q=ada&sort=id", "sort", conflict),
+        ("sort=-name&q=ada", "sort", conflict),
+        ("Q=ada", "Q", "unknown-parameter"),
+    ];
+    for (query, parameter, code) in rows {
+        let reply = service.get(&format!("/users?{query}")).await.refused(400, "invalid-query");
+        assert_eq!(reply.faults(), [(parameter.to_owned(), code.to_owned())], "{query}");
+    }
+    service.get(&format!("/users?{fits}")).await.expect(200);
+}
+
+pub(crate) async fn a_write_is_found_as_soon_as_it_is_answered(stage: Stage) {
+    let service = stage.open().await;
+    let users = fill(&service).await;
+    service.patch(&users[0], json!({"name": "Ada King"})).await.expect(200);
+    assert_eq!(found(&service, "love").await, NOBODY);
+    assert_eq!(found(&service, "king").await, ["ada"]);
+    service.put(&users[1], json!({"nickname": "King"})).await.expect(200);
+    assert_eq!(found(&service, "king").await, ["ada", "grace.h"]);
+    assert_eq!(found(&service, "brewster").await, NOBODY);
+    service.delete(&path(&users[0])).await.expect(204);
+    assert_eq!(found(&service, "king").await, ["grace.h"]);
+    let restore = format!("/deleted-users/{}/restore", users[0]["id"].as_str().expect("an id"));
+    service.request("POST", &restore).send().await.expect(200);
+    assert_eq!(found(&service, "king").await, ["ada", "grace.h"]);
+}
+
+const NOBODY: [&str; 0] = [];
+
+pub(crate) async fn a_cursor_goes_with_its_words_alone(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let first = service.get("/users?q=zola&limit=1").await.expect(200);
+    let cursor = first.json()["next_cursor"].as_str().expect("more").to_owned();
+    for other in ["q=zol", "q=zola+zola2", "q=ada", "", "q=zola&status=active"] {
+        let reply = service.get(&format!("/users?{other}&cursor={cursor}")).await;
+        reply.refused(400, "invalid-cursor");
+    }
+    let second = service.get(&format!("/users?q=-ZOLA-&cursor={cursor}")).await.expect(200);
+    assert_eq!(names(&second), ["zola2"]);
+}
