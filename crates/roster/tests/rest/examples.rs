@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Service, Stage, path};
+use crate::service::{Service, Stage, kept, path};
 
 async fn example(service: &Service, name: &str) -> Value {
     let document = service.get("/openapi.json").await.expect(200).json();
@@ -32,6 +32,42 @@ pub(crate) async fn the_examples_of_one_user_are_what_the_service_answers(stage:
     let replace = example(&service, "UserReplace").await;
     let replaced = service.put(&created, replace).await.expect(200).json();
     agree(example(&service, "UserReplaced").await, &replaced);
+    hold_those_of_leaving(&stage.open().await).await;
+}
+
+/// The examples of a deleted user, of coming back, and of the log that tells of it.
+async fn hold_those_of_leaving(service: &Service) {
+    let created = service.user(example(service, "UserCreate").await).await;
+    service.delete(&path(&created)).await.expect(204);
+    let deleted = service.get(&kept(&created)).await.expect(200).json();
+    let mut shown = example(service, "DeletedUser").await;
+    for member in ["deleted_at", "purge_at"] {
+        assert!(shown[member].is_string(), "{member}");
+        shown[member] = deleted[member].clone();
+    }
+    agree(shown, &deleted);
+    let mut page = example(service, "DeletedUserList").await;
+    assert_eq!(page["items"], json!([example(service, "DeletedUser").await]));
+    page["items"] = json!([deleted]);
+    assert_eq!(page, service.get("/deleted-users").await.expect(200).json());
+    let restore = service.request("POST", &format!("{}/restore", kept(&created)));
+    let restored = restore.send().await.expect(200).json();
+    agree(example(service, "UserRestored").await, &restored);
+
+    let real = service.get("/events?limit=1").await.expect(200).json();
+    let mut page = example(service, "EventList").await;
+    let event = &mut page["items"][0];
+    agree(event["data"]["user"].take(), &created);
+    event["data"]["user"] = created.clone();
+    event["data"]["user_id"] = created["id"].clone();
+    event["subject"] = json!(path(&created)[1..]);
+    for member in ["id", "time", "requestid"] {
+        assert!(event[member].is_string(), "{member}");
+        event[member] = real["items"][0][member].clone();
+    }
+    assert!(page["next_cursor"].is_string());
+    page["next_cursor"] = real["next_cursor"].clone();
+    assert_eq!(page, real);
 }
 
 pub(crate) async fn the_example_of_a_patch_is_what_the_service_answers(stage: Stage) {
