@@ -4,8 +4,6 @@
 //! finds itself, on every engine: NFKC, case folded, split where there is neither letter, digit
 //! nor combining mark. A run of ideographs is one word, matched from its start.
 
-use std::collections::BTreeSet;
-
 use icu_casemap::CaseMapper;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark, is_nfkc};
 
@@ -41,7 +39,7 @@ pub enum SearchFault {
 
 /// The words of a user; sorted, none twice.
 pub fn words_of(user: &User) -> Vec<String> {
-    let mut words = BTreeSet::new();
+    let mut words = Vec::new();
     for attribute in WORD_ATTRIBUTES {
         if let Some(text) = user.profile.text(*attribute) {
             split_into(text, &mut words);
@@ -50,7 +48,7 @@ pub fn words_of(user: &User) -> Vec<String> {
             split_into(entry.text(Part::Value).unwrap_or_default(), &mut words);
         }
     }
-    words.into_iter().collect()
+    settled(words)
 }
 
 /// The words of a search, which must each begin a word of a user; sorted, none twice.
@@ -58,12 +56,13 @@ pub fn search_words(q: &str) -> Result<Vec<String>, SearchFault> {
     if q.len() > SEARCH_LENGTH_MAX {
         return Err(SearchFault::TooLong);
     }
-    let mut words = BTreeSet::new();
+    let mut words = Vec::new();
     split_into(q, &mut words);
+    let words = settled(words);
     match words.len() {
         0 => Err(SearchFault::NoWord),
         count if count > SEARCH_WORDS_MAX => Err(SearchFault::TooManyWords),
-        _ => Ok(words.into_iter().collect()),
+        _ => Ok(words),
     }
 }
 
@@ -72,11 +71,28 @@ pub fn matches_words(wanted: &[String], words: &[String]) -> bool {
     wanted.iter().all(|wanted| words.iter().any(|word| word.starts_with(wanted.as_str())))
 }
 
-fn split_into(text: &str, words: &mut BTreeSet<String>) {
+/// Sorted, none twice.
+fn settled(mut words: Vec<String>) -> Vec<String> {
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+fn split_into(text: &str, words: &mut Vec<String>) {
+    if text.is_ascii() {
+        // Most texts are: there is nothing to unify or to fold but the case.
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+            if !word.is_empty() {
+                let word = word.get(..WORD_LENGTH_MAX).unwrap_or(word);
+                words.push(word.to_ascii_lowercase());
+            }
+        }
+        return;
+    }
     let form = form(text);
     for word in form.split(|c: char| !is_of_word(c)) {
         if word.chars().any(char::is_alphanumeric) {
-            words.insert(word.chars().take(WORD_LENGTH_MAX).collect());
+            words.push(word.chars().take(WORD_LENGTH_MAX).collect());
         }
     }
 }
@@ -87,9 +103,6 @@ fn is_of_word(c: char) -> bool {
 
 /// Compatibility forms unified and case folded; a form of a form is itself.
 fn form(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
     let mut form: String = text.nfkc().collect();
     // Folding may give what is not normal, and normalising what is not folded: twice settles it.
     for _ in 0..3 {
@@ -110,9 +123,9 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let mut words = BTreeSet::new();
+        let mut words = Vec::new();
         split_into(text, &mut words);
-        words.into_iter().collect()
+        settled(words)
     }
 
     #[test]

@@ -38,8 +38,19 @@ impl Store for Sqlite {
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        if query.limit <= SHORT_PAGE_MAX && Plan::of(&query).is_bounded(&query) {
-            return ready(self.readers().read(|connection| page::read(connection, &query)));
+        if query.limit <= SHORT_PAGE_MAX {
+            let plan = Plan::of(&query);
+            if plan.is_bounded(&query) {
+                return ready(self.readers().read(|connection| page::read(connection, &query)));
+            }
+            if plan.may_find_few() {
+                let few = |connection: &_| page::read_few(connection, &query, &plan);
+                match self.readers().read(few) {
+                    Ok(None) => {}
+                    Ok(Some(page)) => return ready(Ok(page)),
+                    Err(error) => return ready(Err(error)),
+                }
+            }
         }
         Box::pin(self.scans().read(move |connection| page::read(connection, &query)))
     }

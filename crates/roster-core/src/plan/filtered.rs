@@ -36,6 +36,14 @@ pub(super) fn lookups(expression: &Expression) -> Option<Vec<Lookup>> {
     }
 }
 
+/// The one key that the filter asks for, where it asks for nothing else.
+pub(super) fn alone(expression: &Expression) -> Option<Lookup> {
+    match lookups(expression)?.as_slice() {
+        [one] if matches!(expression, Expression::Test(_)) => Some(one.clone()),
+        _ => None,
+    }
+}
+
 fn lookup(test: &Test) -> Option<Vec<Lookup>> {
     let Test { path, operator: Operator::Equal, operand: Operand::Text { key, .. } } = test else {
         return None;

@@ -134,6 +134,12 @@ impl Plan {
         Self { driver: Driver::Sort, sorts: false }
     }
 
+    /// Whether an index may find few users before any row is read: worth a try on the thread that
+    /// asks.
+    pub fn may_find_few(&self) -> bool {
+        matches!(self.driver, Driver::Lookups(_) | Driver::Words)
+    }
+
     /// Whether the rows that are looked at are bounded by the page or by
     /// [`SORTED_ROWS_MAX`]: what drives answers every condition, in the wanted order, or finds
     /// few rows whatever is asked. Only such a page is read on the thread that asks.
@@ -178,12 +184,18 @@ fn is_range(query: &PageQuery) -> bool {
 }
 
 impl PageQuery {
-    /// Adds a filter. A status that it asks for becomes a condition of its own, which has an index
-    /// and a kept counter.
+    /// Adds a filter. What it asks for alone, and a status that it asks for beside others, becomes
+    /// a condition of its own, which has an index or a kept counter.
     #[must_use]
     pub fn with_filter(mut self, filter: Filter) -> Self {
-        let status = filtered::status(filter.expression());
-        let alone = matches!(filter.expression(), Expression::Test(_));
+        let expression = filter.expression();
+        if let Some(lookup) = filtered::alone(expression)
+            && self.equals.take(lookup)
+        {
+            return self;
+        }
+        let status = filtered::status(expression);
+        let alone = matches!(expression, Expression::Test(_));
         match (self.equals.status, status) {
             (None, Some(status)) => {
                 self.equals.status = Some(status);
@@ -192,5 +204,27 @@ impl PageQuery {
             _ => self.filter = Some(Arc::new(filter)),
         }
         self
+    }
+}
+
+impl Equals {
+    /// Takes a key that is to be equal; false where there is such a condition already, or none of
+    /// that kind.
+    fn take(&mut self, lookup: Lookup) -> bool {
+        let (condition, key) = match lookup {
+            Lookup::Id(id) => {
+                let free = self.ids.is_none();
+                self.ids.get_or_insert_with(|| vec![id]);
+                return free;
+            }
+            Lookup::Username(key) => (&mut self.username, key),
+            Lookup::Email(key) => (&mut self.email, key),
+            Lookup::ExternalId(key) => (&mut self.external_id, key),
+            Lookup::PhoneNumber(key) => (&mut self.phone_number, key),
+            Lookup::AnyEmail(_) | Lookup::AnyPhoneNumber(_) => return false,
+        };
+        let free = condition.is_none();
+        condition.get_or_insert(key);
+        free
     }
 }

@@ -51,7 +51,7 @@ fn range(by: SortBy, from: Bound<&str>, to: Bound<&str>) -> Driver {
 fn keys_that_every_match_has_are_looked_up() {
     let ada = |of: fn(String) -> Lookup| of("ada@x.example".to_owned());
     for (filter, wanted, bounded) in [
-        (r#"username eq "Ada@x.example""#, vec![ada(Lookup::Username)], true),
+        (r#"username eq "Ada@x.example" and title pr"#, vec![ada(Lookup::Username)], true),
         (r#"email eq "ADA@x.example" and title pr"#, vec![ada(Lookup::Email)], true),
         (r#"emails eq "ada@x.example""#, vec![ada(Lookup::AnyEmail)], false),
         (r#"emails[type pr and value eq "ada@x.example"]"#, vec![ada(Lookup::AnyEmail)], false),
@@ -60,13 +60,45 @@ fn keys_that_every_match_has_are_looked_up() {
             vec![ada(Lookup::Username), ada(Lookup::Email)],
             true,
         ),
-        (r#"external_id eq "ada@x.example""#, vec![ada(Lookup::ExternalId)], false),
+        (r#"external_id eq "ada@x.example" and title pr"#, vec![ada(Lookup::ExternalId)], false),
         (r#"id eq "nobody""#, vec![], true),
         (r#"phone_number eq "none""#, vec![], true),
     ] {
         let plan = Plan { driver: Driver::Lookups(wanted), sorts: true };
         assert_eq!(filtered(SortBy::Name, filter), (plan, bounded), "{filter}");
     }
+}
+
+#[test]
+fn a_key_that_is_asked_for_alone_is_a_condition() {
+    let taken = |filter: &str| {
+        let filter = Filter::parse(filter).expect("a filter");
+        let PageQuery { equals, filter, .. } = PageQuery::first(50).with_filter(filter);
+        assert_eq!(filter, None);
+        equals
+    };
+    let text = || Some("ada@x.example".to_owned());
+    let none = Equals::default;
+    let username = taken(r#"username eq "Ada@x.example""#);
+    assert_eq!(username, Equals { username: text(), ..none() });
+    assert_eq!(taken(r#"email eq "Ada@x.example""#), Equals { email: text(), ..none() });
+    let external_id = taken(r#"external_id eq "ada@x.example""#);
+    assert_eq!(external_id, Equals { external_id: text(), ..none() });
+    let number = Equals { phone_number: Some("+4420".to_owned()), ..none() };
+    assert_eq!(taken(r#"phone_number eq "+44 20""#), number);
+    let id = "0190d1c2-8000-7000-8000-000000000001";
+    let ids = UserId::parse(id).map(|id| vec![id]);
+    assert_eq!(taken(&format!("id eq \"{id}\"")), Equals { ids, ..none() });
+}
+
+#[test]
+fn a_key_beside_another_condition_of_its_kind_stays_a_filter() {
+    let mut query = PageQuery::first(50);
+    query.equals.username = Some("grace".to_owned());
+    let filter = Filter::parse(r#"username eq "ada""#).expect("a filter");
+    let query = query.with_filter(filter);
+    assert_eq!(query.equals.username.as_deref(), Some("grace"));
+    assert!(query.filter.is_some(), "nobody has both");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Ids that indexes find before any row is read: by keys, in a range, or by words.
 
-use std::collections::BTreeSet;
-
 use roster_core::{
     StoreError, UserId,
     list::PageQuery,
@@ -18,40 +16,58 @@ use crate::{
     failure::store_error,
 };
 
-/// Most entries of a word that are gathered; a more common word is tested on the rows.
-pub(crate) const WORD_ENTRIES_MAX: usize = 20_000;
+/// Most entries of a word that are gathered, one measure after the other: as soon as one word has
+/// no more, the others are tested on its rows. A more common word is tested on the rows alone.
+pub(crate) const WORD_ENTRIES: [usize; 3] = [FEW, 1000, 20_000];
 
-/// The ids that the driver finds; `None` where they are too many to be put in order, or the driver
-/// finds no ids.
+/// So many rows may be looked at by whoever asks: less work than a page of the default size.
+pub(crate) const FEW: usize = 32;
+
+/// What indexes found.
+pub(super) struct Found {
+    /// Sorted, none twice.
+    pub(super) ids: Vec<UserId>,
+    /// Every one of these users has all words that are searched for.
+    pub(super) by_all_words: bool,
+}
+
+/// What the driver finds; `None` where there are more than `most` to be put in order, or the
+/// driver finds no ids.
 pub(super) fn ids(
     connection: &Connection,
     driver: &Driver,
     query: &PageQuery,
-) -> Result<Option<Vec<UserId>>, StoreError> {
-    match driver {
-        Driver::Lookups(lookups) => by_keys(connection, lookups),
-        Driver::Range(range) => in_range(connection, range),
-        Driver::Words => by_words(connection, &query.words),
+    most: usize,
+) -> Result<Option<Found>, StoreError> {
+    let sorted_max = most.min(SORTED_ROWS_MAX);
+    let ids = match driver {
+        Driver::Lookups(lookups) => by_keys(connection, lookups, sorted_max)?,
+        Driver::Range(range) => in_range(connection, range, sorted_max)?,
+        Driver::Words => return by_words(connection, &query.words, most),
         Driver::Ids
         | Driver::Username
         | Driver::Email
         | Driver::ExternalId
         | Driver::PhoneNumber
         | Driver::Status
-        | Driver::Sort => Ok(None),
-    }
+        | Driver::Sort => None,
+    };
+    Ok(ids.map(|ids| Found { ids, by_all_words: false }))
 }
 
-fn by_keys(connection: &Connection, lookups: &[Lookup]) -> Result<Option<Vec<UserId>>, StoreError> {
-    let mut found = BTreeSet::new();
+fn by_keys(
+    connection: &Connection,
+    lookups: &[Lookup],
+    most: usize,
+) -> Result<Option<Vec<UserId>>, StoreError> {
+    let mut found = Vec::new();
     for one in lookups {
-        let mut take = |sql: &str, key: &dyn ToSql| {
-            gather(connection, sql, &[key], SORTED_ROWS_MAX, &mut found)
-        };
+        let mut take =
+            |sql: &str, key: &dyn ToSql| gather(connection, sql, &[key], most, &mut found);
         let few = match one {
             // Whether there is such a row shows when it is read.
             Lookup::Id(id) => {
-                found.insert(*id);
+                found.push(*id);
                 true
             }
             Lookup::Email(key) => take(lookup(one), &SortText(Some(key)))?,
@@ -67,10 +83,14 @@ fn by_keys(connection: &Connection, lookups: &[Lookup]) -> Result<Option<Vec<Use
             return Ok(None);
         }
     }
-    Ok(Some(found.into_iter().collect()))
+    Ok(Some(settled(found)))
 }
 
-fn in_range(connection: &Connection, range: &Range) -> Result<Option<Vec<UserId>>, StoreError> {
+fn in_range(
+    connection: &Connection,
+    range: &Range,
+    most: usize,
+) -> Result<Option<Vec<UserId>>, StoreError> {
     let bounds = Bounds::of(range);
     let mut statement =
         connection.prepare_cached(&range::ids(range.by, &bounds)).map_err(store_error)?;
@@ -78,7 +98,7 @@ fn in_range(connection: &Connection, range: &Range) -> Result<Option<Vec<UserId>
     let mut rows = statement.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(store_error)? {
-        if found.len() == SORTED_ROWS_MAX {
+        if found.len() == most {
             return Ok(None);
         }
         found.push(id_of(row.get_ref(0).map_err(store_error)?, "users.id")?);
@@ -87,20 +107,46 @@ fn in_range(connection: &Connection, range: &Range) -> Result<Option<Vec<UserId>
 }
 
 /// The users that hold each of the rarer words; `None` where every word is common.
-fn by_words(connection: &Connection, words: &[String]) -> Result<Option<Vec<UserId>>, StoreError> {
-    let mut all: Option<BTreeSet<UserId>> = None;
-    for word in words {
-        let mut found = BTreeSet::new();
-        let last = format!("{word}\u{10FFFF}");
-        let bounds: [&dyn ToSql; 2] = [word, &last];
-        if gather(connection, WORDS, &bounds, WORD_ENTRIES_MAX, &mut found)? {
-            all = Some(match all {
-                Some(before) => before.intersection(&found).copied().collect(),
-                None => found,
-            });
+fn by_words(
+    connection: &Connection,
+    words: &[String],
+    most: usize,
+) -> Result<Option<Found>, StoreError> {
+    for entries in WORD_ENTRIES.into_iter().take_while(|entries| *entries <= most) {
+        let mut all: Option<Vec<UserId>> = None;
+        let mut by_all_words = true;
+        for word in words {
+            let mut found = Vec::new();
+            let last = format!("{word}\u{10FFFF}");
+            let bounds: [&dyn ToSql; 2] = [word, &last];
+            if gather(connection, WORDS, &bounds, entries, &mut found)? {
+                let found = settled(found);
+                all = Some(match all {
+                    Some(before) => common(before, &found),
+                    None => found,
+                });
+            } else {
+                by_all_words = false;
+            }
+        }
+        if let Some(ids) = all {
+            return Ok(Some(Found { ids, by_all_words }));
         }
     }
-    Ok(all.map(|all| all.into_iter().collect()))
+    Ok(None)
+}
+
+/// Sorted, none twice.
+fn settled(mut ids: Vec<UserId>) -> Vec<UserId> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// What is in both.
+fn common(mut ids: Vec<UserId>, others: &[UserId]) -> Vec<UserId> {
+    ids.retain(|id| others.binary_search(id).is_ok());
+    ids
 }
 
 /// Adds the ids that a statement gives; false when they were more than `most`.
@@ -109,7 +155,7 @@ fn gather(
     sql: &str,
     parameters: &[&dyn ToSql],
     most: usize,
-    found: &mut BTreeSet<UserId>,
+    found: &mut Vec<UserId>,
 ) -> Result<bool, StoreError> {
     let mut statement = connection.prepare_cached(sql).map_err(store_error)?;
     let mut rows = statement.query(parameters).map_err(store_error)?;
@@ -119,7 +165,7 @@ fn gather(
             return Ok(false);
         }
         entries += 1;
-        found.insert(id_of(row.get_ref(0).map_err(store_error)?, "an index")?);
+        found.push(id_of(row.get_ref(0).map_err(store_error)?, "an index")?);
     }
     Ok(true)
 }

@@ -25,6 +25,7 @@ use crate::{
     columns::{SortText, corrupt, id_of, status_number, text_of},
     failure::store_error,
 };
+use found::Found;
 use range::Bounds;
 use sql::{AFTER_ID, AFTER_KEY, Condition, Shape};
 use walk::{Flow, Row, Walk};
@@ -37,9 +38,41 @@ pub(crate) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, S
         if query.limit > 0 {
             fill(connection, head, query, &mut walk)?;
         }
-        let Walk { items, next, examined, .. } = walk;
-        Ok(Page { items, next, position: head.position, total, examined })
+        Ok(walk.page(head, total))
     })
+}
+
+/// Reads a page of users that indexes find, if they are few; `None` where they are not.
+pub(crate) fn read_few(
+    connection: &Connection,
+    query: &PageQuery,
+    plan: &Plan,
+) -> Result<Option<Page>, StoreError> {
+    if query.count || query.limit == 0 {
+        return Ok(None);
+    }
+    head::in_snapshot(connection, |head| {
+        let Some(found) = found::ids(connection, &plan.driver, query, found::FEW)? else {
+            return Ok(None);
+        };
+        let mut walk = Walk::new(query);
+        among(connection, query, &mut walk, found)?;
+        Ok(Some(walk.page(head, None)))
+    })
+}
+
+/// Walks the rows of users that were found.
+fn among(
+    connection: &Connection,
+    query: &PageQuery,
+    walk: &mut Walk<'_>,
+    found: Found,
+) -> Result<(), StoreError> {
+    if found.by_all_words {
+        walk.has_words();
+    }
+    let shape = Shape { driver: &Driver::Ids, sort: query.sort, equals: &query.equals };
+    candidates::fill_ids(connection, &shape, query, walk, found.ids)
 }
 
 fn fill(
@@ -54,11 +87,8 @@ fn fill(
         return along_range(connection, &shape, range, query, walk);
     }
     if matches!(driver, Driver::Lookups(_) | Driver::Words | Driver::Range(_)) {
-        return match found::ids(connection, &driver, query)? {
-            Some(ids) => {
-                let shape = Shape { driver: &Driver::Ids, ..shape };
-                candidates::fill_ids(connection, &shape, query, walk, ids)
-            }
+        return match found::ids(connection, &driver, query, usize::MAX)? {
+            Some(found) => among(connection, query, walk, found),
             None => along(connection, &Shape { driver: &Driver::Sort, ..shape }, query, walk),
         };
     }

@@ -20,6 +20,11 @@ impl<'q> Residual<'q> {
         Self { filter: query.filter.as_deref(), words: &query.words }
     }
 
+    /// The words need no test any more.
+    pub(super) const fn has_words(&mut self) {
+        self.words = &[];
+    }
+
     /// Whether there is nothing to test.
     pub(super) const fn is_empty(&self) -> bool {
         self.filter.is_none() && self.words.is_empty()

@@ -6,8 +6,8 @@
 use super::residual::Residual;
 use bytes::Bytes;
 use roster_core::{
-    StoreError, Stored, UserId,
-    list::{PageKey, PageQuery, SortKey},
+    Head, StoreError, Stored, UserId,
+    list::{Page, PageKey, PageQuery, SortKey, Total},
 };
 
 /// Whether to go on.
@@ -62,6 +62,17 @@ impl<'q> Walk<'q> {
     /// A walk that keeps no user.
     pub(super) fn counting(query: &'q PageQuery) -> Self {
         Self { counts: true, items: Vec::new(), ..Self::new(query) }
+    }
+
+    /// All rows are known to have the words that are searched for.
+    pub(super) const fn has_words(&mut self) {
+        self.residual.has_words();
+    }
+
+    /// The page as it was filled, with the head it reflects.
+    pub(super) fn page(self, head: Head, total: Option<Total>) -> Page {
+        let Self { items, next, examined, .. } = self;
+        Page { items, next, position: head.position, total, examined }
     }
 
     /// Whether all rows were looked at.
