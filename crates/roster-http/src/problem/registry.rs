@@ -121,9 +121,11 @@ pub const PROBLEMS: &[ProblemKind] = &[
         code: "user-not-found",
         status: 404,
         title: "There is no such user",
-        meaning: "No user of the collection has the id in the path. The user may have been \
-            deleted. A text that is no id at all is answered in the same way.",
-        remedy: "Look the user up in the list, for example by `username` or `email`.",
+        meaning: "No user has the id in the path: none of the collection, where the user may have \
+            been deleted, or, below `/deleted-users`, none who was deleted and is still kept. A \
+            text that is no id at all is answered in the same way.",
+        remedy: "Look the user up in the list, for example by `username` or `email`. Deleted users \
+            have a list of their own.",
         detail: "no user has this id; look it up with GET /users",
     },
     ProblemKind {
@@ -190,8 +192,9 @@ pub const PROBLEMS: &[ProblemKind] = &[
         code: "position-outlived",
         status: 410,
         title: "The change log does not reach back to that position",
-        meaning: "The position belongs to another log (a restored backup begins a new one), or \
-            the events after it have outlived their time and are gone.",
+        meaning: "The position belongs to another log (a restored backup begins a new one), lies \
+            beyond the end of this one, or the events after it have outlived their time and are \
+            gone.",
         remedy: "Read the whole collection again, by `GET /users` with `Accept: \
             application/x-ndjson`, and go on from the `Roster-Position` of that answer.",
         detail: "read the collection again and go on from its Roster-Position",
@@ -202,7 +205,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The user has changed meanwhile",
         meaning: "The user no longer has the version that `If-Match`, `If-None-Match` or the \
             `version` in the body asks for: somebody else wrote in between. A list, whose tag is \
-            weak, matches no `If-Match`. Nothing was changed.",
+            weak, and events, which have none, match no `If-Match`. Nothing was changed.",
         remedy: "Fetch the user again, apply your change to what you got, and send it with the \
             new version.",
         detail: "the user is at version 2; fetch it and apply your change to that",
