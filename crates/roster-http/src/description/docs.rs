@@ -58,7 +58,8 @@ fn section(body: &mut String, document: &Json, tag: &Json, base: &str) {
     push(
         body,
         format_args!(
-            "<section id=\"{name}\"><h2>{}</h2>{}",
+            "<section id=\"{}\"><h2>{}</h2>{}",
+            anchor(name),
             escape(&capitalised(name)),
             paragraphs(text_at(tag, &["description"])),
         ),
@@ -77,7 +78,11 @@ fn contents(document: &Json) -> String {
         let name = text_at(tag, &["name"]);
         push(
             &mut out,
-            format_args!("<li><a href=\"#{name}\">{}</a><ul>", escape(&capitalised(name))),
+            format_args!(
+                "<li><a href=\"#{}\">{}</a><ul>",
+                anchor(name),
+                escape(&capitalised(name)),
+            ),
         );
         for (_, _, one) in operations(document).into_iter().filter(|(_, _, one)| has_tag(one, name))
         {
@@ -109,6 +114,11 @@ fn shown_schemas(document: &Json) -> impl Iterator<Item = (&str, &Json)> {
 
 fn has_tag(operation: &Json, tag: &str) -> bool {
     items(at(operation, &["tags"])).contains(&Json::Text(tag.to_owned()))
+}
+
+/// The id of a tag's section: one word.
+fn anchor(tag: &str) -> String {
+    escape(&tag.replace(' ', "-"))
 }
 
 fn capitalised(word: &str) -> String {

@@ -226,6 +226,9 @@ fn pages_are_whole_in_themselves() {
         for foreign in ["<script", " src=", "@import", "url(", " style=", " onclick", "<link"] {
             assert!(!page.contains(foreign), "{foreign}");
         }
+        for id in page.split("id=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(!id.is_empty() && !id.contains(char::is_whitespace), "{id:?}");
+        }
         for link in page.split("href=\"").skip(1) {
             let target = link.split('"').next().expect("a value");
             match target.strip_prefix('#') {
