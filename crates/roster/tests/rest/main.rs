@@ -11,11 +11,13 @@
 mod client;
 mod cursors;
 mod deleted_users;
+mod dry_run;
 mod events;
 mod examples;
 mod failures;
 mod filter;
 mod guards;
+mod idempotency;
 mod ledger;
 mod lists;
 mod methods;
@@ -165,6 +167,28 @@ cases! {
         what_cannot_be_searched_for_is_told,
         a_write_is_found_as_soon_as_it_is_answered,
         a_cursor_goes_with_its_words_alone,
+    }
+    mod idempotency {
+        every_write_that_comes_again_is_answered_as_the_first_time,
+        a_purge_takes_the_keys_of_that_person_along,
+        a_key_goes_with_one_request_alone,
+        a_replay_comes_before_preconditions,
+        what_is_refused_is_judged_anew,
+        a_write_that_changed_nothing_is_answered_again_too,
+        one_key_may_be_written_in_two_ways,
+        what_is_no_key_is_refused_on_every_write,
+        of_many_at_once_one_happens,
+        a_key_is_remembered_for_a_day,
+        a_dry_run_neither_leaves_a_mark_nor_minds_one,
+        repeated_requests_are_answered_like_this,
+    }
+    mod dry_run {
+        a_dry_write_shows_what_the_write_then_does,
+        a_dry_delete_shows_who_would_leave,
+        what_is_refused_is_refused_dry_in_the_same_words,
+        only_true_and_false_say_whether_a_write_is_dry,
+        a_dry_run_is_always_shown,
+        dry_runs_are_answered_like_this,
     }
     mod deleted_users {
         deleted_users_are_answered_like_this,
