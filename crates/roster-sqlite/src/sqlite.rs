@@ -8,11 +8,15 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Command, Failure, Head, LogId, Outcome, Outlived, Rules, StoreError, Stored, UserId,
+    Among, Command, Failure, Head, LogId, Outcome, Outlived, Rules, StoreError, Stored, UserId,
     store::Secret,
 };
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::oneshot,
+    task::block_in_place,
+};
 
 use crate::{
     cache::ByteCache,
@@ -30,11 +34,15 @@ use crate::{
     settings::Settings,
     shared::Shared,
     writer::{
-        Writer,
+        Prepared, Writer,
         preview::preview,
-        queue::{Job, Queue, Results},
+        queue::{CarriedOut, Job, Queue, Results},
     },
 };
+
+/// So many commands are decided upon at once; more of them take longer than other tasks should
+/// have to wait.
+const PREPARED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
 pub struct Sqlite {
@@ -122,8 +130,10 @@ impl Sqlite {
     pub(crate) fn push(
         &self,
         commands: Vec<Command>,
-    ) -> Result<oneshot::Receiver<Results>, StoreError> {
-        let (job, answer) = Job::new(commands);
+    ) -> Result<oneshot::Receiver<CarriedOut>, StoreError> {
+        let many = commands.len() > PREPARED_AT_ONCE_MAX;
+        let prepare = || commands.into_iter().map(|command| self.prepare(command)).collect();
+        let (job, answer) = Job::new(if many { aside(prepare) } else { prepare() });
         self.shared.queue.push(job)?;
         Ok(answer)
     }
@@ -135,7 +145,10 @@ impl Sqlite {
         }
         let error = match self.push(commands) {
             Ok(answer) => match answer.await {
-                Ok(results) => return results,
+                Ok(CarriedOut { results, commands }) => {
+                    drop(commands);
+                    return results;
+                }
                 // Whether it wrote is not known.
                 Err(_) => "the writer is gone".to_owned(),
             },
@@ -143,6 +156,19 @@ impl Sqlite {
         };
         let refused = |_| Err(Failure::Store(StoreError::Unavailable(error.clone().into())));
         (0..count).map(refused).collect()
+    }
+
+    /// Decides upon a command ahead of its turn, where that is worth the while.
+    fn prepare(&self, command: Command) -> Prepared {
+        match command.among() {
+            Among::Nobody => Prepared::upon(self.rules, command, None),
+            Among::Live => match self.read(command.user_id()) {
+                Ok(stored @ Some(_)) => Prepared::upon(self.rules, command, stored),
+                // Nobody is there now, or the writer may have more luck.
+                Ok(None) | Err(_) => Prepared::plain(command),
+            },
+            Among::Deleted => Prepared::plain(command),
+        }
     }
 
     /// What a command would come to.
@@ -177,6 +203,17 @@ impl Sqlite {
         let stored = Stored { id, version, record };
         self.shared.cache.keep(&stored, seen);
         Ok(Some(stored))
+    }
+}
+
+/// Does what takes a while without keeping the other tasks of this thread waiting, where the
+/// runtime has other threads that can go on with them.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    if flavor.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) {
+        block_in_place(work)
+    } else {
+        work()
     }
 }
 

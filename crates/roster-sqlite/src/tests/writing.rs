@@ -168,7 +168,7 @@ async fn closing_carries_out_what_waits_and_refuses_what_comes_later() {
         (1..=200).map(|n| store.push(vec![create(n, &user(n))]).unwrap()).collect();
     store.close();
     for write in writes {
-        assert!(write.await.unwrap().pop().unwrap().is_ok());
+        assert!(write.await.unwrap().results.pop().unwrap().is_ok());
     }
     let refused = apply(&store, create(201, &user(201))).await.unwrap_err();
     assert!(matches!(refused, Failure::Store(StoreError::Unavailable(_))), "{refused:?}");

@@ -14,6 +14,7 @@ use rusqlite::{CachedStatement, Connection, Result, params};
 use super::sql;
 
 /// By what a user is found; each list sorted, nothing twice.
+#[derive(Default)]
 pub(crate) struct FoundBy {
     words: Vec<String>,
     emails: Vec<String>,

@@ -6,11 +6,14 @@
 use bytes::Bytes;
 use roster_core::{
     Act, Among, Change, Claims, Command, Decision, Effect, Event, Failure, OnConflict, Refusal,
-    Rules, StoreError, Stored, User, UserId, decide,
+    Rules, StoreError, Stored, User, UserId,
 };
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::sql;
+use super::{
+    foresee::{Decided, Foreseen, FoundByChange, decided},
+    sql,
+};
 use crate::columns::{id_of, text_of};
 
 /// Why a command has no outcome.
@@ -57,10 +60,10 @@ impl Current {
 pub(super) enum Judgement {
     /// Nothing is written.
     Stands(Effect, Stored),
-    Create(Box<Change>),
-    Replace(Box<Change>, Box<Current>),
-    Remove(Box<Change>, Box<Current>),
-    Restore(Box<Change>, Box<Current>),
+    Create(Box<Change>, FoundByChange),
+    Replace(Box<Change>, FoundByChange, Box<Current>),
+    Remove(Box<Change>, FoundByChange, Box<Current>),
+    Restore(Box<Change>, FoundByChange, Box<Current>),
     Purge(Box<Event>, Box<Current>),
 }
 
@@ -69,10 +72,10 @@ impl Judgement {
     pub(super) fn foretold(self) -> (Effect, Stored) {
         match self {
             Self::Stands(effect, stored) => (effect, stored),
-            Self::Create(change)
-            | Self::Replace(change, _)
-            | Self::Remove(change, _)
-            | Self::Restore(change, _) => {
+            Self::Create(change, _)
+            | Self::Replace(change, ..)
+            | Self::Remove(change, ..)
+            | Self::Restore(change, ..) => {
                 let Change { user, record, event, .. } = *change;
                 let stored = Stored { id: user.id, version: user.version, record };
                 (Effect::Changed(event.kind), stored)
@@ -105,17 +108,24 @@ impl<'c> Judge<'c> {
         })
     }
 
-    pub(super) fn judge(&mut self, command: &Command) -> Result<Judgement, Halt> {
+    /// Judges a command; what was foreseen of it counts if it was decided upon the same user.
+    pub(super) fn judge(
+        &mut self,
+        command: &Command,
+        foreseen: Option<Foreseen>,
+    ) -> Result<Judgement, Halt> {
         let id = command.user_id();
-        let current = match command.among() {
-            Among::Nobody => None,
-            Among::Live => load(&mut self.load, id, "users.record")?,
+        let (current, foretold) = match command.among() {
+            Among::Nobody => (None, foreseen.map(|foreseen| foreseen.decided)),
+            Among::Live => load(&mut self.load, id, "users.record", foreseen)?,
             Among::Deleted => {
                 let mut load_deleted = self.connection.prepare_cached(sql::LOAD_DELETED)?;
-                load(&mut load_deleted, id, "deleted_users.record")?
+                load(&mut load_deleted, id, "deleted_users.record", None)?
             }
         };
-        let decision = decide(self.rules, current.as_ref().map(|current| &current.user), command)?;
+        let user = current.as_ref().map(|current| &current.user);
+        let Decided { decision, found_by } =
+            foretold.unwrap_or_else(|| decided(self.rules, user, command))?;
         let current = |what| current.map(Box::new).ok_or_else(|| internal(what));
         match decision {
             Decision::Unchanged => {
@@ -127,18 +137,18 @@ impl<'c> Judge<'c> {
                     return self.settle(command, conflict);
                 }
                 match command.among() {
-                    Among::Nobody => Ok(Judgement::Create(change)),
+                    Among::Nobody => Ok(Judgement::Create(change, found_by)),
                     Among::Live | Among::Deleted => {
-                        Ok(Judgement::Replace(change, current("nobody was replaced")?))
+                        Ok(Judgement::Replace(change, found_by, current("nobody was replaced")?))
                     }
                 }
             }
             Decision::Remove(change) => {
-                Ok(Judgement::Remove(change, current("nobody was deleted")?))
+                Ok(Judgement::Remove(change, found_by, current("nobody was deleted")?))
             }
             Decision::Restore(change) => match self.conflict(&change.claims, id)? {
                 Some(conflict) => Err(conflict.refusal.into()),
-                None => Ok(Judgement::Restore(change, current("nobody was restored")?)),
+                None => Ok(Judgement::Restore(change, found_by, current("nobody was restored")?)),
             },
             Decision::Purge(event) => Ok(Judgement::Purge(event, current("nobody was purged")?)),
         }
@@ -151,13 +161,13 @@ impl<'c> Judge<'c> {
         };
         match (on_conflict, conflict.holders.as_slice()) {
             (OnConflict::Skip, [holder, ..]) => {
-                let holder = load(&mut self.load, *holder, "users.record")?;
+                let (holder, _) = load(&mut self.load, *holder, "users.record", None)?;
                 let stored = holder.ok_or_else(|| internal("held by nobody"))?.stored();
                 Ok(Judgement::Stands(Effect::Skipped, stored))
             }
             (OnConflict::Replace, [holder]) => match command.replacing(*holder) {
                 // A replacement is no create: it meets a conflict as any other does.
-                Some(replacement) => self.judge(&replacement),
+                Some(replacement) => self.judge(&replacement, None),
                 None => Err(conflict.refusal.into()),
             },
             (OnConflict::Fail | OnConflict::Skip | OnConflict::Replace, _) => {
@@ -196,17 +206,28 @@ struct Conflict {
     holders: Vec<UserId>,
 }
 
+/// What was decided beforehand.
+type Foretold = Result<Decided, Refusal>;
+
+/// The user of a row, and what was foreseen if it was decided upon the same record.
 fn load(
     statement: &mut CachedStatement<'_>,
     id: UserId,
     column: &str,
-) -> Result<Option<Current>, Halt> {
+    foreseen: Option<Foreseen>,
+) -> Result<(Option<Current>, Option<Foretold>), Halt> {
     let mut rows = statement.query([id.as_bytes()])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
+    let Some(row) = rows.next()? else { return Ok((None, None)) };
     let number = row.get(0)?;
-    let record = Bytes::copy_from_slice(text_of(row.get_ref(1)?, column)?);
+    let stored = text_of(row.get_ref(1)?, column)?;
+    if let Some(Foreseen { upon: Some((user, record)), decided }) = foreseen
+        && record == stored
+    {
+        return Ok((Some(Current { number, user, record }), Some(decided)));
+    }
+    let record = Bytes::copy_from_slice(stored);
     match User::from_record(&record) {
-        Ok(user) => Ok(Some(Current { number, user, record })),
+        Ok(user) => Ok((Some(Current { number, user, record }), None)),
         Err(corrupt) => {
             let place = format!("{column} of {id}, {}", corrupt.member);
             Err(StoreError::Corrupt { place }.into())

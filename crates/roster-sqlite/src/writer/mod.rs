@@ -5,6 +5,7 @@
 //! rolls the transaction back and replays its commands one by one, so that only the faulty one
 //! fails. After a failed sync it writes nothing any more: what the disk holds is not known.
 
+mod foresee;
 pub(crate) mod forget;
 pub(crate) mod found_by;
 pub(crate) mod judge;
@@ -18,7 +19,7 @@ mod transaction;
 
 use std::{sync::Arc, thread};
 
-use roster_core::{Command, Failure, Head, Outlived, Rules, StoreError};
+use roster_core::{Failure, Head, Outlived, Rules, StoreError};
 use rusqlite::Connection;
 
 use crate::{
@@ -26,6 +27,7 @@ use crate::{
     failure, scrub,
     shared::Shared,
 };
+pub(crate) use foresee::Prepared;
 use queue::{Job, Results, Turn, Work};
 use step::End;
 use transaction::Fault;
@@ -75,7 +77,7 @@ impl Writer {
     }
 
     fn work(&mut self, work: Vec<Work>) {
-        let commands: Vec<&Command> =
+        let commands: Vec<&Prepared> =
             work.iter().flat_map(|work| work.job.next(work.count)).collect();
         let mut results = self.carry_out(&commands).into_iter();
         let done: Vec<(Job, Results)> = work
@@ -86,7 +88,7 @@ impl Writer {
     }
 
     /// A result for each command. Those that succeeded are durable.
-    fn carry_out(&mut self, commands: &[&Command]) -> Results {
+    fn carry_out(&mut self, commands: &[&Prepared]) -> Results {
         if self.shared.health.is_stopped() {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
             return commands.iter().map(stopped).collect();
@@ -106,7 +108,7 @@ impl Writer {
         }
     }
 
-    fn fail(&mut self, commands: &[&Command], fault: Fault) -> Results {
+    fn fail(&mut self, commands: &[&Prepared], fault: Fault) -> Results {
         self.take_note(&fault);
         let common = commands.iter().filter_map(|_| fault.common());
         let common: Results = common.map(|error| Err(Failure::Store(error))).collect();

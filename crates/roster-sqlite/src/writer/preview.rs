@@ -26,6 +26,6 @@ fn attempt(connection: &Connection, rules: Rules, command: &Command) -> Result<O
     // Ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
     let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
-    let (effect, stored) = Judge::new(connection, rules)?.judge(command)?.foretold();
+    let (effect, stored) = Judge::new(connection, rules)?.judge(command, None)?.foretold();
     Ok(Outcome { effect, stored, position, replayed: false })
 }

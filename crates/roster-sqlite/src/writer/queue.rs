@@ -10,8 +10,10 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-use roster_core::{Command, Failure, Outcome, Outlived, StoreError};
+use roster_core::{Failure, Outcome, Outlived, StoreError};
 use tokio::sync::oneshot;
+
+use super::Prepared;
 
 /// Most commands of one transaction.
 pub(crate) const TRANSACTION_COMMANDS_MAX: usize = 512;
@@ -25,21 +27,28 @@ const FORGETTINGS_MAX: usize = 16;
 /// The results of a job, in the order of its commands.
 pub(crate) type Results = Vec<Result<Outcome, Failure>>;
 
+/// What became of a job.
+pub(crate) struct CarriedOut {
+    /// The commands: whoever waits drops them, which is work too.
+    pub(crate) commands: Vec<Prepared>,
+    pub(crate) results: Results,
+}
+
 /// Commands that came together, and who waits for them.
 pub(crate) struct Job {
-    commands: Vec<Command>,
+    commands: Vec<Prepared>,
     results: Results,
-    reply: oneshot::Sender<Results>,
+    reply: oneshot::Sender<CarriedOut>,
 }
 
 impl Job {
-    pub(crate) fn new(commands: Vec<Command>) -> (Self, oneshot::Receiver<Results>) {
+    pub(crate) fn new(commands: Vec<Prepared>) -> (Self, oneshot::Receiver<CarriedOut>) {
         let (reply, answer) = oneshot::channel();
         (Self { results: Vec::with_capacity(commands.len()), commands, reply }, answer)
     }
 
     /// The next commands that have no result yet.
-    pub(crate) fn next(&self, count: usize) -> impl Iterator<Item = &Command> {
+    pub(crate) fn next(&self, count: usize) -> impl Iterator<Item = &Prepared> {
         self.commands.iter().skip(self.results.len()).take(count)
     }
 
@@ -155,7 +164,8 @@ impl Queue {
             job.results.extend(results);
             if job.waiting() == 0 {
                 // Nobody may wait any more: the write stands all the same.
-                drop(job.reply.send(job.results));
+                let (commands, results) = (job.commands, job.results);
+                drop(job.reply.send(CarriedOut { commands, results }));
             } else {
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
                 state.commands += job.waiting();

@@ -8,7 +8,8 @@ use roster_core::{Change, Keys};
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::{
-    found_by::{FoundBy, FoundByRows, touches},
+    foresee::FoundByChange,
+    found_by::FoundByRows,
     judge::Current,
     sql::{self, KeyColumn},
 };
@@ -30,7 +31,7 @@ impl<'c> Rows<'c> {
         })
     }
 
-    pub(super) fn create(&mut self, change: &Change) -> Result<()> {
+    pub(super) fn create(&mut self, change: &Change, found_by: &FoundByChange) -> Result<()> {
         let Change { user, record, keys, .. } = change;
         self.create.execute(params![
             user.id.as_bytes(),
@@ -45,26 +46,32 @@ impl<'c> Rows<'c> {
             SortText(keys.name.as_deref()),
             text(record)?,
         ])?;
-        self.found_by.add(user.id, &FoundBy::of(user))
+        self.found_by.add(user.id, &found_by.added)
     }
 
-    pub(super) fn replace(&mut self, change: &Change, current: &Current) -> Result<()> {
+    pub(super) fn replace(
+        &mut self,
+        change: &Change,
+        found_by: &FoundByChange,
+        current: &Current,
+    ) -> Result<()> {
         let before = Keys::of(&current.user);
         let differs = |column: &KeyColumn| column.differs(&before, &change.keys);
         let set: Vec<KeyColumn> = KeyColumn::ALL.into_iter().filter(differs).collect();
         self.set(&set, change, current.number)?;
-        if touches(&change.event.changed) {
-            let (before, after) = (FoundBy::of(&current.user), FoundBy::of(&change.user));
-            self.found_by.drop(change.user.id, &before.without(&after))?;
-            self.found_by.add(change.user.id, &after.without(&before))?;
-        }
-        Ok(())
+        self.found_by.drop(change.user.id, &found_by.dropped)?;
+        self.found_by.add(change.user.id, &found_by.added)
     }
 
-    pub(super) fn remove(&mut self, change: &Change, current: &Current) -> Result<()> {
+    pub(super) fn remove(
+        &mut self,
+        change: &Change,
+        found_by: &FoundByChange,
+        current: &Current,
+    ) -> Result<()> {
         let Change { user, record, keys, .. } = change;
         self.connection.prepare_cached(sql::DELETE)?.execute([current.number])?;
-        self.found_by.drop(user.id, &FoundBy::of(&current.user))?;
+        self.found_by.drop(user.id, &found_by.dropped)?;
         self.connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
             user.id.as_bytes(),
             user.version,
@@ -77,9 +84,14 @@ impl<'c> Rows<'c> {
         Ok(())
     }
 
-    pub(super) fn restore(&mut self, change: &Change, current: &Current) -> Result<()> {
+    pub(super) fn restore(
+        &mut self,
+        change: &Change,
+        found_by: &FoundByChange,
+        current: &Current,
+    ) -> Result<()> {
         self.connection.prepare_cached(sql::DROP_DELETED)?.execute([current.number])?;
-        self.create(change)
+        self.create(change, found_by)
     }
 
     /// Drops all that tells who the user was: the row that was kept, the records of its events,

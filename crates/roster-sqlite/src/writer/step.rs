@@ -3,12 +3,11 @@
 //! An error of SQLite ends the transaction; every other answer, a refusal as well, is the
 //! command's own, and comes before anything of it is written.
 
-use roster_core::{
-    Change, Command, Effect, Event, Failure, Head, Outcome, Rules, Status, Stored, UserId,
-};
+use roster_core::{Change, Effect, Event, Failure, Head, Outcome, Rules, Status, Stored, UserId};
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::{
+    Prepared,
     judge::{Current, Halt, Judge, Judgement},
     once,
     rows::{Rows, text},
@@ -54,7 +53,7 @@ impl<'c> Step<'c> {
     /// The command's own result, or the error that ends the transaction.
     pub(super) fn carry_out(
         &mut self,
-        command: &Command,
+        command: &Prepared,
     ) -> Result<std::result::Result<Outcome, Failure>> {
         match self.once(command) {
             Ok(outcome) => Ok(Ok(outcome)),
@@ -64,18 +63,19 @@ impl<'c> Step<'c> {
     }
 
     /// Tells again what the same request came to before; else carries it out.
-    fn once(&mut self, command: &Command) -> std::result::Result<Outcome, Halt> {
-        let Some(mark) = &command.idempotency else { return self.anew(command) };
+    fn once(&mut self, prepared: &Prepared) -> std::result::Result<Outcome, Halt> {
+        let command = &prepared.command;
+        let Some(mark) = &command.idempotency else { return self.anew(prepared) };
         if let Some(outcome) = once::recall(self.connection, mark, command.at)? {
             return Ok(outcome);
         }
-        let outcome = self.anew(command)?;
+        let outcome = self.anew(prepared)?;
         once::remember(self.connection, mark, command.at, &outcome)?;
         Ok(outcome)
     }
 
-    fn anew(&mut self, command: &Command) -> std::result::Result<Outcome, Halt> {
-        let judgement = self.judge.judge(command)?;
+    fn anew(&mut self, prepared: &Prepared) -> std::result::Result<Outcome, Halt> {
+        let judgement = self.judge.judge(&prepared.command, prepared.take())?;
         Ok(self.write(judgement)?)
     }
 
@@ -85,25 +85,25 @@ impl<'c> Step<'c> {
                 let position = self.end.head.position;
                 Ok(Outcome { effect, stored, position, replayed: false })
             }
-            Judgement::Create(change) => {
-                self.rows.create(&change)?;
+            Judgement::Create(change, found_by) => {
+                self.rows.create(&change, &found_by)?;
                 *self.count(change.user.status) += 1;
                 self.append_change(*change)
             }
-            Judgement::Replace(change, current) => {
-                self.rows.replace(&change, &current)?;
+            Judgement::Replace(change, found_by, current) => {
+                self.rows.replace(&change, &found_by, &current)?;
                 *self.count(current.user.status) -= 1;
                 *self.count(change.user.status) += 1;
                 self.append_change(*change)
             }
-            Judgement::Remove(change, current) => {
-                self.rows.remove(&change, &current)?;
+            Judgement::Remove(change, found_by, current) => {
+                self.rows.remove(&change, &found_by, &current)?;
                 *self.count(current.user.status) -= 1;
                 self.end.head.deleted += 1;
                 self.append_change(*change)
             }
-            Judgement::Restore(change, current) => {
-                self.rows.restore(&change, &current)?;
+            Judgement::Restore(change, found_by, current) => {
+                self.rows.restore(&change, &found_by, &current)?;
                 *self.count(change.user.status) += 1;
                 self.end.head.deleted -= 1;
                 self.append_change(*change)

@@ -3,10 +3,11 @@
 //! Either all of it is on disk or none. Nothing is kept in memory of a transaction that failed:
 //! the head it began with is still the head.
 
-use roster_core::{Command, Head, Rules, StoreError};
+use roster_core::{Head, Rules, StoreError};
 use rusqlite::{Connection, Error, Result};
 
 use super::{
+    Prepared,
     queue::Results,
     sql::MOVE_HEAD,
     step::{End, Step},
@@ -60,7 +61,7 @@ pub(super) fn carry_out(
     connection: &Connection,
     rules: Rules,
     head: Head,
-    commands: &[&Command],
+    commands: &[&Prepared],
 ) -> std::result::Result<(Results, End), Fault> {
     run(connection, || {
         let mut step = Step::new(connection, rules, head)?;
