@@ -33,10 +33,16 @@ pub(super) enum Kind {
     SearchCommon,
     /// The first page of the users with a word that begins with a letter.
     SearchLetter,
+    /// A page of users that no index helps to find.
+    Scan,
+    /// The same, by the dearest filter.
+    ScanWorst,
     /// One user of the hot set, while others ask for what no index helps to find.
     GetBesideScans,
     /// A new user.
     Post,
+    /// A new user, by a request that may come twice.
+    PostMarked,
     /// A change of a user.
     Put,
     /// A user leaves.
@@ -54,9 +60,10 @@ pub(super) struct Case {
 
 /// Every case, in the order in which a round goes through them. Creates come before deletes, which
 /// take what they made.
-pub(super) const CASES: [Case; 31] = [
+pub(super) const CASES: [Case; 37] = [
     case(Kind::Hello, 1),
     case(Kind::GetHot, 1),
+    case(Kind::GetBesideScans, 1),
     case(Kind::ListFirst, 1),
     case(Kind::ListLast, 1),
     case(Kind::Hello, 16),
@@ -73,6 +80,8 @@ pub(super) const CASES: [Case; 31] = [
     case(Kind::SearchRare, 16),
     case(Kind::SearchCommon, 16),
     case(Kind::SearchLetter, 16),
+    case(Kind::Scan, 1),
+    case(Kind::ScanWorst, 1),
     case(Kind::GetHot, 4),
     case(Kind::GetBesideScans, 4),
     case(Kind::Hello, 64),
@@ -81,9 +90,12 @@ pub(super) const CASES: [Case; 31] = [
     case(Kind::ListFirst, 64),
     case(Kind::ByUsername, 64),
     case(Kind::ByEmail, 64),
+    case(Kind::FilterUsername, 64),
+    case(Kind::FilterEmail, 64),
     case(Kind::Post, 1),
     case(Kind::Post, 16),
     case(Kind::Post, 64),
+    case(Kind::PostMarked, 64),
     case(Kind::Put, 64),
     case(Kind::Delete, 64),
 ];
@@ -94,6 +106,31 @@ pub(super) const fn case(kind: Kind, connections: usize) -> Case {
 }
 
 impl Kind {
+    /// Fewest bytes of a body: a fast page without what was asked for would be no result.
+    pub(super) const fn body_bytes_min(self) -> usize {
+        match self {
+            Self::HelloPage
+            | Self::ListFirst
+            | Self::ListLast
+            | Self::ListCold
+            | Self::SearchCommon
+            | Self::SearchLetter => 50 * 200,
+            Self::Hello
+            | Self::GetHot
+            | Self::GetCold
+            | Self::ByUsername
+            | Self::ByEmail
+            | Self::FilterUsername
+            | Self::FilterEmail
+            | Self::SearchRare
+            | Self::GetBesideScans
+            | Self::Post
+            | Self::PostMarked
+            | Self::Put => 200,
+            Self::Scan | Self::ScanWorst | Self::Delete => 0,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Hello => "hello (500 bytes)",
@@ -110,8 +147,11 @@ impl Kind {
             Self::SearchRare => "q of one user",
             Self::SearchCommon => "q of many",
             Self::SearchLetter => "q of one letter",
-            Self::GetBesideScans => "GET one beside 4 scans",
+            Self::Scan => "filter without an index",
+            Self::ScanWorst => "worst filter without an index",
+            Self::GetBesideScans => "GET one beside 4 worst filters",
             Self::Post => "POST",
+            Self::PostMarked => "POST with a key",
             Self::Put => "PUT",
             Self::Delete => "DELETE",
         }

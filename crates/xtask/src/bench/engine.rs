@@ -1,8 +1,10 @@
 //! What the store allows: a bare loop over the service's own tables, without HTTP and rules.
 //!
-//! It works on a copy of the file that the service seeded, so schema and indexes are the real ones.
-//! All that is written is made beforehand; what is timed is SQLite alone, committing durably
-//! (`synchronous=FULL`) in groups as large as a busy service forms them.
+//! It works on a copy of the file that the service seeded, so schema and indexes are the real ones,
+//! and writes the rows that the service writes for the same requests, and no others. All that is
+//! written is made beforehand; what is timed is SQLite alone, committing durably
+//! (`synchronous=FULL`) in groups as large as a busy service forms them, on one thread that copies
+//! the write-ahead log as well.
 
 use std::{
     mem,
@@ -10,26 +12,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use hdrhistogram::Histogram;
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::{
     people::{self, Random},
     statements::{self, Change},
+    stored::{self, Samples},
 };
-
-/// The log is copied into the database at so many pages, as the service does it.
-const CHECKPOINT_PAGES: i64 = 10_000;
-/// The page cache of the service's writer, as `cache_size` takes it: KiB, negated.
-const CACHE_SIZE: i64 = -48 * 1024;
 
 /// What happens to a user.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
     /// A new one.
     Insert,
+    /// A new one, whose request is remembered.
+    Marked,
     /// A new one among many.
     Bulk,
     /// A change, also of indexed members.
@@ -39,14 +39,14 @@ pub(super) enum Act {
 }
 
 /// Every act, in the order of a round: deletes take what inserts made.
-pub(super) const ACTS: [Act; 4] = [Act::Insert, Act::Bulk, Act::Update, Act::Delete];
+pub(super) const ACTS: [Act; 5] = [Act::Insert, Act::Marked, Act::Bulk, Act::Update, Act::Delete];
 
 impl Act {
     /// Changes in one commit.
     pub(super) const fn group(self) -> usize {
         match self {
             Self::Bulk => 512,
-            Self::Insert | Self::Update | Self::Delete => 128,
+            Self::Insert | Self::Marked | Self::Update | Self::Delete => 128,
         }
     }
 }
@@ -67,6 +67,8 @@ pub(super) struct Grouped {
 pub(super) struct Round {
     /// New users.
     pub(super) insert: Grouped,
+    /// New users, whose requests are remembered.
+    pub(super) marked: Grouped,
     /// New users, many in a commit.
     pub(super) bulk: Grouped,
     /// Changed users.
@@ -80,6 +82,7 @@ impl Round {
     pub(super) fn of(&self, act: Act) -> Grouped {
         match act {
             Act::Insert => self.insert,
+            Act::Marked => self.marked,
             Act::Bulk => self.bulk,
             Act::Update => self.update,
             Act::Delete => self.delete,
@@ -90,8 +93,7 @@ impl Round {
 /// The file, and what is known of its users.
 pub(super) struct Engine {
     connection: Connection,
-    /// A stored record and the number of its user; the other records are made after it.
-    sample: (String, u64),
+    samples: Samples,
     /// Ids with the words of their family names.
     seeded: Vec<(Uuid, String)>,
     inserted: Vec<(Uuid, u64)>,
@@ -104,24 +106,8 @@ pub(super) struct Engine {
 impl Engine {
     /// Opens a copy of a file that holds the users 0 to `users`.
     pub(super) fn open(path: &Path, users: u64) -> Result<Self> {
-        let connection = Connection::open(path)?;
-        connection.set_prepared_statement_cache_capacity(16);
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-        connection.pragma_update(None, "cache_size", CACHE_SIZE)?;
-        connection.pragma_update(None, "secure_delete", "ON")?;
-        let (username, number) = (people::username(0), 0);
-        let (record, id): (String, [u8; 16]) = connection
-            .query_row("SELECT record, id FROM users WHERE username_key = ?1", [username], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .context("the first user is not stored")?;
-        let words: Vec<String> = connection
-            .prepare("SELECT word FROM words WHERE id = ?1 ORDER BY word")?
-            .query_map([id], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        ensure!(words == people::words(number), "the service finds the first user by {words:?}");
+        let connection = stored::open(path)?;
+        let samples = Samples::read(&connection)?;
         let position = connection.query_row("SELECT position FROM log_head", [], |r| r.get(0))?;
         let now_ms = connection.query_row("SELECT max(updated_at) FROM users", [], |r| r.get(0))?;
         let ids = |row: &rusqlite::Row<'_>| {
@@ -132,18 +118,20 @@ impl Engine {
             .query_map([], ids)?
             .collect::<Result<_, _>>()?;
         let (inserted, random) = (Vec::new(), Random::new(7));
-        let sample = (record, number);
-        Ok(Self { connection, sample, seeded, inserted, next: users, position, now_ms, random })
+        Ok(Self { connection, samples, seeded, inserted, next: users, position, now_ms, random })
     }
 
-    /// Inserts, updates and deletes, each for about as long as `measure`.
+    /// Every act for about as long as `measure`. Whoever came is gone afterwards.
     pub(super) fn round(&mut self, measure: Duration) -> Result<Round> {
-        Ok(Round {
+        let round = Round {
             insert: self.act(Act::Insert, measure)?,
+            marked: self.act(Act::Marked, measure)?,
             bulk: self.act(Act::Bulk, measure)?,
             update: self.act(Act::Update, measure)?,
             delete: self.act(Act::Delete, measure)?,
-        })
+        };
+        self.act(Act::Delete, Duration::MAX)?;
+        Ok(round)
     }
 
     fn act(&mut self, act: Act, measure: Duration) -> Result<Grouped> {
@@ -151,7 +139,7 @@ impl Engine {
         let (mut spent, mut changes) = (Duration::ZERO, 0);
         while spent < measure {
             let group: Vec<Change> = (0..act.group()).map_while(|_| self.prepare(act)).collect();
-            if group.len() < act.group() {
+            if group.is_empty() {
                 break;
             }
             let began = Instant::now();
@@ -173,47 +161,34 @@ impl Engine {
     fn prepare(&mut self, act: Act) -> Option<Change> {
         self.now_ms += 1;
         self.next += 1;
-        let number = self.next;
-        let (id, added, dropped) = match act {
-            Act::Insert | Act::Bulk => {
-                let id = statements::id_at(self.now_ms, number);
-                self.inserted.push((id, number));
-                (id, people::words(number), Vec::new())
+        let next = self.next;
+        let (id, number, added, dropped) = match act {
+            Act::Insert | Act::Marked | Act::Bulk => {
+                let id = statements::id_at(self.now_ms, next);
+                self.inserted.push((id, next));
+                (id, next, people::words(next), Vec::new())
             }
             Act::Update => {
                 let index = self.random.index(self.seeded.len())?;
                 let (id, family) = self.seeded.get_mut(index)?;
-                let now = people::family_name(number, number).to_lowercase();
-                (*id, vec![now.clone()], vec![mem::replace(family, now)])
+                let now = people::family_name(next, next).to_lowercase();
+                (*id, next, vec![now.clone()], vec![mem::replace(family, now)])
             }
             Act::Delete => {
                 let index = self.random.index(self.inserted.len())?;
                 let (id, number) = self.inserted.swap_remove(index);
-                (id, Vec::new(), people::words(number))
+                (id, number, Vec::new(), people::words(number))
             }
         };
-        Some(Change { id, number, record: self.record(number), added, dropped })
-    }
-
-    /// The sample with the keys of another user.
-    fn record(&self, number: u64) -> String {
-        let (record, sample) = &self.sample;
-        let record = record.replace(&people::username(*sample), &people::username(number));
-        record.replace(&people::email(*sample), &people::email(number))
+        let (record, event) = (self.samples.record(number), self.samples.event(act, number));
+        Some(Change { id, number, record, event, added, dropped, now_ms: self.now_ms })
     }
 
     fn write(&mut self, act: Act, group: &[Change]) -> Result<()> {
         let transaction = self.connection.transaction()?;
-        let write: fn(&Transaction<'_>, &Change, i64) -> Result<()> = match act {
-            Act::Insert | Act::Bulk => statements::insert,
-            Act::Update => statements::update,
-            Act::Delete => statements::delete,
-        };
         for change in group {
-            write(&transaction, change, self.now_ms)?;
-            statements::index(&transaction, change)?;
             self.position += 1;
-            statements::append(&transaction, act, change, self.position, self.now_ms)?;
+            statements::write(&transaction, act, change, self.position)?;
         }
         transaction
             .prepare_cached("UPDATE log_head SET position = ?1, active = active + 1")?
@@ -228,8 +203,12 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::{ACTS, Engine};
-    use crate::bench::people;
+    use super::{ACTS, Act, Engine};
+    use crate::bench::{
+        people,
+        statements::{self, Change, EventTexts},
+        stored,
+    };
 
     /// The SQL of the service's schema, oldest first.
     fn migrations() -> Vec<String> {
@@ -250,26 +229,43 @@ mod tests {
             connection.execute_batch(&sql).unwrap();
         }
         connection.execute_batch("INSERT INTO log_head VALUES (1, x'00', 0, 0, 0, 0)").unwrap();
-        let username = people::username(0);
-        connection
-            .execute(
-                "INSERT INTO users VALUES (1, zeroblob(16), 1, 0, 5, ?1, '', NULL, NULL, 'x', '', \
-                 '{}')",
-                [username],
-            )
-            .unwrap();
-        for word in people::words(0) {
-            connection.execute("INSERT INTO words VALUES (?1, zeroblob(16))", [word]).unwrap();
+        let samples = stored::sample_numbers();
+        for number in samples {
+            store(&connection, number);
         }
-        let mut engine = Engine::open(&path, 1).unwrap();
+        let mut engine = Engine::open(&path, 100).unwrap();
         let round = engine.round(Duration::from_millis(20)).unwrap();
         assert!(ACTS.iter().all(|act| round.of(*act).rate > 0.0));
         let count = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         let left = count("SELECT count(*) FROM deleted_users");
         let created = count("SELECT count(*) FROM events WHERE kind = 'user.created'");
-        assert_eq!(count("SELECT count(*) FROM users"), 1 + created - left);
+        assert_eq!((count("SELECT count(*) FROM users"), created), (2, 2 + left));
         assert_eq!(count("SELECT count(*) FROM events"), count("SELECT position FROM log_head"));
-        let found = count("SELECT count(DISTINCT id) FROM words");
-        assert_eq!(found, count("SELECT count(*) FROM users"));
+        assert_eq!(count("SELECT count(DISTINCT id) FROM words"), 2);
+        assert_eq!(count("SELECT count(*) FROM further_keys"), 1);
+        assert!(count("SELECT count(*) FROM idempotency_keys") > 0);
+    }
+
+    /// Stores a user as the service does.
+    fn store(connection: &Connection, number: u64) {
+        let change = Change {
+            id: statements::id_at(1, number),
+            number,
+            record: people::body(number, 0),
+            event: EventTexts::default(),
+            added: people::words(number),
+            dropped: Vec::new(),
+            now_ms: 1,
+        };
+        let position: i64 = connection
+            .query_row(
+                "UPDATE log_head SET position = position + 1 RETURNING position",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        let transaction = connection.unchecked_transaction().unwrap();
+        statements::write(&transaction, Act::Insert, &change, position).unwrap();
+        transaction.commit().unwrap();
     }
 }

@@ -7,6 +7,7 @@
 use std::{
     io::{ErrorKind, Read, Write},
     net::SocketAddr,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -19,6 +20,12 @@ use super::{
     answer::{self, Answer},
     process,
 };
+
+/// The longest that work may go on beside other work, whatever happens to that.
+const BESIDE_WITHIN: Duration = Duration::from_mins(2);
+
+/// The longest that the last requests of a run may take.
+const DRAINED_WITHIN: Duration = Duration::from_mins(1);
 
 /// What the connections ask for, one request after the other.
 pub(super) trait Work {
@@ -86,64 +93,112 @@ struct Connection {
     busy: bool,
 }
 
-/// Runs the work until the time is over or there is no more.
+/// Runs the work until the time is over or there is no more. What is under way then is waited for
+/// and seen by the work, but not counted.
 pub(super) fn run(load: Load, work: &mut dyn Work) -> Result<Outcome> {
-    let mut poll = Poll::new()?;
-    let mut connections = connect(load, &poll)?;
+    let mut connections = Connections::open(load)?;
     let mut counter = Counter::new(load)?;
-    for connection in &mut connections {
+    for connection in &mut connections.all {
         connection.fire(work)?;
     }
-    let mut events = Events::with_capacity(1024);
-    let mut scratch = vec![0; 1 << 18];
-    while connections.iter().any(|connection| connection.busy) && !counter.is_over()? {
-        poll.poll(&mut events, Some(Duration::from_millis(100)))?;
-        for event in &events {
-            let connection =
-                connections.get_mut(event.token().0).context("an event of no connection")?;
-            if let Some(answer) = connection.receive(&mut scratch)? {
-                counter.count(connection.sent_at.elapsed(), answer);
-                let body = connection.received.get(answer.body..).unwrap_or_default();
-                if answer.status != work.expected() {
-                    bail!("answered {}: {}", answer.status, String::from_utf8_lossy(body));
-                }
-                work.answered(body)?;
-                connection.fire(work)?;
-            }
-        }
+    while connections.are_busy() && !counter.is_over()? {
+        connections.receive(|connection, answer| {
+            counter.count(connection.sent_at.elapsed(), answer);
+            connection.accept(answer, work)?;
+            connection.fire(work)
+        })?;
     }
-    counter.finish()
+    let outcome = counter.finish()?;
+    let over = Instant::now();
+    while connections.are_busy() {
+        ensure!(over.elapsed() < DRAINED_WITHIN, "the last requests were not answered");
+        connections.receive(|connection, answer| connection.accept(answer, work))?;
+    }
+    Ok(outcome)
 }
 
-/// Does something while this work goes on beside it, on a thread of its own.
+/// Does something while this work goes on beside it, on a thread of its own. The last requests of
+/// that work are waited for.
 pub(super) fn beside<T>(
     load: Load,
     work: &mut (dyn Work + Send),
     action: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    // It has begun by the time that counting begins, and goes on a little longer.
-    let measure = load.warm_up + load.measure + load.warm_up;
-    let load = Load { warm_up: Duration::ZERO, measure, ..load };
+    let over = AtomicBool::new(false);
+    let load = Load { warm_up: Duration::ZERO, measure: BESIDE_WITHIN, ..load };
     thread::scope(|scope| {
-        let beside = scope.spawn(move || run(load, work));
+        let beside = scope.spawn(|| run(load, &mut Until { work, over: &over }));
         let done = action();
+        over.store(true, Ordering::Relaxed);
         let beside = beside.join().map_err(|_| anyhow!("the work beside panicked"))??;
         ensure!(beside.answers > 0, "the work beside was never answered");
         done
     })
 }
 
-fn connect(load: Load, poll: &Poll) -> Result<Vec<Connection>> {
-    let connect_one = |number| {
-        let stream = std::net::TcpStream::connect(load.address)?;
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        let mut stream = TcpStream::from_std(stream);
-        poll.registry().register(&mut stream, Token(number), Interest::READABLE)?;
-        let (request, received) = (Vec::with_capacity(4096), Vec::with_capacity(1 << 16));
-        Ok(Connection { stream, request, received, sent_at: Instant::now(), busy: false })
-    };
-    (0..load.connections).map(connect_one).collect()
+/// Some work that ends when it is told to.
+struct Until<'w> {
+    work: &'w mut (dyn Work + Send),
+    over: &'w AtomicBool,
+}
+
+impl Work for Until<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        !self.over.load(Ordering::Relaxed) && self.work.next(request)
+    }
+
+    fn expected(&self) -> u16 {
+        self.work.expected()
+    }
+
+    fn answered(&mut self, body: &[u8]) -> Result<()> {
+        self.work.answered(body)
+    }
+}
+
+/// All connections of a run.
+struct Connections {
+    poll: Poll,
+    events: Events,
+    scratch: Vec<u8>,
+    all: Vec<Connection>,
+}
+
+impl Connections {
+    fn open(load: Load) -> Result<Self> {
+        let poll = Poll::new()?;
+        let connect_one = |number| {
+            let stream = std::net::TcpStream::connect(load.address)?;
+            stream.set_nodelay(true)?;
+            stream.set_nonblocking(true)?;
+            let mut stream = TcpStream::from_std(stream);
+            poll.registry().register(&mut stream, Token(number), Interest::READABLE)?;
+            let (request, received) = (Vec::with_capacity(4096), Vec::with_capacity(1 << 16));
+            Ok(Connection { stream, request, received, sent_at: Instant::now(), busy: false })
+        };
+        let all = (0..load.connections).map(connect_one).collect::<Result<_>>()?;
+        Ok(Self { poll, events: Events::with_capacity(1024), scratch: vec![0; 1 << 18], all })
+    }
+
+    fn are_busy(&self) -> bool {
+        self.all.iter().any(|connection| connection.busy)
+    }
+
+    /// Waits for answers, not for long, and hands over those that are whole.
+    fn receive(
+        &mut self,
+        mut each: impl FnMut(&mut Connection, Answer) -> Result<()>,
+    ) -> Result<()> {
+        self.poll.poll(&mut self.events, Some(Duration::from_millis(100)))?;
+        for event in &self.events {
+            let connection =
+                self.all.get_mut(event.token().0).context("an event of no connection")?;
+            if let Some(answer) = connection.receive(&mut self.scratch)? {
+                each(connection, answer)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Connection {
@@ -160,6 +215,16 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Shows an answer to the work.
+    fn accept(&mut self, answer: Answer, work: &mut dyn Work) -> Result<()> {
+        self.busy = false;
+        let body = self.received.get(answer.body..).unwrap_or_default();
+        if answer.status != work.expected() {
+            bail!("answered {}: {}", answer.status, String::from_utf8_lossy(body));
+        }
+        work.answered(body)
     }
 
     /// The answer once it is whole. The poll tells of new bytes once, so it reads all there are;

@@ -18,6 +18,7 @@ mod report;
 mod seed;
 mod sitting;
 mod statements;
+mod stored;
 mod targets;
 mod work;
 

@@ -47,6 +47,13 @@ pub(super) fn email(number: u64) -> String {
     format!("m{:08x}{number}@example.com", mix(number ^ 0xE) >> 32)
 }
 
+/// The further address of user `number`, if it is the one of four that has one.
+pub(super) fn further_email(number: u64) -> Option<String> {
+    mix(number ^ 0xF)
+        .is_multiple_of(4)
+        .then(|| format!("f{:08x}{number}@example.org", mix(number) >> 32))
+}
+
 /// The full name of user `number`; many share one.
 pub(super) fn name(number: u64) -> String {
     let given = Random::new(number).pick(&GIVEN).copied().unwrap_or_default();
@@ -61,8 +68,11 @@ pub(super) fn family_name(number: u64, revision: u64) -> String {
 /// The words by which user `number` is found, each once.
 pub(super) fn words(number: u64) -> Vec<String> {
     let (name, family_name) = (name(number), family_name(number, 0));
-    let all = [name, family_name, username(number), email(number)].join(" ").to_lowercase();
+    let further = further_email(number).unwrap_or_default();
+    let all = [name, family_name, username(number), email(number), further];
+    let all = all.join(" ").to_lowercase();
     let mut words: Vec<_> = all.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
+    words.retain(|word| !word.is_empty());
     words.sort();
     words.dedup();
     words
@@ -78,18 +88,24 @@ pub(super) fn body(number: u64, revision: u64) -> String {
     let (name, family_name) = (name(number), family_name(number, revision));
     let given_name = name.split(' ').next().unwrap_or_default();
     let (username, email) = (username(number), email(number));
+    let emails = match further_email(number) {
+        None => format!(r#""email":"{email}""#),
+        Some(further) => {
+            format!(r#""emails":[{{"value":"{email}","primary":true}},{{"value":"{further}"}}]"#)
+        }
+    };
     let team = mix(number ^ 0x7EA) % 100;
     let names =
         format!(r#""name":"{name}","given_name":"{given_name}","family_name":"{family_name}""#);
     let work =
         format!(r#""title":"Engineer","employee_number":"{number:07}","department":"dept-{team}""#);
     let own = format!(r#""locale":"en-GB","attributes":{{"team":"core-{team}"}}"#);
-    format!(r#"{{"username":"{username}","email":"{email}",{names},{work},{own}}}"#)
+    format!(r#"{{"username":"{username}",{emails},{names},{work},{own}}}"#)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Random, body, email, username};
+    use super::{Random, body, email, further_email, username};
 
     #[test]
     fn a_user_is_a_function_of_its_number_and_keys_do_not_count_upwards() {
@@ -98,6 +114,8 @@ mod tests {
         let names: Vec<_> = (0..100).map(username).collect();
         assert!(!names.is_sorted());
         assert!((0..1000).all(|n| email(n) != email(n + 1)));
+        let further = (0..1000).filter(|n| further_email(*n).is_some()).count();
+        assert!((200..300).contains(&further));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
     load::{self, Load},
     process::Server,
     report::say,
-    work::{Creates, Fixed, Known},
+    work::{Creates, Fixed, Known, Repeats},
 };
 
 /// Users on the pages that are measured: the default.
@@ -32,8 +32,9 @@ pub(super) fn seed(options: &Options, data: &Path) -> Result<(Vec<Known>, Vec<f6
     let server = start(options, data, &[])?;
     say(&format!("seeding {} users", options.users))?;
     let mut users = Vec::new();
-    let mut creates =
-        Creates { host: server.address, next: 0, end: options.users, created: &mut users };
+    let repeats = Repeats::Unmarked;
+    let (host, end) = (server.address, options.users);
+    let mut creates = Creates { host, next: 0, end, repeats, created: &mut users };
     let load = Load {
         address: server.address,
         process: None,

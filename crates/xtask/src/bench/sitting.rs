@@ -16,11 +16,15 @@ use super::{
     process::{self, Memory, Server},
     report::{median, say},
     seed,
-    work::{self, Creates, Deletes, Fixed, Known, Reads, Replaces},
+    work::{self, Creates, Deletes, Fixed, Known, Reads, Repeats, Replaces},
 };
 
 /// Connections that ask for what no index helps to find.
 const SCANS: usize = 4;
+/// The shortest measuring of pages that take long.
+const SCAN_AT_LEAST: Duration = Duration::from_secs(1);
+/// The longest that the users of a round may take to leave.
+const SETTLED_WITHIN: Duration = Duration::from_mins(10);
 
 /// Users of the hot set: what the default byte cache holds many times over.
 const HOT_USERS: usize = 10_000;
@@ -101,13 +105,15 @@ pub(super) fn run(options: &Options) -> Result<Results> {
         say(&format!("round {round} of {}", options.rounds))?;
         append_us.push(disk::durable_append(place, options.measure)?.as_secs_f64() * 1e6);
         let bare = engine.round(options.measure)?;
-        exports.push(bulk::export(sitting.warm.address, options.measure)?);
+        exports.push(bulk::export(sitting.warm.address, options.users, options.measure)?);
         imports.push(sitting.import(bare.bulk.rate)?);
+        sitting.settle()?;
         rounds.push(bare);
         for case in CASES {
             let sample = sitting.measure(case, round).with_context(|| case.to_string())?;
             cases.entry(case).or_default().push(sample);
         }
+        sitting.settle()?;
     }
     let memory = (idle, process::memory(sitting.warm.id(), &warm_data)?);
     sitting.warm.stop()?;
@@ -118,6 +124,24 @@ pub(super) fn run(options: &Options) -> Result<Results> {
 }
 
 impl Sitting<'_> {
+    /// Deletes the users that a round made, so that the next one finds as many as this one did.
+    fn settle(&mut self) -> Result<()> {
+        if self.fresh.is_empty() {
+            return Ok(());
+        }
+        let load = Load {
+            address: self.warm.address,
+            process: None,
+            connections: 64,
+            warm_up: Duration::ZERO,
+            measure: SETTLED_WITHIN,
+        };
+        let (host, random) = (load.address, Random::new(0));
+        load::run(load, &mut Deletes { host, users: &mut self.fresh, random })?;
+        ensure!(self.fresh.is_empty(), "the users of a round took too long to leave");
+        Ok(())
+    }
+
     /// Sends as many users as the engine would take in the time.
     fn import(&mut self, bare: f64) -> Result<f64> {
         let count = bare * self.options.measure.as_secs_f64();
@@ -125,7 +149,7 @@ impl Sitting<'_> {
             [4096_u32, 8192, 16_384, 32_768].into_iter().find(|most| f64::from(*most) > count);
         let start = self.next_number;
         self.next_number += u64::from(count.unwrap_or(65_536));
-        bulk::import(self.warm.address, start..self.next_number)
+        bulk::import(self.warm.address, start..self.next_number, &mut self.fresh)
     }
 
     fn measure(&mut self, case: Case, round: u32) -> Result<Sample> {
@@ -142,8 +166,11 @@ impl Sitting<'_> {
             | Kind::SearchRare
             | Kind::SearchCommon
             | Kind::SearchLetter
+            | Kind::Scan
+            | Kind::ScanWorst
             | Kind::GetBesideScans
             | Kind::Post
+            | Kind::PostMarked
             | Kind::Put
             | Kind::Delete => &self.warm,
         };
@@ -156,6 +183,7 @@ impl Sitting<'_> {
         };
         let outcome = self.run(case.kind, load, u64::from(round))?;
         ensure!(outcome.answers > 0, "nothing was answered in time");
+        ensure!(outcome.body_bytes >= case.kind.body_bytes_min(), "too little was answered");
         let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
         Ok(Sample {
             rate: outcome.rate(),
@@ -166,11 +194,21 @@ impl Sitting<'_> {
         })
     }
 
+    fn create(&mut self, load: Load, repeats: Repeats) -> Result<load::Outcome> {
+        let (host, next) = (load.address, self.next_number);
+        let mut posts = Creates { host, next, end: u64::MAX, repeats, created: &mut self.fresh };
+        let outcome = load::run(load, &mut posts);
+        self.next_number = posts.next;
+        outcome
+    }
+
     fn run(&mut self, kind: Kind, load: Load, round: u64) -> Result<load::Outcome> {
         let address = load.address;
         let all = self.users.as_slice();
         let hot = all.get(..HOT_USERS.min(all.len())).unwrap_or_default();
         let random = Random::new(round);
+        // Long enough for some answers.
+        let long = Load { measure: load.measure.max(SCAN_AT_LEAST), ..load };
         let fixed = |path: &str| Fixed { host: address, path: path.to_owned() };
         let reads = |users, path| Reads { host: address, users, path, random: Random::new(round) };
         match kind {
@@ -187,22 +225,15 @@ impl Sitting<'_> {
             Kind::SearchRare => load::run(load, &mut reads(all, work::search_rare)),
             Kind::SearchCommon => load::run(load, &mut fixed("/users?q=lovelace")),
             Kind::SearchLetter => load::run(load, &mut fixed("/users?q=a")),
+            Kind::Scan => load::run(long, &mut fixed(work::SCAN)),
+            Kind::ScanWorst => load::run(long, &mut fixed(&work::scan_worst())),
             Kind::GetBesideScans => {
                 let scans = Load { connections: SCANS, process: None, ..load };
-                let (mut scan, mut gets) = (fixed(work::SCAN), reads(hot, work::one));
+                let (mut scan, mut gets) = (fixed(&work::scan_worst()), reads(hot, work::one));
                 load::beside(scans, &mut scan, || load::run(load, &mut gets))
             }
-            Kind::Post => {
-                let mut posts = Creates {
-                    host: address,
-                    next: self.next_number,
-                    end: u64::MAX,
-                    created: &mut self.fresh,
-                };
-                let outcome = load::run(load, &mut posts);
-                self.next_number = posts.next;
-                outcome
-            }
+            Kind::Post => self.create(load, Repeats::Unmarked),
+            Kind::PostMarked => self.create(load, Repeats::Marked),
             Kind::Put => {
                 let revision = &mut self.revision;
                 load::run(load, &mut Replaces { host: address, users: all, random, revision })

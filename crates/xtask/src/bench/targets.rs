@@ -38,6 +38,10 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         let (a, b) = (case(kind, 16), case(Kind::Hello, 16));
         row(format!("{a} / hello"), results.ratio(a, b, RATE), "x", Target::Told)
     };
+    let page_of = |kind| {
+        let p50 = results.figure(case(kind, 1), P50).map(|us| us / 1000.0);
+        row(format!("{}, p50", case(kind, 1)), p50, "ms", Target::Told)
+    };
     let export = results.export_to(case(Kind::Hello, 16));
     let page = results.ratio(case(Kind::ListFirst, 16), case(Kind::HelloPage, 16), RATE);
     let depth = results.ratio(case(Kind::ListLast, 1), case(Kind::ListFirst, 1), P50);
@@ -56,9 +60,13 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         of_hello(Kind::ByEmail, 64, 0.40),
         of_hello(Kind::FilterUsername, 16, 0.40),
         of_hello(Kind::FilterEmail, 16, 0.40),
+        of_hello(Kind::FilterUsername, 64, 0.40),
+        of_hello(Kind::FilterEmail, 64, 0.40),
         told(Kind::SearchRare),
         told(Kind::SearchCommon),
         told(Kind::SearchLetter),
+        page_of(Kind::Scan),
+        page_of(Kind::ScanWorst),
         row("export, users/s / hello, 16 conn", export, "x", Target::AtLeast(0.55)),
     ]
 }
@@ -67,10 +75,13 @@ fn writes(results: &Results) -> Vec<Row> {
     let post = results.to_engine(case(Kind::Post, 64), RATE, |round| round.insert.rate);
     let put = results.to_engine(case(Kind::Put, 64), RATE, |round| round.update.rate);
     let delete = results.to_engine(case(Kind::Delete, 64), RATE, |round| round.delete.rate);
+    let marked = case(Kind::PostMarked, 64);
+    let marked = results.to_engine(marked, RATE, |round| round.marked.rate);
     let least = Target::AtLeast(0.6);
     let append = results.to_append(case(Kind::Post, 1));
     vec![
         row("POST, 64 conn / engine", post, "x", least),
+        row("POST with a key, 64 conn / engine", marked, "x", Target::Told),
         row("PUT, 64 conn / engine", put, "x", least),
         row("DELETE, 64 conn / engine", delete, "x", least),
         row("import / engine", results.import_to_engine(), "x", least),
@@ -89,9 +100,13 @@ fn tails(results: &Results) -> Vec<Row> {
         let value = results.to_engine(a, P99, bare);
         row(format!("p99 {a} / p99 of a group commit"), value, "x", Target::AtMost(4.0))
     };
-    let beside = results.ratio(case(Kind::GetBesideScans, 4), case(Kind::GetHot, 4), P99);
+    let beside = |connections| {
+        let (a, b) = (case(Kind::GetBesideScans, connections), case(Kind::GetHot, connections));
+        row(format!("p99 {a} / p99 without"), results.ratio(a, b, P99), "x", Target::AtMost(2.0))
+    };
     vec![
-        row("p99 GET one beside 4 scans / p99 without, 4 conn", beside, "x", Target::AtMost(2.0)),
+        beside(1),
+        beside(4),
         read(Kind::GetHot, 16),
         read(Kind::GetHot, 64),
         read(Kind::GetCold, 16),

@@ -18,6 +18,9 @@ pub(super) struct Known {
     pub(super) id: String,
 }
 
+/// Most tests of a filter.
+const TESTS_MAX: usize = 64;
+
 /// How a request for one of the known users is made.
 pub(super) type PathOf = fn(&Known) -> String;
 
@@ -70,6 +73,15 @@ impl Work for Reads<'_> {
     }
 }
 
+/// Whether requests say how they are known if they come twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repeats {
+    /// They say nothing.
+    Unmarked,
+    /// Each has an `Idempotency-Key` of its own.
+    Marked,
+}
+
 /// POSTs of new users, with consecutive numbers.
 pub(super) struct Creates<'a> {
     /// The server, for the Host field.
@@ -78,6 +90,8 @@ pub(super) struct Creates<'a> {
     pub(super) next: u64,
     /// Where to stop.
     pub(super) end: u64,
+    /// Whether they have keys.
+    pub(super) repeats: Repeats,
     /// Those that were created.
     pub(super) created: &'a mut Vec<Known>,
 }
@@ -87,7 +101,13 @@ impl Work for Creates<'_> {
         if self.next >= self.end {
             return false;
         }
-        write_request(request, "POST", "/users", self.host, Some(&people::body(self.next, 0)));
+        let body = people::body(self.next, 0);
+        write_head(request, "POST", "/users", self.host);
+        if self.repeats == Repeats::Marked {
+            let field = format!("Idempotency-Key: \"bench {}\"\r\n", self.next);
+            request.extend_from_slice(field.as_bytes());
+        }
+        write_body(request, Some(&body));
         self.next += 1;
         true
     }
@@ -171,9 +191,10 @@ pub(super) fn filter_username(user: &Known) -> String {
     format!("/users?filter=username%20eq%20%22{}%22", people::username(user.number))
 }
 
-/// The list of users with this e-mail address, primary or not, by a filter.
+/// The list of users with an e-mail address of this one, by a filter: the further one if it has one.
 pub(super) fn filter_email(user: &Known) -> String {
-    format!("/users?filter=emails.value%20eq%20%22{}%22", people::email(user.number))
+    let email = people::further_email(user.number).unwrap_or_else(|| people::email(user.number));
+    format!("/users?filter=emails.value%20eq%20%22{email}%22")
 }
 
 /// The search for a word that one user has.
@@ -181,8 +202,16 @@ pub(super) fn search_rare(user: &Known) -> String {
     format!("/users?q={}", people::username(user.number))
 }
 
-/// What no index helps to find, and nobody is.
+/// What no index helps to find, and nobody is: one test a user.
 pub(super) const SCAN: &str = "/users?filter=nickname%20co%20%22nobody%22";
+
+/// The dearest filter that was found: as many tests as there may be, each of which makes a key of
+/// each address of each user, and none of which is met. The title keeps it off the index of keys.
+pub(super) fn scan_worst() -> String {
+    let address = |n| format!("emails%20eq%20%22no{n}@example.net%22");
+    let tests: Vec<_> = (1..TESTS_MAX).map(address).collect();
+    format!("/users?filter=title%20eq%20%22none%22%20or%20{}", tests.join("%20or%20"))
+}
 
 fn write_request(
     request: &mut Vec<u8>,
@@ -191,8 +220,17 @@ fn write_request(
     host: SocketAddr,
     body: Option<&str>,
 ) {
+    write_head(request, method, path, host);
+    write_body(request, body);
+}
+
+fn write_head(request: &mut Vec<u8>, method: &str, path: &str, host: SocketAddr) {
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n");
     request.extend_from_slice(head.as_bytes());
+}
+
+/// The rest of a request: the end of its head, and the body if it has one.
+fn write_body(request: &mut Vec<u8>, body: Option<&str>) {
     if let Some(body) = body {
         let length = body.len();
         let rest =
