@@ -191,7 +191,7 @@ pub(super) fn filter_username(user: &Known) -> String {
     format!("/users?filter=username%20eq%20%22{}%22", people::username(user.number))
 }
 
-/// The list of users with an e-mail address of this one, by a filter: the further one if it has one.
+/// The list of users with this e-mail address, the further one of whoever has one, by a filter.
 pub(super) fn filter_email(user: &Known) -> String {
     let email = people::further_email(user.number).unwrap_or_else(|| people::email(user.number));
     format!("/users?filter=emails.value%20eq%20%22{email}%22")
