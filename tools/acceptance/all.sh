@@ -6,7 +6,11 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=$("$here/venv.sh") || exit 1
 failed=()
-for command in faker_roundtrip races kill9 slow_connections contract_runs; do
+commands=(
+    faker_roundtrip bulk_roundtrip races kill9 idempotency follow_events purge_search backup_load
+    slow_connections contract_runs
+)
+for command in "${commands[@]}"; do
     echo "== $command"
     "$python" "$here/$command.py" "$@" || failed+=("$command")
 done
