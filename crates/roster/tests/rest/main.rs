@@ -8,6 +8,7 @@
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
+mod bulk;
 mod client;
 mod cursors;
 mod deleted_users;
@@ -32,6 +33,7 @@ mod transcript;
 mod transcripts;
 mod writes;
 
+use bulk::{export, import, intake};
 use service::{Engine, Stage};
 
 /// Runs one case over an engine.
@@ -189,6 +191,45 @@ cases! {
         only_true_and_false_say_whether_a_write_is_dry,
         a_dry_run_is_always_shown,
         dry_runs_are_answered_like_this,
+    }
+    mod import {
+        a_line_comes_to_what_a_request_of_its_own_would,
+        every_kind_of_bad_line_is_named,
+        lines_end_in_every_usual_way,
+        a_line_has_at_most_64_kib_and_the_stream_any_length,
+        verdicts_come_in_the_order_of_many_lines,
+        who_is_there_already_is_kept_skipped_or_replaced,
+        a_replacement_that_changes_nothing_leaves_no_trace,
+        a_replacement_ignores_what_a_create_ignores,
+        a_unique_external_id_names_a_holder_too,
+        a_dry_import_tells_what_the_import_then_does,
+        what_an_import_does_not_take_is_refused_before_its_first_line,
+        streams_of_users_are_answered_like_this,
+    }
+    mod intake {
+        a_verdict_follows_its_commit_while_the_stream_rests,
+        pieces_may_be_cut_anywhere,
+        whoever_sends_all_before_reading_is_told_all,
+        lines_that_came_whole_are_carried_out_though_the_stream_breaks,
+        a_caller_that_goes_away_stops_nothing_that_came,
+        a_stream_that_stalls_is_broken_off,
+        an_import_that_waits_to_be_asked_is_asked,
+        lines_that_the_store_fails_are_told_so_and_the_stream_goes_on,
+        only_so_many_imports_run_at_a_time,
+    }
+    mod export {
+        every_user_comes_in_the_order_of_ids_as_it_is_kept,
+        what_came_out_goes_in_again_and_is_the_same,
+        an_export_follows_its_pages_to_the_end,
+        conditions_and_members_go_with_an_export,
+        what_belongs_to_pages_is_refused,
+        the_form_that_is_liked_best_is_sent,
+        the_head_of_an_export_reads_no_user,
+        an_export_has_no_tag_that_a_condition_could_name,
+        who_has_an_export_goes_on_from_its_position,
+        a_failure_midway_breaks_the_body_off,
+        a_record_that_cannot_be_cut_breaks_the_body_off,
+        only_so_many_exports_run_at_a_time,
     }
     mod deleted_users {
         deleted_users_are_answered_like_this,

@@ -89,9 +89,10 @@ impl Watched {
 impl Store for Watched {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(async move {
-            match self.fault() {
+            let each = || self.fault().map_err(Failure::from);
+            match each() {
                 Ok(()) => self.inner.apply(commands).await,
-                Err(error) => vec![Err(error.into())],
+                Err(_) => commands.iter().filter_map(|_| each().err()).map(Err).collect(),
             }
         })
     }

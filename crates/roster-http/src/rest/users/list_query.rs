@@ -31,8 +31,17 @@ pub(super) struct ListQuery<'a> {
 }
 
 impl<'a> ListQuery<'a> {
-    /// Reads a query; opens its cursor.
+    /// Reads the query of a page; opens its cursor.
     pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+        Self::read_without(&[], query, cursors)
+    }
+
+    /// Reads a query in which these parameters have no place, each with the reason.
+    pub(super) fn read_without(
+        out_of_place: &[(&str, &str)],
+        query: Option<&'a str>,
+        cursors: &Cursors,
+    ) -> Result<Self, Problem> {
         let given = parameters(query)?;
         let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
         let mut list = Self { page, members: None, given: Vec::new() };
@@ -41,7 +50,10 @@ impl<'a> ListQuery<'a> {
         for (index, parameter) in given.iter().enumerate() {
             let name = parameter.name.as_ref();
             let twice = given.iter().take(index).any(|before| before.name == parameter.name);
-            let taken = if twice && name != "id" {
+            let reason = out_of_place.iter().find(|(known, _)| *known == name);
+            let taken = if let Some((_, reason)) = reason {
+                Err(("conflicting-parameter", (*reason).to_owned()))
+            } else if twice && name != "id" {
                 Err(query::duplicate())
             } else if name == "cursor" {
                 cursor = Some(parameter.value().into_owned());

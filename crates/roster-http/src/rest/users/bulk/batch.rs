@@ -40,7 +40,11 @@ impl Batch {
                         self.drafts.push(Draft::parse(tree));
                         None
                     }
-                    Err(fault) => Some(Problem::saying(ProblemCode::MalformedJson, fault.detail)),
+                    Err(fault) => {
+                        // Which line it is, the verdict says; within it there is but one.
+                        let detail = fault.detail.replace(" at line 1 column ", " at column ");
+                        Some(Problem::saying(ProblemCode::MalformedJson, detail))
+                    }
                 }
             }
             Line::TooLong => {

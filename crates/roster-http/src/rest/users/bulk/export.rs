@@ -18,10 +18,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{super::list_query::ListQuery, place};
 use crate::{
-    extract::{EntityTags, NDJSON, parameters, tags},
+    extract::{EntityTags, NDJSON, tags},
     face::{Call, Face},
     front::{Body, BodySender},
-    problem::{Fault, Problem, ProblemCode},
+    problem::{Problem, ProblemCode},
     rest::answer,
 };
 
@@ -39,8 +39,8 @@ pub(in crate::rest::users) async fn export(
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
-    refuse_paging(parts.uri.query())?;
-    let ListQuery { mut page, members, .. } = ListQuery::read(parts.uri.query(), &face.cursors)?;
+    let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), &face.cursors)?;
+    let ListQuery { mut page, members, .. } = query;
     page.limit = PAGE_SIZE_MAX;
     // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
     if matches!(tags(&parts.headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
@@ -62,18 +62,6 @@ pub(in crate::rest::users) async fn export(
     let walk = Walk { directory, page, members, request_id: call.request_id.to_owned() };
     tokio::spawn(walk.send(first, sender, place));
     Ok(response)
-}
-
-fn refuse_paging(query: Option<&str>) -> Result<(), Problem> {
-    let given = parameters(query)?;
-    let refused = OF_PAGES.iter().filter(|(name, _)| given.iter().any(|one| one.name == *name));
-    let faults: Vec<Fault> = refused
-        .map(|(name, detail)| Fault::of_parameter(*name, "conflicting-parameter", *detail))
-        .collect();
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults))
 }
 
 fn describe(face: &Face, headers: &mut HeaderMap, position: i64) {

@@ -1,0 +1,64 @@
+//! Users in and out, a line each.
+
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod intake;
+mod talk;
+
+use serde_json::{Value, json};
+
+use crate::{client::Reply, service::Service};
+
+const NDJSON: &str = "application/x-ndjson";
+
+/// Sends a stream of lines whole.
+async fn import(service: &Service, query: &str, lines: impl Into<Vec<u8>>) -> Reply {
+    let request = service.request("POST", &format!("/users{query}"));
+    request.body(NDJSON, lines).send().await
+}
+
+/// The verdicts of a whole answer, whose last line has counted them.
+fn verdicts(reply: Reply) -> Vec<Value> {
+    let reply = reply.expect(200);
+    assert_eq!(reply.header("content-type"), NDJSON);
+    assert_eq!(reply.header("cache-control"), "private, no-cache");
+    counted(reply.text().lines().map(read).collect())
+}
+
+/// Holds the last of these lines against those before it, which it leaves.
+fn counted(mut lines: Vec<Value>) -> Vec<Value> {
+    let done = lines.pop().expect("a last line");
+    let count = |wanted: &dyn Fn(&Value) -> bool| lines.iter().filter(|line| wanted(line)).count();
+    let expected = json!({
+        "done": true,
+        "lines": lines.len(),
+        "created": count(&|line| line["status"] == 201),
+        "replaced": count(&|line| line["status"] == 200 && line.get("skipped").is_none()),
+        "skipped": count(&|line| line["skipped"] == true),
+        "failed": count(&|line| line["status"].as_u64() >= Some(400)),
+    });
+    assert_eq!(done, expected);
+    lines
+}
+
+fn read(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|fault| panic!("{line}: {fault}"))
+}
+
+/// Users as lines.
+fn lines(users: &[Value]) -> String {
+    users.iter().flat_map(|user| [user.to_string(), "\n".to_owned()]).collect()
+}
+
+/// The whole collection in lines.
+async fn export(service: &Service, query: &str) -> Reply {
+    let request = service.request("GET", &format!("/users{query}"));
+    request.header("accept", NDJSON).send().await
+}
+
+/// The users of a stream.
+fn users(reply: Reply) -> Vec<Value> {
+    let reply = reply.expect(200);
+    assert_eq!(reply.header("content-type"), NDJSON);
+    reply.text().lines().map(read).collect()
+}

@@ -1,0 +1,330 @@
+//! Users out: all of them, in one answer.
+
+use roster_core::{
+    Stored, UserId,
+    list::{Page, PageKey, SortKey},
+};
+use serde_json::{Value, json};
+
+use super::{NDJSON, export, import, lines, talk::Talk, users, verdicts};
+use crate::{
+    client::Reply,
+    service::{Service, Stage, kept, path},
+    store::Fault,
+};
+
+/// People with everything that a record can hold, and some with nearly nothing.
+fn people() -> Vec<Value> {
+    vec![
+        json!({"username": "ada", "name": "Ada \"Countess\" Lovelace\u{2028}", "title": "a\\b",
+            "email": "ada@b\u{fc}cher.example", "email_verified": true,
+            "picture": "https://x.example/a.png",
+            "attributes": {"n": 1e2, "big": 9_007_199_254_740_993_i64, "deep": {"a": [[1], {}]},
+                "note": "two\nlines\ttab"}}),
+        json!({"username": "grace", "status": "suspended", "external_id": "E 1",
+            "emails": [{"value": "g@x.example", "type": "work", "display": "Grace"},
+                {"value": "h@x.example", "type": "home", "primary": true}],
+            "phone_numbers": [{"value": "+1 22", "type": "mobile"}, {"value": "33"}],
+            "roles": [{"value": "admin"}], "manager": {"id": "17"}}),
+        json!({"username": "\u{e9}mile", "addresses": [{"formatted": "1 Way\r\nTown",
+            "country": "FR", "primary": true}], "locale": "fr-FR", "zoneinfo": "Europe/Paris"}),
+        json!({"email": "plain@x.example"}),
+        json!({"username": "bob"}),
+    ]
+}
+
+async fn fill(service: &Service) -> Vec<Value> {
+    let mut all = Vec::new();
+    for body in people() {
+        all.push(service.user(body).await);
+        service.clock.step(1000);
+    }
+    all
+}
+
+pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(stage: Stage) {
+    let service = stage.open().await;
+    assert_eq!(users(export(&service, "").await), NOBODY);
+    let mut all = fill(&service).await;
+    service.delete(&path(&all.remove(4))).await.expect(204);
+    all[0] = service.patch(&all[0], json!({"nickname": "A"})).await.expect(200).json();
+    let reply = export(&service, "").await.expect(200);
+    assert_eq!(reply.header("vary"), "Accept");
+    assert_eq!(reply.header("cache-control"), "private, no-cache");
+    assert!(reply.header("roster-position").ends_with("-7"));
+    assert_eq!((reply.find("etag"), reply.find("link")), (None, None));
+    // Byte by byte what a single read gives.
+    for (line, user) in reply.text().lines().zip(&all) {
+        assert_eq!(line, service.get(&path(user)).await.expect(200).text());
+    }
+    assert!(reply.text().ends_with("}\n"));
+    assert_eq!(users(reply), all);
+}
+
+const NOBODY: [Value; 0] = [];
+
+pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(stage: Stage) {
+    let (one, other) = (stage.open().await, stage.open().await);
+    fill(&one).await;
+    one.left(json!({"username": "gone"})).await;
+    // The other has people of its own, who stay.
+    let joan = other.user(json!({"username": "joan"})).await;
+    let stream = export(&one, "").await.expect(200).text().to_owned();
+    let told = verdicts(import(&other, "", stream.clone()).await);
+    assert_eq!(told.iter().filter(|verdict| verdict["status"] == 201).count(), 5);
+    let own = |users: Vec<Value>| {
+        let mut users = users;
+        for user in &mut users {
+            let members = user.as_object_mut().expect("an object");
+            for member in ["id", "created_at", "updated_at"] {
+                members.remove(member).expect("made by the service");
+            }
+            assert_eq!(members.remove("version"), Some(json!(1)));
+        }
+        users
+    };
+    let mut there = users(export(&other, "").await);
+    assert_eq!(there.remove(0), joan);
+    assert_eq!(own(there), own(users(export(&one, "").await)));
+    // Where they are there already, all of them stay as they are.
+    let head = one.head().await;
+    one.clock.step(1000);
+    let told = verdicts(import(&one, "?on_conflict=replace", stream.clone()).await);
+    assert!(told.iter().all(|verdict| verdict["status"] == 200), "{told:?}");
+    let told = verdicts(import(&one, "?on_conflict=skip", stream).await);
+    assert!(told.iter().all(|verdict| verdict["skipped"] == true), "{told:?}");
+    assert_eq!(one.head().await, head);
+}
+
+pub(crate) async fn an_export_follows_its_pages_to_the_end(stage: Stage) {
+    let service = stage.open().await;
+    let all: Vec<Value> = (0..2100)
+        .map(|number| {
+            let status = if number % 10 == 0 { "suspended" } else { "active" };
+            json!({"username": format!("u{number}"), "status": status})
+        })
+        .collect();
+    verdicts(import(&service, "", lines(&all)).await);
+    let pages = service.store.pages();
+    let whole = users(export(&service, "?fields=username,status").await);
+    assert_eq!(service.store.pages() - pages, 3);
+    let names = |users: &[Value]| -> Vec<Value> {
+        users.iter().map(|user| user["username"].clone()).collect()
+    };
+    assert_eq!(names(&whole), names(&all));
+    let some = users(export(&service, "?filter=status+eq+%22suspended%22").await);
+    let expected: Vec<Value> =
+        all.iter().filter(|user| user["status"] == "suspended").cloned().collect();
+    assert_eq!(names(&some), names(&expected));
+}
+
+pub(crate) async fn conditions_and_members_go_with_an_export(stage: Stage) {
+    let service = stage.open().await;
+    let all = fill(&service).await;
+    let id = |index: usize| all[index]["id"].as_str().expect("an id");
+    let rows: Vec<(String, &[usize])> = vec![
+        ("status=suspended".to_owned(), &[1]),
+        ("username=ADA".to_owned(), &[0]),
+        ("email=plain@x.example".to_owned(), &[3]),
+        ("external_id=E+1&status=suspended".to_owned(), &[1]),
+        (format!("id={}&id={}", id(2), id(0)), &[0, 2]),
+        ("filter=email+pr".to_owned(), &[0, 1, 3]),
+        ("filter=email+pr&status=active".to_owned(), &[0, 3]),
+        ("filter=version+gt+1".to_owned(), &[]),
+        ("phone_number=33".to_owned(), &[]),
+        ("phone_number=+122".to_owned(), &[1]),
+    ];
+    for (query, expected) in rows {
+        let expected: Vec<&Value> = expected.iter().map(|index| &all[*index]).collect();
+        let found = users(export(&service, &format!("?{query}")).await);
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+        let cut = users(export(&service, &format!("?fields=username&{query}")).await);
+        let expected: Vec<Value> = expected
+            .iter()
+            .map(|user| json!({"id": user["id"], "version": 1, "username": user["username"]}))
+            .collect();
+        assert_eq!(cut, expected, "{query}");
+    }
+}
+
+pub(crate) async fn what_belongs_to_pages_is_refused(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let conflict = "conflicting-parameter";
+    let rows = [
+        ("sort=id", "sort", conflict),
+        ("q=ada", "q", conflict),
+        ("limit=5", "limit", conflict),
+        ("limit=0", "limit", conflict),
+        ("cursor=x", "cursor", conflict),
+        ("count=false", "count", conflict),
+        ("fields=nmae", "fields", "invalid-value"),
+        ("status=gone", "status", "invalid-value"),
+        ("after=x", "after", "unknown-parameter"),
+        ("fields=id&fields=id", "fields", "duplicate-parameter"),
+        ("dry_run=true", "dry_run", "unknown-parameter"),
+    ];
+    for (query, parameter, code) in rows {
+        let reply = export(&service, &format!("?{query}")).await;
+        let reply = reply.refused(400, "invalid-query");
+        assert_eq!(reply.faults(), [(parameter.to_owned(), code.to_owned())], "{query}");
+        assert_eq!(reply.header("content-type"), "application/problem+json");
+    }
+    export(&service, "?filter=x").await.refused(400, "invalid-filter");
+    export(&service, "?username=%zz").await.refused(400, "invalid-query");
+    let all = export(&service, "?limit=5&fields=nmae&q=ada&colour=red").await;
+    let mut faults = all.refused(400, "invalid-query").faults();
+    faults.sort();
+    let places: Vec<&str> = faults.iter().map(|(place, _)| place.as_str()).collect();
+    assert_eq!(places, ["colour", "fields", "limit", "q"]);
+}
+
+pub(crate) async fn the_form_that_is_liked_best_is_sent(stage: Stage) {
+    let service = stage.open().await;
+    let user = fill(&service).await.remove(0);
+    let json = "application/json";
+    for (accept, expected) in [
+        ("*/*", json),
+        ("application/*", json),
+        ("application/x-ndjson, application/json", json),
+        ("application/json;q=0.5, application/x-ndjson;q=0.9", NDJSON),
+        ("Application/X-NDJSON", NDJSON),
+        ("text/csv, application/x-ndjson;q=0.1", NDJSON),
+        ("application/json;q=0, */*", NDJSON),
+    ] {
+        let reply = service.request("GET", "/users").header("accept", accept).send().await;
+        let reply = reply.expect(200);
+        assert_eq!((reply.header("content-type"), reply.header("vary")), (expected, "Accept"));
+    }
+    for accept in ["text/csv", "application/ndjson", "application/x-ndjson;q=0"] {
+        let reply = service.request("GET", "/users").header("accept", accept).send().await;
+        let reply = reply.refused(406, "not-acceptable");
+        assert!(reply.text().contains(NDJSON), "{}", reply.text());
+    }
+    // The others have no such form.
+    let gone = service.left(json!({"username": "gone"})).await;
+    for target in [path(&user), kept(&gone), "/deleted-users".to_owned(), "/events".to_owned()] {
+        let reply = service.request("GET", &target).header("accept", NDJSON).send().await;
+        reply.refused(406, "not-acceptable");
+    }
+}
+
+pub(crate) async fn the_head_of_an_export_reads_no_user(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let head = |query: &str| {
+        let request = service.request("HEAD", &format!("/users{query}"));
+        request.header("accept", NDJSON).send()
+    };
+    let pages = service.store.pages();
+    let reply = head("?filter=email+pr").await.expect(200);
+    assert_eq!(service.store.pages(), pages);
+    let whole = export(&service, "?filter=email+pr").await.expect(200);
+    for name in ["content-type", "cache-control", "vary", "roster-position"] {
+        assert_eq!(reply.header(name), whole.header(name), "{name}");
+    }
+    head("?limit=5").await.expect(400);
+    head("?filter=email").await.expect(400);
+}
+
+pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(stage: Stage) {
+    let service = stage.open().await;
+    fill(&service).await;
+    let tag = service.get("/users").await.header("etag").to_owned();
+    let held = |name: &'static str, value: &str| {
+        let request = service.request("GET", "/users").header("accept", NDJSON);
+        request.header(name, value).send()
+    };
+    held("if-match", &tag).await.refused(412, "version-mismatch");
+    held("if-match", "\"1\"").await.refused(412, "version-mismatch");
+    held("if-match", "1").await.refused(400, "invalid-request");
+    held("if-match", "*").await.expect(200);
+    held("if-none-match", &tag).await.expect(200);
+}
+
+pub(crate) async fn who_has_an_export_goes_on_from_its_position(stage: Stage) {
+    let service = stage.open().await;
+    let all = fill(&service).await;
+    let position = export(&service, "").await.header("roster-position").to_owned();
+    let after = format!("/events?after={position}");
+    assert_eq!(service.get(&after).await.expect(200).json()["items"], json!([]));
+    service.patch(&all[1], json!({"title": "Admiral"})).await.expect(200);
+    service.delete(&path(&all[0])).await.expect(204);
+    let events = service.get(&after).await.expect(200).json();
+    let kinds: Vec<&str> = events["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .filter_map(|e| e["type"].as_str())
+        .collect();
+    assert!(kinds[0].ends_with("user.updated") && kinds[1].ends_with("user.deleted"), "{kinds:?}");
+    assert_eq!(kinds.len(), 2);
+}
+
+/// Pages without end, each of one user.
+fn endless(record: &'static [u8]) -> Page {
+    let id = UserId::from_bytes([7; 16]);
+    let items = vec![Stored { id, version: 1, record: bytes::Bytes::from_static(record) }];
+    let next = Some(PageKey { key: SortKey::Id, id });
+    Page { items, next, position: 3, total: None, examined: None }
+}
+
+pub(crate) async fn a_failure_midway_breaks_the_body_off(stage: Stage) {
+    let service = stage.open().await;
+    for fault in [Fault::Unavailable, Fault::TimedOut, Fault::Corrupt, Fault::Internal] {
+        service.store.make_page(endless(br#"{"id":"x","version":1,"username":"ada"}"#));
+        let mut talk = Talk::export(&service).await;
+        assert!(talk.head().await.starts_with("200 OK\r\n"));
+        for _ in 0..10 {
+            assert_eq!(talk.line().await.expect("a user")["username"], "ada");
+        }
+        service.store.fail(fault);
+        let (rest, whole) = talk.rest().await;
+        assert!(!whole, "{fault:?}: no end that looks like one");
+        assert!(rest.iter().all(|user| user["username"] == "ada"));
+        service.store.fail(None);
+    }
+    // What fails before the first user is a problem.
+    for (fault, status, code) in
+        [(Fault::Unavailable, 503, "unavailable"), (Fault::Corrupt, 500, "internal")]
+    {
+        service.store.fail(fault);
+        let reply: Reply = export(&service, "").await.refused(status, code);
+        assert!(!reply.text().contains("7G"));
+        service.store.fail(None);
+    }
+}
+
+pub(crate) async fn a_record_that_cannot_be_cut_breaks_the_body_off(stage: Stage) {
+    let service = stage.open().await;
+    service.store.make_page(endless(b"{\"id\":"));
+    let headers = format!("accept: {NDJSON}\r\n");
+    let mut talk = Talk::begin(&service, "GET /users?fields=username", &headers).await;
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    assert_eq!(talk.rest().await, (Vec::new(), false));
+}
+
+pub(crate) async fn only_so_many_exports_run_at_a_time(stage: Stage) {
+    let service = stage.open().await;
+    service.store.make_page(endless(br#"{"id":"x","version":1}"#));
+    let mut running = Vec::new();
+    for _ in 0..32 {
+        let mut talk = Talk::export(&service).await;
+        assert!(talk.head().await.starts_with("200 OK\r\n"));
+        running.push(talk);
+    }
+    let refused = export(&service, "").await.refused(503, "unavailable");
+    assert_eq!(refused.header("retry-after"), "5");
+    assert!(refused.text().contains("too many exports"), "{}", refused.text());
+    // Nobody else is kept waiting.
+    service.user(json!({"username": "ada"})).await;
+    running.pop();
+    for attempt in 0.. {
+        let mut talk = Talk::export(&service).await;
+        if talk.head().await.starts_with("200 OK\r\n") {
+            break;
+        }
+        assert!(attempt < 500, "the place of one that went away is free");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}

@@ -1,0 +1,486 @@
+//! Users in: what a line comes to, and what is told of it.
+
+use roster_core::{Rules, Sharing};
+use serde_json::{Value, json};
+
+use super::{counted, export, import, lines, read, users, verdicts};
+use crate::{
+    service::{Service, Setup, Stage, path},
+    transcript::Transcript,
+};
+
+/// What a single request that creates a user comes to.
+async fn alone(service: &Service, line: &[u8]) -> (u16, Value) {
+    let request = service.request("POST", "/users").body("application/json", line);
+    let reply = request.send().await;
+    // The number of the line tells which request it was, and which line of it.
+    let mut body = read(&reply.text().replace(" at line 1 column ", " at column "));
+    body.as_object_mut().expect("an object").remove("request_id");
+    (reply.status(), body)
+}
+
+/// Lines of every kind, good ones between bad ones. Who is to be there before is named Ada.
+fn every_kind() -> Vec<Vec<u8>> {
+    let certificates = vec![json!({"value": "A".repeat(8192)}); 7];
+    let mut large = json!({"username": "large", "x509_certificates": certificates});
+    // What just fits a line is too large as a record, which has an id and times too.
+    large["attributes"] = json!({"a": ""});
+    large["attributes"]["a"] = json!("a".repeat(64 * 1024 - large.to_string().len()));
+    let texts = [
+        r#"{"username":"first","email":"first@x.org","name":"First","attributes":{"n":1e3}}"#,
+        r#"{"username":"second""#,
+        "username=second",
+        r#"{"username":"second"} {}"#,
+        "\u{feff}{\"username\":\"second\"}",
+        r#"{"username":"second","username":"third"}"#,
+        r#"{"username":"\ud800"}"#,
+        r#"{"username":NaN}"#,
+        r#"["second"]"#,
+        "null",
+        r#""second""#,
+        "17",
+        "{}",
+        r#"{"name":"Nobody"}"#,
+        r#"{"username":""}"#,
+        r#"{"username":17}"#,
+        r#"{"username":"a\u0000b"}"#,
+        r#"{"username":"second","email":"second"}"#,
+        r#"{"username":"second","nmae":"Second","emails":"second@x.org"}"#,
+        r#"{"username":"second","password":"hunter2"}"#,
+        r#"{"username":"second","email":"a@x.org","emails":[{"value":"b@x.org"}]}"#,
+        r#"{"username":"ADA"}"#,
+        r#"{"username":"second","email":"Ada@X.org"}"#,
+        r#"{"username":"FIRST","email":"FIRST@x.org"}"#,
+        r#"{"email":"first"}"#,
+        r#"  {"username":"second","email":"second@x.org"}  "#,
+        r#"{"id":"x","version":7,"created_at":17,"updated_at":null,"email":"third@x.org"}"#,
+    ];
+    let mut all: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+    all.push(b"{\"username\":\"\xff\"}".to_vec());
+    all.push(format!("{}{}", "[".repeat(65), "]".repeat(65)).into_bytes());
+    all.push(large.to_string().into_bytes());
+    all.push(br#"{"username":"last"}"#.to_vec());
+    all
+}
+
+pub(crate) async fn a_line_comes_to_what_a_request_of_its_own_would(stage: Stage) {
+    let (one, other) = (stage.open().await, stage.open().await);
+    let ada = json!({"username": "ada", "email": "ada@x.org"});
+    let (mut created, mut refused) = (Vec::new(), 0);
+    for service in [&one, &other] {
+        service.user(ada.clone()).await;
+    }
+    let all = every_kind();
+    let told = verdicts(import(&one, "", all.join(&b'\n')).await);
+    assert_eq!(told.len(), all.len());
+    for (index, (line, verdict)) in all.iter().zip(&told).enumerate() {
+        let text = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
+        assert_eq!(verdict["line"], index + 1);
+        let (status, body) = alone(&other, line).await;
+        assert_eq!(verdict["status"], status, "{text}: {verdict}");
+        if status == 201 {
+            let user = one.get(&path(verdict)).await.expect(200).json();
+            created.push((user.clone(), body.clone()));
+            let members = |user: &Value| {
+                let mut members = user.clone();
+                members.as_object_mut().expect("an object").remove("id");
+                members
+            };
+            assert_eq!(members(&user), members(&body), "{text}");
+        } else {
+            assert_eq!(verdict["problem"], body, "{text}");
+            refused += 1;
+        }
+    }
+    assert_eq!((created.len(), refused), (4, all.len() - 4));
+    assert_eq!(one.head().await.position, 5);
+    assert_eq!(other.head().await.position, 5);
+}
+
+/// A refused line in short: the status, the code, and the places and codes of its faults.
+fn named(verdict: &Value) -> String {
+    let problem = &verdict["problem"];
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let mut short = format!("{} {}", verdict["status"], text(&problem["code"]));
+    for fault in problem["errors"].as_array().map_or(&[][..], Vec::as_slice) {
+        short += &format!(", {} {}", text(&fault["pointer"]), text(&fault["code"]));
+    }
+    short
+}
+
+pub(crate) async fn every_kind_of_bad_line_is_named(stage: Stage) {
+    let service = stage.open().await;
+    service.user(json!({"username": "ada", "email": "ada@x.org"})).await;
+    let told = verdicts(import(&service, "", every_kind().join(&b'\n')).await);
+    let refused: Vec<String> =
+        told.iter().filter(|verdict| verdict["status"] != 201).map(named).collect();
+    let mut expected = vec!["400 malformed-json"; 7];
+    expected.extend(["422 invalid-user,  wrong-type"; 4]);
+    expected.extend([
+        "422 invalid-user, /username required",
+        "422 invalid-user, /username required",
+        "422 invalid-user, /username too-short",
+        "422 invalid-user, /username wrong-type",
+        "422 invalid-user, /username control-character",
+        "422 invalid-user, /email invalid-email",
+        "422 invalid-user, /nmae unknown-member, /emails wrong-type",
+        "422 invalid-user, /password password-not-kept",
+        "422 invalid-user, /email conflicting-short-form",
+        "409 username-taken, /username username-taken",
+        "409 email-taken, /email email-taken",
+        "409 username-taken, /username username-taken, /email email-taken",
+        "422 invalid-user, /email invalid-email",
+        "400 malformed-json",
+        "400 malformed-json",
+        "422 invalid-user,  user-too-large",
+    ]);
+    assert_eq!(refused, expected);
+    assert!(!told.iter().any(|verdict| verdict.to_string().contains("hunter2")));
+}
+
+pub(crate) async fn lines_end_in_every_usual_way(stage: Stage) {
+    let rows: [(&str, &[u64]); 13] = [
+        ("", &[]),
+        ("\n", &[]),
+        ("\r\n\r\n", &[]),
+        ("A\n", &[1]),
+        ("A", &[1]),
+        ("A\nB", &[1, 2]),
+        ("A\r\nB\r\n", &[1, 2]),
+        ("A\r\nB", &[1, 2]),
+        ("\nA\n\n\nB\n\n", &[2, 5]),
+        ("\r\nA\r\n \t \r\nB", &[2, 4]),
+        ("A\n   ", &[1]),
+        ("  A  \nB\r", &[1, 2]),
+        ("A\n\u{a0}\nB", &[1, 2, 3]),
+    ];
+    for (text, expected) in rows {
+        let service = stage.open().await;
+        let text = text.replace('A', r#"{"username":"a"}"#).replace('B', r#"{"username":"b"}"#);
+        let told = verdicts(import(&service, "", text.clone()).await);
+        let numbers: Vec<u64> = told.iter().filter_map(|one| one["line"].as_u64()).collect();
+        assert_eq!(numbers, expected, "{text:?}");
+        let created = told.iter().filter(|one| one["status"] == 201).count();
+        assert_eq!(created, text.matches("username").count(), "{text:?}");
+    }
+}
+
+pub(crate) async fn a_line_has_at_most_64_kib_and_the_stream_any_length(stage: Stage) {
+    let service = stage.open().await;
+    let most = 64 * 1024;
+    let padded = |name: &str, bytes: usize| {
+        let user = json!({ "username": name }).to_string();
+        format!("{user}{}", " ".repeat(bytes - user.len()))
+    };
+    let body = [
+        padded("a", most),
+        format!("{}\r", padded("b", most)),
+        padded("c", most + 1),
+        padded("d", 2 * 1024 * 1024),
+        " ".repeat(most + 1),
+        " ".repeat(most),
+        padded("e", most),
+    ];
+    let told = verdicts(import(&service, "", body.join("\n")).await);
+    let statuses: Vec<(u64, u64)> = told
+        .iter()
+        .filter_map(|one| Some((one["line"].as_u64()?, one["status"].as_u64()?)))
+        .collect();
+    assert_eq!(statuses, [(1, 201), (2, 201), (3, 413), (4, 413), (5, 413), (7, 201)]);
+    assert_eq!(told[2]["problem"]["code"], "body-too-large");
+    assert!(told[2]["problem"]["detail"].as_str().is_some_and(|text| text.contains("65536")));
+    assert_eq!(service.head().await.position, 3);
+}
+
+pub(crate) async fn verdicts_come_in_the_order_of_many_lines(stage: Stage) {
+    let service = stage.open().await;
+    let line = |number: usize| match number % 7 {
+        3 => "{".to_owned(),
+        5 => json!({"username": format!("u{}", number - 1)}).to_string(),
+        _ => json!({"username": format!("u{number}")}).to_string(),
+    };
+    let all: Vec<String> = (1..=900).map(line).collect();
+    let told = verdicts(import(&service, "", all.join("\n")).await);
+    let expected = |number: usize| match number % 7 {
+        3 => 400,
+        5 => 409,
+        _ => 201,
+    };
+    for (index, verdict) in told.iter().enumerate() {
+        assert_eq!(
+            (&verdict["line"], &verdict["status"]),
+            (&json!(index + 1), &json!(expected(index + 1)))
+        );
+    }
+    let ids: Vec<&Value> = told.iter().filter_map(|verdict| verdict.get("id")).collect();
+    let kept = users(export(&service, "?fields=id").await);
+    let kept_ids: Vec<&Value> = kept.iter().map(|user| &user["id"]).collect();
+    assert_eq!(ids, kept_ids);
+    // One event each, in the order of lines.
+    let mut target = "/events?limit=1000".to_owned();
+    let mut logged = Vec::new();
+    for _ in 0..3 {
+        let page = service.get(&target).await.expect(200).json();
+        let items = page["items"].as_array().cloned().expect("items");
+        logged.extend(items.iter().map(|event| event["data"]["user"]["id"].clone()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        target = format!("/events?limit=1000&cursor={cursor}");
+    }
+    assert_eq!(logged.iter().collect::<Vec<_>>(), ids);
+}
+
+/// What lines come to: the status, `skip`, or the code of the problem.
+fn outcomes(told: &[Value]) -> Vec<String> {
+    let outcome = |verdict: &Value| {
+        if verdict.get("skipped").is_some() {
+            assert_eq!(verdict, &json!({"line": verdict["line"], "status": 200, "skipped": true}));
+            return "skip".to_owned();
+        }
+        let code = verdict["problem"]["code"].as_str().map(str::to_owned);
+        code.unwrap_or_else(|| verdict["status"].to_string())
+    };
+    told.iter().map(outcome).collect()
+}
+
+/// Lines of which most clash with ada, with grace, or with each other.
+fn clashing() -> String {
+    lines(&[
+        json!({"username": "ADA", "name": "Ada King"}),
+        json!({"username": "new", "email": "grace@x.org"}),
+        json!({"username": "ada", "email": "Grace@X.org"}),
+        json!({"username": "first", "email": "first@x.org"}),
+        json!({"username": "First", "title": "Second"}),
+        json!({"email": "FIRST@x.org"}),
+        json!({"username": "", "email": "first@x.org"}),
+        json!({"username": "free"}),
+    ])
+}
+
+async fn with_two(stage: &Stage, rules: Rules) -> (Service, [Value; 2]) {
+    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let ada = json!({"username": "ada", "title": "Countess", "status": "suspended",
+        "external_id": "e1"});
+    let grace = json!({"username": "grace", "email": "grace@x.org", "external_id": "e2"});
+    let users = [service.user(ada).await, service.user(grace).await];
+    service.clock.step(1000);
+    (service, users)
+}
+
+pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(stage: Stage) {
+    let (name, address, invalid) = ("username-taken", "email-taken", "invalid-user");
+    for (query, expected) in [
+        ("", [name, address, name, "201", name, address, invalid, "201"]),
+        ("?on_conflict=fail", [name, address, name, "201", name, address, invalid, "201"]),
+        ("?on_conflict=skip", ["skip", "skip", "skip", "201", "skip", "skip", invalid, "201"]),
+        ("?on_conflict=replace", ["200", "200", name, "201", "200", "201", invalid, "201"]),
+    ] {
+        let (service, before) = with_two(&stage, Rules::default()).await;
+        let told = verdicts(import(&service, query, clashing()).await);
+        assert_eq!(outcomes(&told), expected, "{query}");
+        if !query.ends_with("replace") {
+            assert_eq!(service.head().await.position, 4);
+            for user in &before {
+                assert_eq!(service.now(user).await, *user);
+            }
+            continue;
+        }
+        // As by PUT: what is left out is cleared, but for status and username.
+        assert_eq!((&told[0]["id"], &told[1]["id"]), (&before[0]["id"], &before[1]["id"]));
+        let ada = service.now(&before[0]).await;
+        let expected = json!({"id": before[0]["id"], "version": 2, "status": "suspended",
+            "username": "ADA", "name": "Ada King", "created_at": before[0]["created_at"],
+            "updated_at": "2026-01-01T00:00:01.000Z"});
+        assert_eq!(ada, expected);
+        let grace = service.now(&before[1]).await;
+        assert_eq!((&grace["username"], &grace["version"]), (&json!("new"), &json!(2)));
+        assert_eq!(grace.get("external_id"), None);
+        // The user of the fourth line lost its address by the fifth.
+        assert_eq!(told[3]["id"], told[4]["id"]);
+        let first = service.now(&told[3]).await;
+        assert_eq!((&first["title"], first.get("email")), (&json!("Second"), None));
+        let heir = service.now(&told[5]).await;
+        assert_eq!(heir["username"], "FIRST@x.org");
+    }
+}
+
+pub(crate) async fn a_replacement_that_changes_nothing_leaves_no_trace(stage: Stage) {
+    let service = stage.open().await;
+    let body = lines(&[json!({"username": "ada", "name": "Ada"}), json!({"email": "g@x.org"})]);
+    let first = verdicts(import(&service, "?on_conflict=replace", body.clone()).await);
+    assert_eq!(outcomes(&first), ["201", "201"]);
+    let head = service.head().await;
+    service.clock.step(1000);
+    let again = verdicts(import(&service, "?on_conflict=replace", body).await);
+    assert_eq!(outcomes(&again), ["200", "200"]);
+    assert_eq!((&again[0]["id"], &again[1]["id"]), (&first[0]["id"], &first[1]["id"]));
+    assert_eq!(service.head().await, head);
+}
+
+pub(crate) async fn a_replacement_ignores_what_a_create_ignores(stage: Stage) {
+    let (service, [ada, _]) = with_two(&stage, Rules::default()).await;
+    let body = json!({"id": "another", "version": 17, "created_at": 1, "updated_at": [],
+        "username": "ada", "title": "Lady"});
+    let told = verdicts(import(&service, "?on_conflict=replace", lines(&[body])).await);
+    assert_eq!(told, [json!({"line": 1, "status": 200, "id": ada["id"]})]);
+    let after = service.now(&ada).await;
+    assert_eq!((&after["version"], &after["title"]), (&json!(2), &json!("Lady")));
+    assert_eq!(after["created_at"], ada["created_at"]);
+}
+
+pub(crate) async fn a_unique_external_id_names_a_holder_too(stage: Stage) {
+    let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
+    for on_conflict in ["fail", "skip", "replace"] {
+        let (service, before) = with_two(&stage, rules).await;
+        let body = lines(&[
+            json!({"username": "other", "external_id": "e1"}),
+            json!({"username": "grace", "external_id": "e1"}),
+        ]);
+        let query = format!("?on_conflict={on_conflict}");
+        let told = outcomes(&verdicts(import(&service, &query, body).await));
+        let expected = match on_conflict {
+            "skip" => ["skip", "skip"],
+            "replace" => ["200", "username-taken"],
+            _ => ["external-id-taken", "username-taken"],
+        };
+        assert_eq!(told, expected, "{on_conflict}");
+        let replaced = on_conflict == "replace";
+        let ada = service.now(&before[0]).await;
+        assert_eq!(ada["username"], if replaced { "other" } else { "ada" });
+        assert_eq!(service.now(&before[1]).await, before[1]);
+        assert_eq!(service.head().await.position, if replaced { 3 } else { 2 });
+    }
+}
+
+pub(crate) async fn a_dry_import_tells_what_the_import_then_does(stage: Stage) {
+    let everything = every_kind().join(&b'\n');
+    let replaced = lines(&[
+        json!({"username": "ADA", "name": "Ada King", "email": "ada@x.org"}),
+        json!({"username": "new", "email": "grace@x.org"}),
+        json!({"username": "ada", "email": "Grace@X.org"}),
+        json!({"username": "first", "email": "first@x.org"}),
+        json!({"username": "First", "email": "FIRST@x.org", "title": "Second"}),
+        json!({"username": "second", "email": "second@x.org", "external_id": "e3"}),
+        // Held by two that this stream makes, or by one of them and one who was there.
+        json!({"username": "first", "email": "second@x.org"}),
+        json!({"username": "new", "email": "second@x.org"}),
+        json!({"username": "ada", "email": "first@x.org"}),
+        json!({"email": "ada@x.org", "title": "Lady"}),
+        json!({"username": "ada", "email": "ada@x.org", "external_id": "e3"}),
+        json!({"username": "second", "external_id": "e3"}),
+    ]);
+    let all = [
+        (everything.clone(), "on_conflict=fail"),
+        (everything.clone(), "on_conflict=skip"),
+        (everything, "on_conflict=replace"),
+        (clashing().into_bytes(), "on_conflict=fail"),
+        (clashing().into_bytes(), "on_conflict=skip"),
+        (replaced.clone().into_bytes(), "on_conflict=fail"),
+        (replaced.clone().into_bytes(), "on_conflict=skip"),
+        (replaced.into_bytes(), "on_conflict=replace"),
+    ];
+    let unique = Rules { external_id: Sharing::Unique, ..Rules::default() };
+    for (number, (lines, query)) in all.iter().chain(&all).enumerate() {
+        let rules = if number < all.len() { Rules::default() } else { unique };
+        let (service, before) = with_two(&stage, rules).await;
+        let head = service.head().await;
+        let reply = import(&service, &format!("?{query}&dry_run=true"), lines.clone()).await;
+        assert_eq!(reply.header("dry-run"), "true");
+        let dry = verdicts(reply);
+        assert!(dry.iter().all(|verdict| verdict.get("id").is_none()));
+        assert_eq!(service.head().await, head);
+        for user in &before {
+            assert_eq!(service.now(user).await, *user);
+        }
+        let reply = import(&service, &format!("?{query}&dry_run=false"), lines.clone()).await;
+        assert_eq!(reply.find("dry-run"), None);
+        assert_eq!(statuses(&dry), statuses(&verdicts(reply)), "{query}, {number}");
+    }
+}
+
+/// The numbers of lines and what each came to. Of several clashes a dry run may not know all.
+fn statuses(told: &[Value]) -> Vec<(&Value, &Value, bool)> {
+    let status = |verdict: &'_ Value| verdict.get("skipped").is_some();
+    told.iter().map(|one| (&one["line"], &one["status"], status(one))).collect()
+}
+
+pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_line(stage: Stage) {
+    let service = stage.open().await;
+    let body = r#"{"username":"ada"}"#;
+    let rows = [
+        ("on_conflict=update", "on_conflict", "invalid-value"),
+        ("on_conflict=", "on_conflict", "invalid-value"),
+        ("on_conflict=SKIP", "on_conflict", "invalid-value"),
+        ("dry_run=yes", "dry_run", "invalid-value"),
+        ("dry_run=true&dry_run=true", "dry_run", "duplicate-parameter"),
+        ("on_conflict=skip&on_conflict=skip", "on_conflict", "duplicate-parameter"),
+        ("fields=id", "fields", "unknown-parameter"),
+    ];
+    for (query, parameter, code) in rows {
+        let faults = import(&service, &format!("?{query}"), body).await;
+        let faults = faults.refused(400, "invalid-query").faults();
+        assert_eq!(faults, [(parameter.to_owned(), code.to_owned())], "{query}");
+    }
+    let both = import(&service, "?dry_run=1&on_conflict=1&x=1", body).await;
+    assert_eq!(both.refused(400, "invalid-query").faults().len(), 3);
+    let post = || service.request("POST", "/users");
+    for key in ["k", "\"k\"", ""] {
+        let marked = post().header("idempotency-key", key).body(super::NDJSON, body);
+        let marked = marked.send().await.refused(400, "invalid-idempotency-key");
+        assert!(marked.text().contains("on_conflict=skip"), "{}", marked.text());
+    }
+    let utf16 = post().body("application/x-ndjson; charset=utf-16", body).send().await;
+    assert_eq!(utf16.refused(415, "unsupported-media-type").header("accept"), super::NDJSON);
+    let packed = post().header("content-encoding", "gzip").body(super::NDJSON, body).send().await;
+    let packed = packed.refused(415, "unsupported-media-type");
+    assert_eq!(packed.header("accept-encoding"), "identity");
+    for accept in ["application/json", "text/*", "application/x-ndjson;q=0"] {
+        let other = post().header("accept", accept).body(super::NDJSON, body).send().await;
+        other.refused(406, "not-acceptable");
+    }
+    for other in ["application/ndjson", "application/jsonl", "application/json-seq"] {
+        let other = post().body(other, body).send().await.refused(415, "unsupported-media-type");
+        assert!(other.header("accept").contains(super::NDJSON));
+    }
+    assert_eq!(service.head().await.position, 0);
+    for (number, (media, accept)) in [
+        ("application/x-ndjson; charset=utf-8", "*/*"),
+        ("APPLICATION/X-NDJSON;Charset=\"UTF-8\"", "application/*;q=0.1"),
+        ("application/x-ndjson", "application/x-ndjson, application/json"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = json!({"username": format!("u{number}")}).to_string();
+        let request = post().header("accept", accept).header("prefer", "return=minimal");
+        let told = verdicts(request.body(media, body).send().await);
+        assert_eq!(outcomes(&told), ["201"], "{media}");
+    }
+}
+
+pub(crate) async fn streams_of_users_are_answered_like_this(stage: Stage) {
+    let service = stage.open().await;
+    let mut page = Transcript::of(&service);
+    let body = "{\"username\":\"ada\",\"email\":\"ada@x.org\"}\n\n{\"emial\":\"g@x.org\"}\n\
+        {\"username\":\"ADA\"}\n{\"username\":\n";
+    page.note("import", &import(&service, "", body).await);
+    let body = "{\"username\":\"ada\",\"name\":\"Ada\"}\n{\"username\":\"grace\"}";
+    page.note("import, dry", &import(&service, "?dry_run=true&on_conflict=skip", body).await);
+    page.note("import, replacing", &import(&service, "?on_conflict=replace", body).await);
+    page.note("import of nothing", &import(&service, "", "").await);
+    let marked = service.request("POST", "/users").header("idempotency-key", "k");
+    page.note("import with a key", &marked.body(super::NDJSON, body).send().await);
+    page.note("import, otherwise", &import(&service, "?on_conflict=update", body).await);
+    page.note("export", &export(&service, "").await);
+    page.note("export, cut", &export(&service, "?fields=name&filter=name+pr").await);
+    page.note("export of nobody", &export(&service, "?status=suspended").await);
+    page.note("export by pages", &export(&service, "?limit=5&sort=name&q=ada").await);
+    let head = service.request("HEAD", "/users").header("accept", super::NDJSON);
+    page.note("export, head", &head.send().await);
+    page.settle("bulk");
+}
+
+#[test]
+fn a_miscounted_end_fails_the_suite() {
+    let lines = vec![json!({"line": 1, "status": 201}), json!({"done": true, "lines": 2})];
+    assert!(std::panic::catch_unwind(|| counted(lines)).is_err());
+}

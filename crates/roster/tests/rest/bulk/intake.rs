@@ -1,0 +1,226 @@
+//! Users in, while the stream goes on: pauses, breaks, callers that do not read, and a store that
+//! fails.
+
+use std::time::Duration;
+
+use roster_http::front::FrontSettings;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{NDJSON, counted, import, lines, talk::Talk, verdicts};
+use crate::{
+    service::{Service, Setup, Stage, path},
+    store::Fault,
+};
+
+fn line(name: &str) -> String {
+    lines(&[json!({ "username": name })])
+}
+
+/// Waits until so many events are in the log.
+async fn until(service: &Service, position: i64) {
+    for _ in 0..1500 {
+        if service.head().await.position >= position {
+            return;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the log comes to {position}");
+}
+
+pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(stage: Stage) {
+    let service = stage.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    for number in 1..=3 {
+        // In two pieces, and only the second ends the line.
+        talk.send(format!("{{\"username\":\"u{number}\"")).await;
+        talk.send("}\n").await;
+        let verdict = talk.line().await.expect("a verdict");
+        assert_eq!((&verdict["line"], &verdict["status"]), (&json!(number), &json!(201)));
+        // What is told is there.
+        let user = service.get(&path(&verdict)).await.expect(200).json();
+        assert_eq!(user["username"], format!("u{number}"));
+    }
+    talk.send("{\"username\":\"last\"}").await;
+    talk.end().await;
+    let (rest, whole) = talk.rest().await;
+    assert!(whole);
+    assert_eq!((&rest[0]["line"], &rest[0]["status"]), (&json!(4), &json!(201)));
+    assert_eq!((&rest[1]["done"], &rest[1]["lines"]), (&json!(true), &json!(4)));
+}
+
+pub(crate) async fn pieces_may_be_cut_anywhere(stage: Stage) {
+    let service = stage.open().await;
+    let body =
+        "{\"username\":\"\u{e9}mile\"}\r\n\r\n{\"username\":\n{\"username\":\"\u{1f600}\"}\n";
+    for size in [1, 2, 3, 7] {
+        let mut talk = Talk::import(&service, "?dry_run=true").await;
+        for piece in body.as_bytes().chunks(size) {
+            talk.send(piece).await;
+        }
+        talk.end().await;
+        assert!(talk.head().await.contains("dry-run: true\r\n"));
+        let (told, whole) = talk.rest().await;
+        assert!(whole);
+        let told: Vec<(u64, u64)> = counted(told)
+            .iter()
+            .filter_map(|one| Some((one["line"].as_u64()?, one["status"].as_u64()?)))
+            .collect();
+        assert_eq!(told, [(1, 201), (3, 400), (4, 422)], "pieces of {size}");
+    }
+}
+
+pub(crate) async fn whoever_sends_all_before_reading_is_told_all(stage: Stage) {
+    let service = stage.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    let bad = "x\n".repeat(1_000);
+    for _ in 0..20 {
+        talk.send(&bad).await;
+    }
+    talk.send(line("ada")).await;
+    talk.end().await;
+    // All was taken in and carried out, though nobody has read a byte of six megabytes.
+    until(&service, 1).await;
+    talk.head().await;
+    let (told, whole) = talk.rest().await;
+    assert!(whole);
+    let told = counted(told);
+    assert_eq!(told.len(), 20_001);
+    assert!(told.iter().zip(1..).all(|(verdict, number)| verdict["line"] == number));
+    assert_eq!(told[20_000]["status"], 201);
+}
+
+pub(crate) async fn lines_that_came_whole_are_carried_out_though_the_stream_breaks(stage: Stage) {
+    let service = stage.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    talk.send(line("ada") + &line("grace") + "{\"username\":\"half\"}").await;
+    until(&service, 2).await;
+    talk.break_off().await;
+    let head = talk.head().await;
+    assert!(head.starts_with("200 OK\r\n"), "{head}");
+    let (told, whole) = talk.rest().await;
+    assert!(!whole, "an import that broke off has no end");
+    assert!(told.iter().all(|verdict| verdict.get("done").is_none()), "{told:?}");
+    assert_eq!(told.len(), 2);
+    let names = service.get("/users?fields=username").await.json();
+    let names: Vec<&Value> =
+        names["items"].as_array().expect("items").iter().map(|user| &user["username"]).collect();
+    assert_eq!(names, ["ada", "grace"]);
+    // The same stream again, whole this time.
+    let again = line("ada") + &line("grace") + &line("half");
+    let told = verdicts(import(&service, "?on_conflict=skip", again).await);
+    let skipped: Vec<bool> = told.iter().map(|verdict| verdict["skipped"] == true).collect();
+    assert_eq!(skipped, [true, true, false]);
+}
+
+pub(crate) async fn a_caller_that_goes_away_stops_nothing_that_came(stage: Stage) {
+    let service = stage.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    let all: String = (0..600).map(|number| line(&format!("u{number}"))).collect();
+    talk.send(all).await;
+    talk.end().await;
+    until(&service, 1).await;
+    drop(talk);
+    until(&service, 600).await;
+    assert_eq!(service.head().await.position, 600);
+}
+
+pub(crate) async fn a_stream_that_stalls_is_broken_off(stage: Stage) {
+    let front = FrontSettings { body_grace_ms: 300, ..FrontSettings::default() };
+    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let mut talk = Talk::import(&service, "").await;
+    talk.send(line("ada") + "{\"username\":").await;
+    talk.head().await;
+    let (told, whole) = talk.rest().await;
+    assert!(!whole);
+    assert_eq!(told.len(), 1);
+    assert_eq!((&told[0]["line"], &told[0]["status"]), (&json!(1), &json!(201)));
+}
+
+pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(stage: Stage) {
+    let service = stage.open().await;
+    let headers = format!("content-type: {NDJSON}\r\nexpect: 100-continue\r\n");
+    let chunked = format!("{headers}transfer-encoding: chunked\r\n");
+    let mut talk = Talk::begin(&service, "POST /users", &chunked).await;
+    assert!(talk.head().await.starts_with("100 Continue"));
+    talk.send(line("ada")).await;
+    talk.end().await;
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    let (told, whole) = talk.rest().await;
+    assert!(whole);
+    assert_eq!(counted(told)[0]["status"], 201);
+    // What is refused by its head is not asked for.
+    let mut talk = Talk::begin(&service, "POST /users?on_conflict=no", &chunked).await;
+    assert!(talk.head().await.starts_with("400 Bad Request\r\n"));
+}
+
+pub(crate) async fn lines_that_the_store_fails_are_told_so_and_the_stream_goes_on(stage: Stage) {
+    let service = stage.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    talk.head().await;
+    talk.send(line("ada")).await;
+    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    let mut number = 1;
+    for (fault, status, code) in [
+        (Fault::Unavailable, 503, "unavailable"),
+        (Fault::TimedOut, 503, "unavailable"),
+        (Fault::WritesStopped, 503, "unavailable"),
+        (Fault::Full, 507, "storage-full"),
+        (Fault::Internal, 500, "internal"),
+    ] {
+        service.store.fail(fault);
+        talk.send(line("a") + &line("b") + "{\n").await;
+        for expected in [(status, code), (status, code), (400, "malformed-json")] {
+            number += 1;
+            let verdict = talk.line().await.expect("a verdict");
+            let problem = &verdict["problem"];
+            assert_eq!(verdict["line"], number, "{fault:?}");
+            assert_eq!(
+                (&verdict["status"], &problem["code"]),
+                (&json!(expected.0), &json!(expected.1))
+            );
+            assert!(!verdict.to_string().contains("7G"), "{verdict}");
+        }
+        service.store.fail(None);
+    }
+    talk.send(line("grace")).await;
+    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    talk.end().await;
+    let (rest, whole) = talk.rest().await;
+    assert!(whole);
+    let done = json!({"done": true, "lines": 17, "created": 2, "replaced": 0, "skipped": 0,
+        "failed": 15});
+    assert_eq!(rest, [done]);
+    assert_eq!(service.head().await.position, 2);
+}
+
+pub(crate) async fn only_so_many_imports_run_at_a_time(stage: Stage) {
+    let service = stage.open().await;
+    let mut running = Vec::new();
+    for _ in 0..8 {
+        let mut talk = Talk::import(&service, "").await;
+        assert!(talk.head().await.starts_with("200 OK\r\n"));
+        running.push(talk);
+    }
+    let refused = import(&service, "", line("ada")).await.refused(503, "unavailable");
+    assert_eq!(refused.header("retry-after"), "5");
+    assert!(refused.text().contains("too many imports"), "{}", refused.text());
+    // Single writes go on, and so do those that run.
+    service.user(json!({"username": "ada"})).await;
+    for (number, talk) in running.iter_mut().enumerate() {
+        talk.send(line(&format!("u{number}"))).await;
+        assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    }
+    let mut first = running.remove(0);
+    first.end().await;
+    assert!(first.rest().await.1);
+    for attempt in 0.. {
+        let reply = import(&service, "?on_conflict=skip", line("ada")).await;
+        if reply.status() == 200 {
+            break;
+        }
+        assert!(attempt < 500, "the place of one that is done is free");
+        sleep(Duration::from_millis(10)).await;
+    }
+}

@@ -1,0 +1,122 @@
+//! A raw exchange of streams: pieces are sent when a test says so, and the answer is read while
+//! the request goes on.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{NDJSON, read};
+use crate::service::Service;
+
+/// No step of a test takes this long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One request on a connection of its own.
+pub(super) struct Talk {
+    stream: TcpStream,
+    /// What has come and is not looked at yet.
+    raw: Vec<u8>,
+    /// The body as far as its chunks have come.
+    body: Vec<u8>,
+    /// Whether the body came to its proper end.
+    whole: bool,
+}
+
+impl Talk {
+    /// Sends a head. A body follows in chunks, if there is one.
+    pub(super) async fn begin(service: &Service, request: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(service.address).await.expect("it listens");
+        let host = &service.host;
+        let head = format!("{request} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}");
+        stream.write_all(format!("{head}\r\n").as_bytes()).await.expect("it listens");
+        Self { stream, raw: Vec::new(), body: Vec::new(), whole: false }
+    }
+
+    /// Begins to send users.
+    pub(super) async fn import(service: &Service, query: &str) -> Self {
+        let headers = format!("content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
+        Self::begin(service, &format!("POST /users{query}"), &headers).await
+    }
+
+    /// Begins to ask for users.
+    pub(super) async fn export(service: &Service) -> Self {
+        Self::begin(service, "GET /users", &format!("accept: {NDJSON}\r\n")).await
+    }
+
+    /// Sends a piece of the body.
+    pub(super) async fn send(&mut self, piece: impl AsRef<[u8]>) {
+        let piece = piece.as_ref();
+        let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
+        let sent = timeout(PATIENCE, self.stream.write_all(&chunk)).await;
+        sent.expect("the body is taken in").expect("the connection is open");
+    }
+
+    /// Ends the body.
+    pub(super) async fn end(&mut self) {
+        self.stream.write_all(b"0\r\n\r\n").await.expect("the connection is open");
+    }
+
+    /// Sends no more, and does not end the body.
+    pub(super) async fn break_off(&mut self) {
+        self.stream.shutdown().await.expect("the connection is open");
+    }
+
+    /// The head of the answer; its status comes first. Interim answers stand by themselves.
+    pub(super) async fn head(&mut self) -> String {
+        loop {
+            if let Some(end) = self.raw.windows(4).position(|four| four == b"\r\n\r\n") {
+                let head: Vec<u8> = self.raw.drain(..end + 4).collect();
+                let head = String::from_utf8(head).expect("a head in ASCII");
+                return head.strip_prefix("HTTP/1.1 ").expect("a version").to_owned();
+            }
+            assert!(self.more().await, "the answer has a head");
+        }
+    }
+
+    /// The next line of the answer; `None` once it has ended in one way or the other.
+    pub(super) async fn line(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.body.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.body.drain(..=end).collect();
+                return Some(read(std::str::from_utf8(&line).expect("UTF-8")));
+            }
+            if !self.take_chunk() && !self.more().await {
+                return None;
+            }
+        }
+    }
+
+    /// All further lines, and whether the body came to its proper end.
+    pub(super) async fn rest(mut self) -> (Vec<Value>, bool) {
+        let mut lines = Vec::new();
+        while let Some(line) = self.line().await {
+            lines.push(line);
+        }
+        (lines, self.whole)
+    }
+
+    /// Takes one whole chunk of the answer, if it has come.
+    fn take_chunk(&mut self) -> bool {
+        let Some(end) = self.raw.windows(2).position(|two| two == b"\r\n") else { return false };
+        let size = std::str::from_utf8(&self.raw[..end]).expect("a size in ASCII");
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        if self.raw.len() < end + 2 + size + 2 {
+            return false;
+        }
+        self.body.extend_from_slice(&self.raw[end + 2..end + 2 + size]);
+        self.raw.drain(..end + 2 + size + 2);
+        self.whole = size == 0;
+        true
+    }
+
+    /// Waits for more of the answer; nothing comes any more once the connection is closed.
+    async fn more(&mut self) -> bool {
+        let came = timeout(PATIENCE, self.stream.read_buf(&mut self.raw)).await;
+        matches!(came.expect("the answer goes on"), Ok(count) if count > 0)
+    }
+}
