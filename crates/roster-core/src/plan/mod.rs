@@ -134,6 +134,13 @@ impl Plan {
         Self { driver: Driver::Sort, sorts: false }
     }
 
+    /// Whether the rows that the driver finds meet the filter: it asks for one key and nothing
+    /// else, so they need no test.
+    pub fn meets_filter(&self, query: &PageQuery) -> bool {
+        let filter = query.filter.as_ref().map(|filter| filter.expression());
+        matches!(self.driver, Driver::Lookups(_)) && matches!(filter, Some(Expression::Test(_)))
+    }
+
     /// Whether an index may find few users before any row is read: worth a try on the thread that
     /// asks.
     pub fn may_find_few(&self) -> bool {

@@ -56,7 +56,7 @@ pub(crate) fn read_few(
             return Ok(None);
         };
         let mut walk = Walk::new(query);
-        among(connection, query, &mut walk, found)?;
+        among(connection, query, plan, &mut walk, found)?;
         Ok(Some(walk.page(head, None)))
     })
 }
@@ -65,9 +65,13 @@ pub(crate) fn read_few(
 fn among(
     connection: &Connection,
     query: &PageQuery,
+    plan: &Plan,
     walk: &mut Walk<'_>,
     found: Found,
 ) -> Result<(), StoreError> {
+    if plan.meets_filter(query) {
+        walk.meets_filter();
+    }
     if found.by_all_words {
         walk.has_words();
     }
@@ -81,18 +85,19 @@ fn fill(
     query: &PageQuery,
     walk: &mut Walk<'_>,
 ) -> Result<(), StoreError> {
-    let Plan { driver, sorts } = Plan::of(query);
-    let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
-    if let (Driver::Range(range), false) = (&driver, sorts) {
+    let plan = Plan::of(query);
+    let (driver, sorts) = (&plan.driver, plan.sorts);
+    let shape = Shape { driver, sort: query.sort, equals: &query.equals };
+    if let (Driver::Range(range), false) = (driver, sorts) {
         return along_range(connection, &shape, range, query, walk);
     }
     if matches!(driver, Driver::Lookups(_) | Driver::Words | Driver::Range(_)) {
-        return match found::ids(connection, &driver, query, usize::MAX)? {
-            Some(found) => among(connection, query, walk, found),
+        return match found::ids(connection, driver, query, usize::MAX)? {
+            Some(found) => among(connection, query, &plan, walk, found),
             None => along(connection, &Shape { driver: &Driver::Sort, ..shape }, query, walk),
         };
     }
-    if sorts && driver != Driver::Ids && has_too_many(connection, head, &shape)? {
+    if sorts && *driver != Driver::Ids && has_too_many(connection, head, &shape)? {
         return along(connection, &Shape { driver: &Driver::Sort, ..shape }, query, walk);
     }
     if sorts || matches!(driver, Driver::Ids | Driver::Username) {

@@ -25,6 +25,11 @@ impl<'q> Residual<'q> {
         self.words = &[];
     }
 
+    /// The filter needs no test any more.
+    pub(super) const fn meets_filter(&mut self) {
+        self.filter = None;
+    }
+
     /// Whether there is nothing to test.
     pub(super) const fn is_empty(&self) -> bool {
         self.filter.is_none() && self.words.is_empty()

@@ -69,6 +69,11 @@ impl<'q> Walk<'q> {
         self.residual.has_words();
     }
 
+    /// All rows are known to meet the filter.
+    pub(super) const fn meets_filter(&mut self) {
+        self.residual.meets_filter();
+    }
+
     /// The page as it was filled, with the head it reflects.
     pub(super) fn page(self, head: Head, total: Option<Total>) -> Page {
         let Self { items, next, examined, .. } = self;
