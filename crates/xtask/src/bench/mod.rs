@@ -24,6 +24,7 @@ mod work;
 
 use std::{
     env,
+    fs::File,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
     thread,
@@ -68,6 +69,7 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let options = options(&asked)?;
+    let _alone = alone(&options.place)?;
     warn_of_company()?;
     let results = sitting::run(&options)?;
     say(&format!("\nMedians of {} rounds, {} users\n", results.append_us.len(), asked.users))?;
@@ -77,6 +79,14 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     rows.extend(growth::rows(&results, &options.program, asked.users)?);
     print_rows(&rows)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sees to it that no other bench runs on the same place: each would remove what the other has
+/// there. The lock lasts as long as the file is open.
+fn alone(place: &Path) -> Result<File> {
+    let file = File::create(place.with_extension("lock"))?;
+    file.try_lock().context("another bench is running")?;
+    Ok(file)
 }
 
 /// Says so when something else is running: then the figures do not count.
@@ -197,7 +207,17 @@ fn print_figures(results: &Results) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, parse};
+    use super::{Asked, alone, parse};
+
+    #[test]
+    fn two_benches_do_not_share_a_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("bench");
+        let first = alone(&place).unwrap();
+        assert!(alone(&place).is_err());
+        drop(first);
+        assert!(alone(&place).is_ok());
+    }
 
     #[test]
     fn the_command_line_is_read_or_refused() {
