@@ -48,8 +48,9 @@ async fn read(
     let id = segment.map(user_id).transpose()?;
     let query = EventListQuery::read(parts.uri.query(), id)?;
     let log = face.directory.log_id();
+    query.check_log(log)?;
     let page = face.directory.events(query.page).await?;
-    query.check(log, &page)?;
+    query.check(&page)?;
     if let Some(id) = id
         && page.events.is_empty()
         && !is_known(face, id, &page).await?

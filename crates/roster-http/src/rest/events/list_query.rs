@@ -48,27 +48,36 @@ impl<'a> EventListQuery<'a> {
         Ok(Self { page, after, given })
     }
 
-    /// Refuses a place that the log does not reach: of another log, beyond its end, or before its
-    /// start by now.
-    pub(super) fn check(&self, log: LogId, page: &EventsPage) -> Result<(), Problem> {
-        let Some(after) = self.after else { return Ok(()) };
-        let detail = if after.log != log {
-            "the position belongs to another log"
-        } else if after.number > page.head {
-            "the log ends before that position"
-        } else if after.number < page.oldest - 1 {
-            "the events after that position have outlived their time"
-        } else {
-            return Ok(());
-        };
-        let way = "read the collection again and go on from its Roster-Position";
-        Err(Problem::saying(ProblemCode::PositionOutlived, format!("{detail}: {way}")))
+    /// Refuses a place in another log.
+    pub(super) fn check_log(&self, log: LogId) -> Result<(), Problem> {
+        match self.after {
+            Some(after) if after.log != log => Err(outlived("the position belongs to another log")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a place that the log does not reach: beyond its end, or before its start by now.
+    pub(super) fn check(&self, page: &EventsPage) -> Result<(), Problem> {
+        match self.after {
+            Some(after) if after.number > page.head => {
+                Err(outlived("the log ends before that position"))
+            }
+            Some(after) if after.number < page.oldest - 1 => {
+                Err(outlived("the events after that position have outlived their time"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
         target(path, &self.given, cursor)
     }
+}
+
+fn outlived(detail: &str) -> Problem {
+    let way = "read the collection again and go on from its Roster-Position";
+    Problem::saying(ProblemCode::PositionOutlived, format!("{detail}: {way}"))
 }
 
 fn place(text: &str) -> Result<Position, Wrong> {
