@@ -204,6 +204,7 @@ cases! {
         a_unique_external_id_names_a_holder_too,
         a_dry_import_tells_what_the_import_then_does,
         what_an_import_does_not_take_is_refused_before_its_first_line,
+        verdicts_below_a_base_path_link_to_its_pages,
         streams_of_users_are_answered_like_this,
     }
     mod intake {
@@ -228,6 +229,7 @@ cases! {
         an_export_has_no_tag_that_a_condition_could_name,
         who_has_an_export_goes_on_from_its_position,
         a_failure_midway_breaks_the_body_off,
+        a_store_without_time_is_asked_again,
         a_record_that_cannot_be_cut_breaks_the_body_off,
         only_so_many_exports_run_at_a_time,
     }

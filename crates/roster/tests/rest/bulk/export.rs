@@ -1,5 +1,7 @@
 //! Users out: all of them, in one answer.
 
+use std::time::Duration;
+
 use roster_core::{
     Stored, UserId,
     list::{Page, PageKey, SortKey},
@@ -271,7 +273,7 @@ fn endless(record: &'static [u8]) -> Page {
 
 pub(crate) async fn a_failure_midway_breaks_the_body_off(stage: Stage) {
     let service = stage.open().await;
-    for fault in [Fault::Unavailable, Fault::TimedOut, Fault::Corrupt, Fault::Internal] {
+    for fault in [Fault::Unavailable, Fault::Corrupt, Fault::Internal] {
         service.store.make_page(endless(br#"{"id":"x","version":1,"username":"ada"}"#));
         let mut talk = Talk::export(&service).await;
         assert!(talk.head().await.starts_with("200 OK\r\n"));
@@ -293,6 +295,31 @@ pub(crate) async fn a_failure_midway_breaks_the_body_off(stage: Stage) {
         assert!(!reply.text().contains("7G"));
         service.store.fail(None);
     }
+}
+
+pub(crate) async fn a_store_without_time_is_asked_again(stage: Stage) {
+    let service = stage.open().await;
+    // So large that what is on its way does not hide a break.
+    let record = format!("{{\"id\":\"x\",\"version\":1,\"name\":\"{}\"}}", "n".repeat(100_000));
+    service.store.make_page(endless(record.leak().as_bytes()));
+    let mut talk = Talk::export(&service).await;
+    talk.head().await;
+    talk.line().await.expect("a user");
+    service.store.fail(Fault::Unavailable);
+    let before = service.store.pages();
+    let busy = async {
+        // One may have been asked for before, the next was refused.
+        while service.store.pages() < before + 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        service.store.fail(None);
+    };
+    let goes_on = async {
+        for _ in 0..400 {
+            talk.line().await.expect("the answer goes on");
+        }
+    };
+    tokio::join!(busy, goes_on);
 }
 
 pub(crate) async fn a_record_that_cannot_be_cut_breaks_the_body_off(stage: Stage) {
@@ -325,6 +352,6 @@ pub(crate) async fn only_so_many_exports_run_at_a_time(stage: Stage) {
             break;
         }
         assert!(attempt < 500, "the place of one that went away is free");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

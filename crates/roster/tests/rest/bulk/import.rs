@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{counted, export, import, lines, read, users, verdicts};
 use crate::{
+    client::REQUEST_ID,
     service::{Service, Setup, Stage, path},
     transcript::Transcript,
 };
@@ -222,6 +223,7 @@ pub(crate) async fn verdicts_come_in_the_order_of_many_lines(stage: Stage) {
     for _ in 0..3 {
         let page = service.get(&target).await.expect(200).json();
         let items = page["items"].as_array().cloned().expect("items");
+        assert!(items.iter().all(|event| event["requestid"] == REQUEST_ID));
         logged.extend(items.iter().map(|event| event["data"]["user"]["id"].clone()));
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         target = format!("/events?limit=1000&cursor={cursor}");
@@ -455,6 +457,18 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
         let told = verdicts(request.body(media, body).send().await);
         assert_eq!(outcomes(&told), ["201"], "{media}");
     }
+}
+
+pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(stage: Stage) {
+    let base_url = "http://roster.test/v1";
+    let service = stage.open_with(Setup { base_url, ..Setup::default() }).await;
+    let request = service.request("POST", "/v1/users").body(super::NDJSON, "{}\n{\n");
+    let told = verdicts(request.send().await);
+    for (verdict, code) in told.iter().zip(["invalid-user", "malformed-json"]) {
+        assert_eq!(verdict["problem"]["type"], format!("{base_url}/problems/{code}"));
+    }
+    let request = service.request("GET", "/v1/users").header("accept", super::NDJSON);
+    assert_eq!(users(request.send().await), Vec::<Value>::new());
 }
 
 pub(crate) async fn streams_of_users_are_answered_like_this(stage: Stage) {

@@ -2,7 +2,10 @@
 //!
 //! Short reads of one page each, one page ahead of what is being sent: a caller that reads slowly
 //! holds two pages of memory and nothing of the store. Each line is a record as it was committed
-//! at some moment at or after `Roster-Position`. A failure midway breaks the body off.
+//! at some moment at or after `Roster-Position`. A failure midway breaks the body off; a store that
+//! has no time just now is asked again first, for a caller would have to begin anew.
+
+use std::time::Duration;
 
 use http::{
     HeaderMap, HeaderValue, Method, Response,
@@ -14,7 +17,7 @@ use roster_core::{
     list::{Page, PageQuery},
     project::Members,
 };
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::{sync::OwnedSemaphorePermit, time::sleep};
 
 use super::{super::list_query::ListQuery, place};
 use crate::{
@@ -33,6 +36,9 @@ const OF_PAGES: [(&str, &str); 5] = [
     ("cursor", "NDJSON is one answer without pages; leave cursor out"),
     ("count", "NDJSON has no place for a total; count the lines"),
 ];
+
+/// Milliseconds after which a page is asked for again that the store had no time for.
+const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 pub(in crate::rest::users) async fn export(
     face: &Face,
@@ -102,8 +108,20 @@ impl Walk {
             if sender.room().await.is_err() {
                 return;
             }
-            read = self.directory.list(self.page.clone()).await;
+            read = self.read().await;
         }
+    }
+
+    async fn read(&self) -> Result<Page, StoreError> {
+        for pause_ms in PAUSES_MS {
+            match self.directory.list(self.page.clone()).await {
+                Err(error) if error.is_transient() => {
+                    sleep(Duration::from_millis(pause_ms)).await;
+                }
+                read => return read,
+            }
+        }
+        self.directory.list(self.page.clone()).await
     }
 
     /// The records of a page, a line each; nothing if one of them cannot be cut.
