@@ -94,4 +94,44 @@ mod tests {
         assert_eq!(read(&"x".repeat(255)).map(|key| key.len()), Some(255));
         assert_eq!(read(&"x".repeat(256)), None);
     }
+
+    fn mark(caller: &str, key: &str, target: &str, headers: &[&str], body: &str) -> Idempotency {
+        let mut request = http::Request::builder().method("PUT").uri(target);
+        for line in headers {
+            let (name, value) = line.split_once(": ").expect("a header");
+            request = request.header(name, value);
+        }
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        idempotency(caller, key, &parts, body.as_bytes())
+    }
+
+    #[test]
+    fn a_key_belongs_to_its_caller() {
+        let of = |caller, key| mark(caller, key, "/users/1", &[], "{}").key;
+        assert_eq!(of("key:1", "k"), of("key:1", "k"));
+        assert_ne!(of("key:1", "k"), of("key:2", "k"));
+        assert_ne!(of("key:1", "k"), of("key:1", "K"));
+        assert_ne!(of("key:1", "2k"), of("key:12", "k"));
+    }
+
+    #[test]
+    fn all_that_decides_what_a_request_comes_to_is_in_its_fingerprint() {
+        let of = |target, headers: &[&str], body| mark("a", "k", target, headers, body).fingerprint;
+        let one = of("/users/1", &["content-type: a/b", "if-match: \"1\""], "{}");
+        for (target, headers, body) in [
+            ("/users/2", &["content-type: a/b", "if-match: \"1\""][..], "{}"),
+            ("/users/1?", &["content-type: a/b", "if-match: \"2\""], "{}"),
+            ("/users/1?x=1", &["content-type: a/b", "if-match: \"1\""], "{}"),
+            ("/users/1", &["content-type: a/c", "if-match: \"1\""], "{}"),
+            ("/users/1", &["content-type: a/b", "if-none-match: \"1\""], "{}"),
+            ("/users/1", &["content-type: a/b"], "{}"),
+            ("/users/1", &["content-type: a/b", "if-match: \"1\"", "if-match: \"2\""], "{}"),
+            ("/users/1", &["content-type: a/b", "if-match: \"1\""], "{ }"),
+            ("/users/1", &["content-type: a/b", "if-match: \"1\""], ""),
+        ] {
+            assert_ne!(of(target, headers, body), one, "{target} {headers:?} {body}");
+        }
+        let other = &["x-request-id: 7", "if-match: \"1\"", "accept: */*", "content-type: a/b"];
+        assert_eq!(of("/users/1", other, "{}"), one);
+    }
 }

@@ -211,6 +211,7 @@ cases! {
         a_verdict_follows_its_commit_while_the_stream_rests,
         pieces_may_be_cut_anywhere,
         whoever_sends_all_before_reading_is_told_all,
+        where_verdicts_find_no_room_an_import_waits_for_its_caller,
         lines_that_came_whole_are_carried_out_though_the_stream_breaks,
         a_caller_that_goes_away_stops_nothing_that_came,
         a_stream_that_stalls_is_broken_off,

@@ -91,6 +91,29 @@ pub(crate) async fn whoever_sends_all_before_reading_is_told_all(stage: Stage) {
     assert_eq!(told[20_000]["status"], 201);
 }
 
+pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(stage: Stage) {
+    let service = stage.open().await;
+    service.set_room(false);
+    let mut talk = Talk::import(&service, "").await;
+    talk.head().await;
+    let bad = "x\n".repeat(1_000);
+    for _ in 0..40 {
+        talk.send(&bad).await;
+    }
+    talk.send(line("ada")).await;
+    talk.end().await;
+    // Twelve megabytes of verdicts stand before that line.
+    sleep(Duration::from_millis(700)).await;
+    assert_eq!(service.head().await.position, 0);
+    // A single write is no import.
+    service.user(json!({"username": "grace"})).await;
+    let (told, whole) = talk.rest().await;
+    assert!(whole);
+    let told = counted(told);
+    assert!(told.iter().zip(1..).all(|(verdict, number)| verdict["line"] == number));
+    assert_eq!((told.len(), &told[40_000]["status"]), (40_001, &json!(201)));
+}
+
 pub(crate) async fn lines_that_came_whole_are_carried_out_though_the_stream_breaks(stage: Stage) {
     let service = stage.open().await;
     let mut talk = Talk::import(&service, "").await;
