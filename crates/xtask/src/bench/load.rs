@@ -18,7 +18,7 @@ use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use super::{
     answer::{self, Answer},
-    process,
+    process::{self, CpuTimes},
 };
 
 /// The longest that work may go on beside other work, whatever happens to that.
@@ -250,7 +250,7 @@ impl Connection {
 struct Counter {
     load: Load,
     started: Instant,
-    counting_since: Option<(Instant, Duration)>,
+    counting_since: Option<(Instant, CpuTimes)>,
     outcome: Outcome,
 }
 
@@ -263,12 +263,12 @@ impl Counter {
         Ok(Self { load, started: Instant::now(), counting_since: None, outcome })
     }
 
-    fn server_cpu(&self) -> Result<Duration> {
-        self.load.process.map_or(Ok(Duration::ZERO), process::cpu_time)
+    fn server_cpu(&self) -> Result<CpuTimes> {
+        self.load.process.map_or_else(|| Ok(CpuTimes::default()), process::cpu_times)
     }
 
     fn is_over(&mut self) -> Result<bool> {
-        if let Some((since, _)) = self.counting_since {
+        if let Some((since, _)) = &self.counting_since {
             return Ok(since.elapsed() >= self.load.measure);
         }
         if self.started.elapsed() >= self.load.warm_up {
@@ -287,10 +287,11 @@ impl Counter {
     }
 
     fn finish(mut self) -> Result<Outcome> {
-        let (since, cpu_before) =
+        let server_cpu = self.server_cpu()?;
+        let (since, before) =
             self.counting_since.context("the work ended before the warm-up did")?;
         self.outcome.elapsed = since.elapsed();
-        self.outcome.server_cpu = self.server_cpu()?.saturating_sub(cpu_before);
+        self.outcome.server_cpu = server_cpu.since(&before);
         Ok(self.outcome)
     }
 }

@@ -1,6 +1,8 @@
 //! A server as a child process: started on a free port, watched through `/proc`, killed at the end.
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsString,
     fs,
     io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
@@ -101,21 +103,37 @@ fn get(address: SocketAddr, path: &str) -> Option<u16> {
     std::str::from_utf8(head.get(9..)?).ok()?.parse().ok()
 }
 
-/// The CPU time that all threads of a process have used.
-pub(super) fn cpu_time(process: u32) -> Result<Duration> {
-    let mut nanoseconds: u64 = 0;
+/// The CPU time of each thread of a process until now.
+#[derive(Default)]
+pub(super) struct CpuTimes(BTreeMap<OsString, u64>);
+
+impl CpuTimes {
+    /// What the threads used since then. A thread that ended meanwhile is left out, with all that
+    /// it used before.
+    pub(super) fn since(&self, before: &Self) -> Duration {
+        let used = |(thread, now): (&OsString, &u64)| {
+            now.saturating_sub(before.0.get(thread).copied().unwrap_or(0))
+        };
+        Duration::from_nanos(self.0.iter().map(used).sum())
+    }
+}
+
+/// The CPU times of a process.
+pub(super) fn cpu_times(process: u32) -> Result<CpuTimes> {
+    let mut times = BTreeMap::new();
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {
-        match fs::read_to_string(thread?.path().join("schedstat")) {
+        let thread = thread?;
+        match fs::read_to_string(thread.path().join("schedstat")) {
             Ok(text) => {
                 let first = text.split_whitespace().next().context("an empty schedstat")?;
-                nanoseconds += first.parse::<u64>()?;
+                times.insert(thread.file_name(), first.parse()?);
             }
             // The thread ended meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Duration::from_nanos(nanoseconds))
+    Ok(CpuTimes(times))
 }
 
 /// What the processors of the machine have done since it started, in clock ticks.
@@ -176,9 +194,9 @@ fn sum_mappings(smaps: &str, data: &Path) -> Memory {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, process};
+    use std::{path::Path, process, time::Duration};
 
-    use super::{Memory, cpu_time, memory, sum_mappings};
+    use super::{CpuTimes, Memory, cpu_times, memory, sum_mappings};
 
     #[test]
     fn mapped_data_files_are_told_apart() {
@@ -193,6 +211,15 @@ mod tests {
     #[test]
     fn this_process_has_memory_and_cpu_time() {
         assert!(memory(process::id(), Path::new("/nowhere")).unwrap().resident_kib > 100);
-        assert!(!cpu_time(process::id()).unwrap().is_zero());
+        assert!(!cpu_times(process::id()).unwrap().since(&CpuTimes::default()).is_zero());
+    }
+
+    #[test]
+    fn a_thread_that_ended_takes_nothing_from_the_others() {
+        let times = |list: &[(&str, u64)]| {
+            CpuTimes(list.iter().map(|(thread, used)| ((*thread).into(), *used)).collect())
+        };
+        let (before, after) = (times(&[("1", 100), ("2", 900)]), times(&[("1", 150), ("3", 20)]));
+        assert_eq!(after.since(&before), Duration::from_nanos(70));
     }
 }
