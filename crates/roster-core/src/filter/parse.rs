@@ -197,6 +197,8 @@ impl<'t> Parser<'t> {
         read.ok_or_else(|| {
             let detail = if written.starts_with('"') {
                 "this text is not written as JSON has it"
+            } else if written.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+                "this is no number as JSON has it, or it is too large"
             } else {
                 "a value was expected: a text in quotation marks, a number, true, false or null"
             };

@@ -66,8 +66,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The idempotency key is not valid",
         meaning: "`Idempotency-Key` stands twice, is empty or too long, holds characters that it \
             may not, or came with a request that takes none.",
-        remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare, with a \
-            request that writes one user.",
+        remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare (with a \
+            space, in quotes), with a request that writes one user.",
         detail: "send one key of 1 to 255 visible ASCII characters",
     },
     ProblemKind {
