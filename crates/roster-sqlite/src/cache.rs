@@ -1,9 +1,9 @@
 //! The byte cache: the records of users that were lately read, ready to be sent.
 //!
-//! It never holds a record older than the last answered write. The writer counts each commit and
-//! evicts what the commit touched before it answers; a reader keeps what it read only if no commit
+//! It never holds a record older than the last answered write. The writer counts each commit, and
+//! before it answers puts what the commit made in the place of what is held; a reader keeps what it read only if no commit
 //! was counted since before its read. Both do so behind one gate, so that no reader can slip an
-//! old record in after the eviction.
+//! old record in afterwards. Users that nobody read are not held, however often they are written.
 
 use std::sync::{
     PoisonError, RwLock,
@@ -19,6 +19,14 @@ pub(crate) struct ByteCache {
     records: Option<Cache<UserId, (i64, Bytes), KibBegun>>,
     commits: AtomicU64,
     gate: RwLock<()>,
+}
+
+/// What a commit left of a user.
+pub(crate) struct Touched {
+    /// Who.
+    pub(crate) id: UserId,
+    /// Version and record; none for one who is no longer in the collection.
+    pub(crate) live: Option<(i64, Bytes)>,
 }
 
 /// How many commits a reader had seen before it read.
@@ -54,13 +62,17 @@ impl ByteCache {
         }
     }
 
-    /// Counts a commit and forgets the users that it touched.
-    pub(crate) fn commit(&self, touched: &[UserId]) {
+    /// Counts a commit, and holds what it made of the users that were held.
+    pub(crate) fn commit(&self, touched: Vec<Touched>) {
         let Some(records) = &self.records else { return };
         let _gate = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         self.commits.fetch_add(1, Ordering::AcqRel);
-        for id in touched {
-            records.remove(id);
+        for Touched { id, live } in touched {
+            match live {
+                // Refused where it is not held: then there is nothing to do.
+                Some(live) => drop(records.replace(id, live, true)),
+                None => drop(records.remove(&id)),
+            }
         }
     }
 }
@@ -87,7 +99,7 @@ mod tests {
     fn a_record_read_before_a_commit_is_not_kept() {
         let cache = ByteCache::new(10);
         let seen = cache.seen();
-        cache.commit(&[]);
+        cache.commit(Vec::new());
         cache.keep(&stored(1), seen);
         assert_eq!(cache.get(stored(1).id), None);
         cache.keep(&stored(1), cache.seen());
@@ -95,11 +107,17 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_forgets_the_users_it_touched() {
+    fn a_commit_takes_the_place_of_what_is_held_and_of_nothing_else() {
         let cache = ByteCache::new(10);
+        let Stored { id, record, .. } = stored(1);
+        let touched = |live| vec![Touched { id, live }];
+        cache.commit(touched(Some((1, record.clone()))));
+        assert_eq!(cache.get(id), None, "nobody read it");
         cache.keep(&stored(1), cache.seen());
-        cache.commit(&[stored(1).id]);
-        assert_eq!(cache.get(stored(1).id), None);
+        cache.commit(touched(Some((2, record))));
+        assert_eq!(cache.get(id), Some(stored(2)));
+        cache.commit(touched(None));
+        assert_eq!(cache.get(id), None, "it left");
     }
 
     #[test]

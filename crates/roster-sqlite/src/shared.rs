@@ -3,9 +3,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use roster_core::{Head, UserId};
+use roster_core::Head;
 
-use crate::{cache::ByteCache, checkpoint::Checkpoints, health::Health, writer::queue::Queue};
+use crate::{
+    cache::{ByteCache, Touched},
+    checkpoint::Checkpoints,
+    health::Health,
+    writer::queue::Queue,
+};
 
 /// The state that is shared.
 pub(crate) struct Shared {
@@ -29,7 +34,7 @@ impl Shared {
     }
 
     /// Takes note of a commit: before any of its commands is answered.
-    pub(crate) fn committed(&self, head: Head, touched: &[UserId]) {
+    pub(crate) fn committed(&self, head: Head, touched: Vec<Touched>) {
         self.cache.commit(touched);
         *self.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
         self.health.committed();

@@ -97,7 +97,7 @@ impl Writer {
             Ok((results, End { head, touched, purged })) => {
                 if head != self.head {
                     self.head = head;
-                    self.shared.committed(head, &touched);
+                    self.shared.committed(head, touched);
                 }
                 if let Some(position) = purged {
                     self.shared.checkpoints.purged(position);

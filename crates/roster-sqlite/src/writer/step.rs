@@ -3,7 +3,9 @@
 //! An error of SQLite ends the transaction; every other answer, a refusal as well, is the
 //! command's own, and comes before anything of it is written.
 
-use roster_core::{Change, Effect, Event, Failure, Head, Outcome, Rules, Status, Stored, UserId};
+use roster_core::{
+    Change, Effect, Event, EventKind, Failure, Head, Outcome, Rules, Status, Stored,
+};
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
     rows::{Rows, text},
     sql,
 };
-use crate::{columns::changed_text, scrub};
+use crate::{cache::Touched, columns::changed_text, scrub};
 
 /// The state of a transaction between its commands.
 pub(super) struct Step<'c> {
@@ -29,7 +31,7 @@ pub(super) struct End {
     /// The head after it.
     pub(super) head: Head,
     /// The users whose rows it changed.
-    pub(super) touched: Vec<UserId>,
+    pub(super) touched: Vec<Touched>,
     /// The position of the last purge in it.
     pub(super) purged: Option<i64>,
 }
@@ -141,7 +143,13 @@ impl<'c> Step<'c> {
             changed_text(&changed),
             text(&record)?,
         ])?;
-        self.end.touched.push(user_id);
+        let live = match kind {
+            EventKind::Created | EventKind::Updated | EventKind::Restored => {
+                Some((version, after.clone()))
+            }
+            EventKind::Deleted | EventKind::Purged => None,
+        };
+        self.end.touched.push(Touched { id: user_id, live });
         let stored = Stored { id: user_id, version, record: after };
         Ok(Outcome { effect: Effect::Changed(kind), stored, position, replayed: false })
     }
