@@ -1,9 +1,10 @@
 //! The byte cache: the records of users that were lately read, ready to be sent.
 //!
 //! It never holds a record older than the last answered write. The writer counts each commit, and
-//! before it answers puts what the commit made in the place of what is held; a reader keeps what it read only if no commit
-//! was counted since before its read. Both do so behind one gate, so that no reader can slip an
-//! old record in afterwards. Users that nobody read are not held, however often they are written.
+//! before it answers puts what the commit made in the place of what is held; a reader keeps what it
+//! read only if no commit was counted since before its read. Both do so behind one gate, so that no
+//! reader can slip an old record in afterwards. Users that nobody read are not held, however often
+//! they are written.
 
 use std::sync::{
     PoisonError, RwLock,
