@@ -7,6 +7,7 @@ a client that sends everything and never reads: the whole collection must be the
 The service's own memory (pages of the mapped database file apart) is watched throughout.
 """
 
+import contextlib
 import json
 import random
 import socket
@@ -100,6 +101,20 @@ class Watch(threading.Thread):
     def run(self):
         while not self.done.wait(0.1):
             self.most = max(self.most, self.service.memory())
+
+
+@contextlib.contextmanager
+def watched(binary, place):
+    """A service on a directory of its own, and who watches its memory."""
+    service = Service(binary, place)
+    service.start()
+    watch = Watch(service)
+    watch.start()
+    try:
+        yield service, watch
+    finally:
+        service.stop()
+        watch.done.set()
 
 
 class Stream:
@@ -207,11 +222,7 @@ def count_users(service):
 
 
 def send_all_then_read(options, place, path, kinds, lines, faults):
-    service = Service(options.binary, place / "read")
-    service.start()
-    watch = Watch(service)
-    watch.start()
-    try:
+    with watched(options.binary, place / "read") as (service, watch):
         began = time.monotonic()
         stream = Stream(service, path)
         sent = time.monotonic()
@@ -220,9 +231,6 @@ def send_all_then_read(options, place, path, kinds, lines, faults):
         count = compare(service, path, kinds, ids, faults)
         compared = time.monotonic()
         most = service.memory("VmHWM")
-    finally:
-        service.stop()
-        watch.done.set()
     print(
         f"sent {lines:,} lines in {sent - began:.0f} s before reading, verdicts complete after "
         f"{ended - began:.0f} s ({lines / (ended - began):,.0f} lines/s); {count:,} users came "
@@ -233,11 +241,7 @@ def send_all_then_read(options, place, path, kinds, lines, faults):
 
 
 def never_read(options, place, path, kinds, lines, faults):
-    service = Service(options.binary, place / "unread")
-    service.start()
-    watch = Watch(service)
-    watch.start()
-    try:
+    with watched(options.binary, place / "unread") as (service, watch):
         began = time.monotonic()
         stream = Stream(service, path)
         wanted, before = lines - len(kinds), time.monotonic()
@@ -249,9 +253,6 @@ def never_read(options, place, path, kinds, lines, faults):
         else:
             compare(service, path, kinds, None, faults)
         stream.socket.close()
-    finally:
-        service.stop()
-        watch.done.set()
     print(
         f"never read: {count:,} users after {seconds:.0f} s; own memory at most "
         f"{watch.most:.0f} MiB"

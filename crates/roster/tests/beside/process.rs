@@ -1,11 +1,12 @@
 //! The built binary, and the plain HTTP that tests speak to it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
+use roster_testkit::process::Process;
 use serde_json::Value;
 
 /// Exit status, stdout and stderr of a command.
@@ -42,56 +43,32 @@ pub(crate) fn roster(place: &Path, words: &str) -> Outcome {
 }
 
 /// A service on the directory `data`.
-pub(crate) struct Service {
-    child: Child,
-    address: String,
-}
+pub(crate) struct Service(Process);
 
 impl Service {
     pub(crate) fn start(place: &Path, data: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_roster"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data", data])
-            .current_dir(place)
-            .env_clear()
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        let (_, rest) = banner.split_once("listens on http://").unwrap();
-        let address = rest.lines().next().unwrap().to_owned();
-        Self { child, address }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data", data]);
+        Self(Process::start(command.current_dir(place).env_clear()))
     }
 
     pub(crate) fn address(&self) -> &str {
-        &self.address
+        self.0.address()
     }
 
     pub(crate) fn get(&self, path: &str) -> (String, Value) {
-        ask(&self.address, "GET", path, "")
+        ask(self.address(), "GET", path, "")
     }
 
     pub(crate) fn create(&self, user: &str) -> Value {
-        let (head, user) = ask(&self.address, "POST", "/users", user);
+        let (head, user) = ask(self.address(), "POST", "/users", user);
         assert!(head.starts_with("HTTP/1.1 201"), "{head}");
         user
     }
 
     /// Stops the service as an operator does.
-    pub(crate) fn stop(mut self) {
-        let kill = format!("kill -TERM {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+    pub(crate) fn stop(self) {
+        self.0.stop();
     }
 }
 

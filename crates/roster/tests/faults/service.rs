@@ -3,12 +3,13 @@
 //! Every process that a test starts is stopped by that test.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use roster_testkit::process::Process;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -63,23 +64,12 @@ impl Answer {
 }
 
 /// A running service.
-pub(crate) struct Service {
-    child: Child,
-    address: String,
-}
+pub(crate) struct Service(Process);
 
 impl Service {
     /// Starts the service on this disk and waits until it listens.
     pub(crate) fn start(disk: &Disk) -> Self {
-        let mut child = serve(disk).stderr(Stdio::null()).spawn().unwrap();
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        let (_, rest) = banner.split_once("listens on http://").unwrap();
-        let address = rest.lines().next().unwrap().to_owned();
-        Self { child, address }
+        Self(Process::start(serve(disk).stderr(Stdio::null())))
     }
 
     /// Starts the service on a disk that does not let it; what it says on stderr.
@@ -91,14 +81,14 @@ impl Service {
 
     /// Sends a request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
-        let mut connection = TcpStream::connect(&self.address).unwrap();
+        let mut connection = TcpStream::connect(self.0.address()).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
         let media = if method == "PATCH" { "merge-patch+json" } else { "json" };
         let content = match body.len() {
             0 => String::new(),
             length => format!("Content-Type: application/{media}\r\nContent-Length: {length}\r\n"),
         };
-        let host = &self.address;
+        let host = self.0.address();
         write!(connection, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n")
             .unwrap();
         write!(connection, "{content}\r\n{body}").unwrap();
@@ -148,23 +138,13 @@ impl Service {
     }
 
     /// Ends the service without warning.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    pub(crate) fn kill(self) {
+        self.0.kill();
     }
 
     /// Stops the service as an operator does; it must end with success.
-    pub(crate) fn stop(mut self) {
-        let kill = format!("kill -TERM {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+    pub(crate) fn stop(self) {
+        self.0.stop();
     }
 }
 

@@ -1,44 +1,30 @@
 //! The built binary purges by itself.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use roster_testkit::process::Process;
 
 /// Longest wait for what is to come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running service, ended with the test.
-struct Service {
-    child: Child,
-    address: String,
-}
+struct Service(Process);
 
 impl Service {
     fn start(data: &std::path::Path, keep: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_roster"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--deleted-keep", keep, "--data"])
-            .arg(data)
-            .env_clear()
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        let (_, rest) = banner.split_once("listens on http://").unwrap();
-        let address = rest.lines().next().unwrap().to_owned();
-        Self { child, address }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--deleted-keep", keep, "--data"]);
+        Self(Process::start(command.arg(data).env_clear().stderr(Stdio::null())))
     }
 
     /// The answer to a request on a connection of its own.
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
-        let mut connection = TcpStream::connect(&self.address).unwrap();
+        let mut connection = TcpStream::connect(self.0.address()).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
-        let (host, length) = (&self.address, body.len());
+        let (host, length) = (self.0.address(), body.len());
         write!(
             connection,
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
@@ -63,13 +49,6 @@ impl Service {
         let metrics = self.ask("GET", "/metrics", "");
         let line = "roster_users{status=\"deleted\"} ";
         metrics.lines().find_map(|text| text.strip_prefix(line)).unwrap().parse().unwrap()
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 
