@@ -75,6 +75,23 @@ pub struct Event {
     pub record: Bytes,
 }
 
+/// The names of changed members in one text, as engines keep them: separated by commas.
+pub fn changed_text(changed: &[Attribute]) -> String {
+    let mut text = String::with_capacity(changed.len() * 12);
+    for attribute in changed {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(attribute.name());
+    }
+    text
+}
+
+/// The changed members that such a text names; `None` where it names something else.
+pub fn changed_of(text: &str) -> Option<Vec<Attribute>> {
+    text.split(',').filter(|name| !name.is_empty()).map(Attribute::from_name).collect()
+}
+
 /// A question for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventsQuery {

@@ -1,9 +1,9 @@
 //! How values stand in columns.
 //!
 //! The one place that knows it: statuses are numbers, an absent sort key is the empty blob (which
-//! SQLite orders after every text), the names of changed members are joined by commas.
+//! SQLite orders after every text).
 
-use roster_core::{Attribute, Status, StoreError, UserId};
+use roster_core::{Status, StoreError, UserId};
 use rusqlite::{
     ToSql,
     types::{ToSqlOutput, ValueRef},
@@ -47,23 +47,6 @@ pub(crate) fn text_of<'a>(value: ValueRef<'a>, place: &str) -> Result<&'a [u8], 
             Err(corrupt(place))
         }
     }
-}
-
-/// The names of changed members, as the log keeps them.
-pub(crate) fn changed_text(changed: &[Attribute]) -> String {
-    let mut text = String::with_capacity(changed.len() * 12);
-    for attribute in changed {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.push_str(attribute.name());
-    }
-    text
-}
-
-/// The changed members of a log entry.
-pub(crate) fn changed_of(text: &str) -> Option<Vec<Attribute>> {
-    text.split(',').filter(|name| !name.is_empty()).map(Attribute::from_name).collect()
 }
 
 /// Stored bytes that are not what they must be.

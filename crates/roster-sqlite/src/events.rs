@@ -1,11 +1,13 @@
 //! Reading the change log.
 
 use bytes::Bytes;
-use roster_core::{Event, EventKind, EventsPage, EventsQuery, StoreError, Timestamp, UserId};
+use roster_core::{
+    Event, EventKind, EventsPage, EventsQuery, StoreError, Timestamp, UserId, event::changed_of,
+};
 use rusqlite::{Connection, Row, types::ValueRef};
 
 use crate::{
-    columns::{changed_of, corrupt, id_of, text_of},
+    columns::{corrupt, id_of, text_of},
     failure::store_error,
     page::head,
 };

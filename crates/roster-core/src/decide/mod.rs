@@ -5,6 +5,7 @@
 //! claims, for the engine to look up in the same transaction.
 
 mod changed;
+mod conflict;
 mod resolve;
 
 use bytes::Bytes;
@@ -24,6 +25,8 @@ use crate::{
 };
 use changed::{changed_members, cleared_members};
 use resolve::{Intent, resolve};
+
+pub use conflict::{Holders, Settlement};
 
 /// What becomes of a command that the rules allow.
 #[derive(Clone, Debug)]

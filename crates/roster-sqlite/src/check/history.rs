@@ -9,7 +9,7 @@ use super::{
     people::place,
     rows::{Entry, Gone, Live},
 };
-use crate::columns::changed_of;
+use roster_core::event::changed_of;
 
 /// The history of one user, as far as it was read.
 pub(super) struct History {

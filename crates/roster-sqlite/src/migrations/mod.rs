@@ -2,10 +2,10 @@
 //!
 //! Runs in the migration's own transaction, and holds one user in memory at a time.
 
-use roster_core::{User, UserId};
+use roster_core::{User, UserId, found_by::FoundBy};
 use rusqlite::{Connection, Result};
 
-use crate::writer::found_by::{FoundBy, FoundByRows};
+use crate::writer::found_by::FoundByRows;
 
 const USERS: &str = "SELECT id, record FROM users ORDER BY number";
 

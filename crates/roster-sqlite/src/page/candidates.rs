@@ -6,16 +6,18 @@ use std::cmp::Ordering;
 use roster_core::{
     StoreError, UserId,
     list::{Direction, PageQuery, SortBy, SortKey},
+    page::{
+        Flow, Walk,
+        order::{Place, compare},
+    },
     plan::Driver,
 };
 use rusqlite::{CachedStatement, Connection};
 
 use super::{
     key_of,
-    order::{Place, compare},
     sql::{AFTER_ID, Shape},
     take,
-    walk::{Flow, Walk},
 };
 use crate::{columns::id_of, failure::store_error};
 

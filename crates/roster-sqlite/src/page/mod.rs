@@ -5,18 +5,16 @@
 mod candidates;
 mod found;
 pub(crate) mod head;
-mod order;
 pub(crate) mod range;
-mod residual;
 pub(crate) mod sql;
 mod total;
-mod walk;
 
 use std::cmp::Ordering;
 
 use roster_core::{
     Head, StoreError, Timestamp,
     list::{Equals, Page, PageKey, PageQuery, SortBy, SortKey},
+    page::{Flow, Row, Walk, order},
     plan::{Driver, Plan, Range, SORTED_ROWS_MAX},
 };
 use rusqlite::{CachedStatement, Connection, types::ValueRef};
@@ -28,7 +26,6 @@ use crate::{
 use found::Found;
 use range::Bounds;
 use sql::{AFTER_ID, AFTER_KEY, Condition, Shape};
-use walk::{Flow, Row, Walk};
 
 /// Reads a page.
 pub(crate) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, StoreError> {
@@ -38,7 +35,7 @@ pub(crate) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, S
         if query.limit > 0 {
             fill(connection, head, query, &mut walk)?;
         }
-        Ok(walk.page(head, total))
+        Ok(walk.page(head.position, total))
     })
 }
 
@@ -57,7 +54,7 @@ pub(crate) fn read_few(
         };
         let mut walk = Walk::new(query);
         among(connection, query, plan, &mut walk, found)?;
-        Ok(Some(walk.page(head, None)))
+        Ok(Some(walk.page(head.position, None)))
     })
 }
 

@@ -7,14 +7,12 @@ use roster_core::{
     Head, Status, StoreError,
     limits::TOTAL_EXACT_MAX,
     list::{Equals, PageQuery, Total},
+    page::Walk,
     plan::{Driver, Plan},
 };
 use rusqlite::{CachedStatement, Connection};
 
-use super::{
-    sql::{AFTER_ID, Shape},
-    walk::Walk,
-};
+use super::sql::{AFTER_ID, Shape};
 use crate::failure::store_error;
 
 /// Most rows that are looked at for a total; beyond, it is what was found so far, or more.
@@ -70,8 +68,8 @@ fn tested(connection: &Connection, head: Head, query: &PageQuery) -> Result<Tota
     };
     let mut walk = Walk::counting(&query);
     super::fill(connection, head, &query, &mut walk)?;
-    let matched = u64::try_from(walk.matched).unwrap_or(u64::MAX);
-    if walk.is_complete() && walk.matched < enough {
+    let matched = u64::try_from(walk.matched()).unwrap_or(u64::MAX);
+    if walk.is_complete() && walk.matched() < enough {
         Ok(Total::Exactly(matched))
     } else {
         Ok(Total::AtLeast(matched.min(TOTAL_EXACT_MAX)))

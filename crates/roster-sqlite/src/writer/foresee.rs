@@ -8,9 +8,10 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use roster_core::{Change, Command, Decision, Refusal, Rules, Stored, User, decide};
-
-use super::found_by::{FoundBy, touches};
+use roster_core::{
+    Command, Refusal, Rules, Stored, User,
+    found_by::{Decided, decided},
+};
 
 /// A command on its way to the writer.
 pub(crate) struct Prepared {
@@ -24,19 +25,6 @@ pub(super) struct Foreseen {
     /// Upon whom it was decided; nobody for a user that is new.
     pub(super) upon: Option<(User, Bytes)>,
     pub(super) decided: Result<Decided, Refusal>,
-}
-
-/// A decision, and what it makes of the rows by which the user is found.
-pub(super) struct Decided {
-    pub(super) decision: Decision,
-    pub(super) found_by: FoundByChange,
-}
-
-/// By what a user is found no more, and by what from now on.
-#[derive(Default)]
-pub(super) struct FoundByChange {
-    pub(super) dropped: FoundBy,
-    pub(super) added: FoundBy,
 }
 
 impl Prepared {
@@ -62,34 +50,4 @@ impl Prepared {
     pub(super) fn take(&self) -> Option<Foreseen> {
         self.foreseen.take().map(|foreseen| *foreseen)
     }
-}
-
-/// Decides upon a command.
-pub(super) fn decided(
-    rules: Rules,
-    current: Option<&User>,
-    command: &Command,
-) -> Result<Decided, Refusal> {
-    let decision = decide(rules, current, command)?;
-    let found_by = match (&decision, current) {
-        (Decision::Write(change), Some(current)) => revised(change, current),
-        (Decision::Write(change), None) | (Decision::Restore(change), _) => {
-            FoundByChange { added: FoundBy::of(&change.user), ..FoundByChange::default() }
-        }
-        (Decision::Remove(_), Some(current)) => {
-            FoundByChange { dropped: FoundBy::of(current), ..FoundByChange::default() }
-        }
-        (Decision::Remove(_) | Decision::Unchanged | Decision::Purge(_), _) => {
-            FoundByChange::default()
-        }
-    };
-    Ok(Decided { decision, found_by })
-}
-
-fn revised(change: &Change, current: &User) -> FoundByChange {
-    if !touches(&change.event.changed) {
-        return FoundByChange::default();
-    }
-    let (before, after) = (FoundBy::of(current), FoundBy::of(&change.user));
-    FoundByChange { dropped: before.without(&after), added: after.without(&before) }
 }

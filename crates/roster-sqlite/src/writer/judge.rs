@@ -5,15 +5,14 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Among, Change, Claims, Command, Decision, Effect, Event, Failure, OnConflict, Refusal,
-    Rules, StoreError, Stored, User, UserId,
+    Among, Change, Claims, Command, Decision, Effect, Event, Failure, Refusal, Rules, StoreError,
+    Stored, User, UserId,
+    decide::{Holders, Settlement},
+    found_by::{Decided, FoundByChange, decided},
 };
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::{
-    foresee::{Decided, Foreseen, FoundByChange, decided},
-    sql,
-};
+use super::{foresee::Foreseen, sql};
 use crate::columns::{id_of, text_of};
 
 /// Why a command has no outcome.
@@ -133,8 +132,8 @@ impl<'c> Judge<'c> {
                 Ok(Judgement::Stands(Effect::Unchanged, stored))
             }
             Decision::Write(change) => {
-                if let Some(conflict) = self.conflict(&change.claims, id)? {
-                    return self.settle(command, conflict);
+                if let Some(judgement) = self.settle(command, &change.claims, id)? {
+                    return Ok(judgement);
                 }
                 match command.among() {
                     Among::Nobody => Ok(Judgement::Create(change, found_by)),
@@ -146,40 +145,35 @@ impl<'c> Judge<'c> {
             Decision::Remove(change) => {
                 Ok(Judgement::Remove(change, found_by, current("nobody was deleted")?))
             }
-            Decision::Restore(change) => match self.conflict(&change.claims, id)? {
-                Some(conflict) => Err(conflict.refusal.into()),
+            Decision::Restore(change) => match self.settle(command, &change.claims, id)? {
+                Some(judgement) => Ok(judgement),
                 None => Ok(Judgement::Restore(change, found_by, current("nobody was restored")?)),
             },
             Decision::Purge(event) => Ok(Judgement::Purge(event, current("nobody was purged")?)),
         }
     }
 
-    /// What becomes of a user whose claims others hold.
-    fn settle(&mut self, command: &Command, conflict: Conflict) -> Result<Judgement, Halt> {
-        let Act::Create { on_conflict, .. } = &command.act else {
-            return Err(conflict.refusal.into());
-        };
-        match (on_conflict, conflict.holders.as_slice()) {
-            (OnConflict::Skip, [holder, ..]) => {
-                let (holder, _) = load(&mut self.load, *holder, "users.record", None)?;
+    /// What becomes of the claims of a command; none where it goes on.
+    fn settle(
+        &mut self,
+        command: &Command,
+        claims: &Claims,
+        id: UserId,
+    ) -> Result<Option<Judgement>, Halt> {
+        match claims.settle(command, self.holders(claims, id)?) {
+            Settlement::Free => Ok(None),
+            Settlement::Refused(refusal) => Err(refusal.into()),
+            Settlement::PassedOver(holder) => {
+                let (holder, _) = load(&mut self.load, holder, "users.record", None)?;
                 let stored = holder.ok_or_else(|| internal("held by nobody"))?.stored();
-                Ok(Judgement::Stands(Effect::Skipped, stored))
+                Ok(Some(Judgement::Stands(Effect::Skipped, stored)))
             }
-            (OnConflict::Replace, [holder]) => match command.replacing(*holder) {
-                // A replacement is no create: it meets a conflict as any other does.
-                Some(replacement) => self.judge(&replacement, None),
-                None => Err(conflict.refusal.into()),
-            },
-            (OnConflict::Fail | OnConflict::Skip | OnConflict::Replace, _) => {
-                Err(conflict.refusal.into())
-            }
+            Settlement::Instead(replacement) => self.judge(&replacement, None).map(Some),
         }
     }
 
     /// Who else among the live users holds what is claimed.
-    fn conflict(&mut self, claims: &Claims, id: UserId) -> Result<Option<Conflict>, Halt> {
-        let username = holder(&mut self.holds_username, claims.username.as_deref(), id)?;
-        let email = holder(&mut self.holds_email, claims.email.as_deref(), id)?;
+    fn holders(&mut self, claims: &Claims, id: UserId) -> Result<Holders, Halt> {
         let external_id = match &claims.external_id {
             Some(key) => {
                 let mut statement = self.connection.prepare_cached(sql::HOLDS_EXTERNAL_ID)?;
@@ -187,23 +181,12 @@ impl<'c> Judge<'c> {
             }
             None => None,
         };
-        let refusal = claims.refuse(username.is_some(), email.is_some(), external_id.is_some());
-        let Some(refusal) = refusal else { return Ok(None) };
-        let mut holders = Vec::with_capacity(3);
-        for holder in [username, email, external_id].into_iter().flatten() {
-            if !holders.contains(&holder) {
-                holders.push(holder);
-            }
-        }
-        Ok(Some(Conflict { refusal, holders }))
+        Ok(Holders {
+            username: holder(&mut self.holds_username, claims.username.as_deref(), id)?,
+            email: holder(&mut self.holds_email, claims.email.as_deref(), id)?,
+            external_id,
+        })
     }
-}
-
-/// Claims that others hold.
-struct Conflict {
-    refusal: Refusal,
-    /// Each holder once; the one of the user name first.
-    holders: Vec<UserId>,
 }
 
 /// What was decided beforehand.

@@ -4,11 +4,10 @@
 //! They change together, in the transaction of the write. Counters and the log are not known here.
 
 use bytes::Bytes;
-use roster_core::{Change, Keys};
+use roster_core::{Change, Keys, found_by::FoundByChange};
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::{
-    foresee::FoundByChange,
     found_by::FoundByRows,
     judge::Current,
     sql::{self, KeyColumn},

@@ -5,6 +5,7 @@
 
 use roster_core::{
     Change, Effect, Event, EventKind, Failure, Head, Outcome, Rules, Status, Stored,
+    event::changed_text,
 };
 use rusqlite::{CachedStatement, Connection, Result, params};
 
@@ -15,7 +16,7 @@ use super::{
     rows::{Rows, text},
     sql,
 };
-use crate::{cache::Touched, columns::changed_text, scrub};
+use crate::{cache::Touched, scrub};
 
 /// The state of a transaction between its commands.
 pub(super) struct Step<'c> {

@@ -41,24 +41,26 @@ fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Stage) -> F) {
     ledger::runtime().block_on(case(Stage::new(engine)));
 }
 
+/// One test of each case over one engine.
+macro_rules! tests {
+    ($engine:ident: $($module:ident::$case:ident,)*) => {
+        $(
+            #[test]
+            fn $case() {
+                crate::run(crate::Engine::$engine, crate::$module::$case);
+            }
+        )*
+    };
+}
+
 macro_rules! cases {
     ($(mod $module:ident { $($case:ident,)* })*) => {
         mod oracle {
-            $($(
-                #[test]
-                fn $case() {
-                    crate::run(crate::Engine::Oracle, crate::$module::$case);
-                }
-            )*)*
+            tests! { Oracle: $($($module::$case,)*)* }
         }
 
         mod sqlite {
-            $($(
-                #[test]
-                fn $case() {
-                    crate::run(crate::Engine::Sqlite, crate::$module::$case);
-                }
-            )*)*
+            tests! { Sqlite: $($($module::$case,)*)* }
         }
 
         /// Every case, for the ledger.

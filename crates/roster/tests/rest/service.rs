@@ -4,6 +4,7 @@
 //! whole answers can be foretold. It must not know what a test is about.
 
 use std::{
+    any::Any,
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     sync::{
@@ -81,7 +82,8 @@ pub(crate) struct Service {
     room: Arc<AtomicBool>,
     seen: Arc<Seen>,
     _stop: oneshot::Sender<()>,
-    _directory: Option<tempfile::TempDir>,
+    /// What the store lies in, and goes with.
+    _kept: Box<dyn Any + Send + Sync>,
 }
 
 impl Stage {
@@ -97,7 +99,7 @@ impl Stage {
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
         let Setup { base_url, rules, front, secret } = setup;
-        let (store, directory) = self.store(rules);
+        let (store, kept) = self.store(rules);
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
         let room = Arc::new(AtomicBool::new(true));
@@ -132,18 +134,19 @@ impl Stage {
             room,
             seen: Arc::clone(&self.seen),
             _stop: stop,
-            _directory: directory,
+            _kept: kept,
         }
     }
 
-    fn store(&self, rules: Rules) -> (Arc<dyn Store>, Option<tempfile::TempDir>) {
+    /// A new store, and what it lies in.
+    fn store(&self, rules: Rules) -> (Arc<dyn Store>, Box<dyn Any + Send + Sync>) {
         match self.engine {
-            Engine::Oracle => (Arc::new(Oracle::new(rules)), None),
+            Engine::Oracle => (Arc::new(Oracle::new(rules)), Box::new(())),
             Engine::Sqlite => {
                 let directory = tempfile::tempdir().expect("a directory");
                 let settings = Settings::new(directory.path().to_owned(), rules);
                 let store = Sqlite::open(settings).expect("the store opens");
-                (Arc::new(store), Some(directory))
+                (Arc::new(store), Box::new(directory))
             }
         }
     }

@@ -1,21 +1,14 @@
 //! What the table is held against: the service over the oracle, in this process, or the built
 //! binary over its own store. Both listen on loopback, on a port that the system chose.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    net::SocketAddr,
-    process::{Child, Command, Stdio},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{net::SocketAddr, process::Command, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
     App, FaceSettings, URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
-use roster_testkit::{Oracle, TestClock};
+use roster_testkit::{Oracle, TestClock, process::Process};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, runtime::Runtime};
 
@@ -29,7 +22,7 @@ pub(crate) struct Subject {
 
 enum Life {
     Here { _runtime: Runtime },
-    Process { child: Child, _data: TempDir },
+    Process { _process: Process, _data: TempDir },
 }
 
 /// Limits that no row should meet by accident.
@@ -83,23 +76,11 @@ impl Subject {
     /// The built binary, over a data directory of its own.
     pub(crate) fn binary() -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_roster"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
-            .env_clear()
-            .current_dir(&data)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        // Its output is read to the end, so that it never waits for us.
-        thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
-        let (_, rest) = banner.split_once("listens on http://").unwrap();
-        let address = rest.lines().next().unwrap().parse().unwrap();
-        Self { address, _life: Life::Process { child, _data: data } }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        let process = Process::start(command.env_clear().current_dir(&data));
+        let address = process.address().parse().unwrap();
+        Self { address, _life: Life::Process { _process: process, _data: data } }
     }
 
     /// The words for one row, with a user made for it.
@@ -114,14 +95,5 @@ impl Subject {
         let location = created.header("location").unwrap();
         location.strip_prefix("/users/").unwrap().clone_into(&mut words.id);
         words
-    }
-}
-
-impl Drop for Life {
-    fn drop(&mut self) {
-        if let Self::Process { child, .. } = self {
-            drop(child.kill());
-            drop(child.wait());
-        }
     }
 }

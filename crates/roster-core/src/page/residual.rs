@@ -1,9 +1,11 @@
 //! The conditions that no column answers: filter and search words, tested on the record.
 
-use roster_core::{
-    StoreError, User, UserId,
+use crate::{
+    failure::StoreError,
     filter::Filter,
+    id::UserId,
     list::PageQuery,
+    user::User,
     words::{matches_words, words_of},
 };
 

@@ -5,16 +5,16 @@
 
 use std::cmp::Ordering;
 
-use roster_core::{
-    UserId,
+use crate::{
+    id::UserId,
     list::{Direction, SortKey},
 };
 
 /// A row's place in the order.
-pub(super) type Place = (SortKey, UserId);
+pub type Place = (SortKey, UserId);
 
 /// Compares places in that direction.
-pub(super) fn compare(one: &Place, other: &Place, direction: Direction) -> Ordering {
+pub fn compare(one: &Place, other: &Place, direction: Direction) -> Ordering {
     let by_id = match direction {
         Direction::Ascending => one.1.cmp(&other.1),
         Direction::Descending => other.1.cmp(&one.1),
@@ -23,7 +23,7 @@ pub(super) fn compare(one: &Place, other: &Place, direction: Direction) -> Order
 }
 
 /// Compares keys of one order in that direction.
-pub(super) fn compare_keys(one: &SortKey, other: &SortKey, direction: Direction) -> Ordering {
+pub fn compare_keys(one: &SortKey, other: &SortKey, direction: Direction) -> Ordering {
     let ascending = match (one, other) {
         (SortKey::Time(one), SortKey::Time(other)) => one.cmp(other),
         (SortKey::Text(Some(one)), SortKey::Text(Some(other))) => one.cmp(other),

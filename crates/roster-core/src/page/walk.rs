@@ -3,16 +3,19 @@
 //! A page is full at its limit or its bytes; then the next match is looked for, so that a page
 //! says that there is a next one only if there is. Whatever is looked at counts.
 
-use super::residual::Residual;
 use bytes::Bytes;
-use roster_core::{
-    Head, StoreError, Stored, UserId,
+
+use super::residual::Residual;
+use crate::{
+    failure::StoreError,
+    id::UserId,
     list::{Page, PageKey, PageQuery, SortKey, Total},
+    user::Stored,
 };
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub enum Flow {
     /// Show the next row.
     Next,
     /// The page is done.
@@ -20,13 +23,12 @@ pub(super) enum Flow {
 }
 
 /// A page that is being filled.
-pub(super) struct Walk<'q> {
+pub struct Walk<'q> {
     query: &'q PageQuery,
-    pub(super) items: Vec<Stored>,
-    pub(super) next: Option<PageKey>,
-    pub(super) examined: Option<usize>,
-    /// How many users met the conditions.
-    pub(super) matched: usize,
+    items: Vec<Stored>,
+    next: Option<PageKey>,
+    examined: Option<usize>,
+    matched: usize,
     residual: Residual<'q>,
     /// Whether the matches are counted alone.
     counts: bool,
@@ -36,15 +38,19 @@ pub(super) struct Walk<'q> {
 }
 
 /// A row: what the statement showed of it.
-pub(super) struct Row<'r> {
-    pub(super) id: UserId,
-    pub(super) version: i64,
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'r> {
+    /// Whose it is.
+    pub id: UserId,
+    /// The version of the user.
+    pub version: i64,
     /// The record, if the row meets the conditions.
-    pub(super) record: Option<&'r [u8]>,
+    pub record: Option<&'r [u8]>,
 }
 
 impl<'q> Walk<'q> {
-    pub(super) fn new(query: &'q PageQuery) -> Self {
+    /// A walk that fills the page of a query.
+    pub fn new(query: &'q PageQuery) -> Self {
         Self {
             query,
             items: Vec::with_capacity(query.limit.min(1000)),
@@ -60,33 +66,38 @@ impl<'q> Walk<'q> {
     }
 
     /// A walk that keeps no user.
-    pub(super) fn counting(query: &'q PageQuery) -> Self {
+    pub fn counting(query: &'q PageQuery) -> Self {
         Self { counts: true, items: Vec::new(), ..Self::new(query) }
     }
 
     /// All rows are known to have the words that are searched for.
-    pub(super) const fn has_words(&mut self) {
+    pub const fn has_words(&mut self) {
         self.residual.has_words();
     }
 
     /// All rows are known to meet the filter.
-    pub(super) const fn meets_filter(&mut self) {
+    pub const fn meets_filter(&mut self) {
         self.residual.meets_filter();
     }
 
-    /// The page as it was filled, with the head it reflects.
-    pub(super) fn page(self, head: Head, total: Option<Total>) -> Page {
+    /// The page as it was filled, with the log position it reflects.
+    pub fn page(self, position: i64, total: Option<Total>) -> Page {
         let Self { items, next, examined, .. } = self;
-        Page { items, next, position: head.position, total, examined }
+        Page { items, next, position, total, examined }
+    }
+
+    /// How many users met the conditions.
+    pub const fn matched(&self) -> usize {
+        self.matched
     }
 
     /// Whether all rows were looked at.
-    pub(super) const fn is_complete(&self) -> bool {
+    pub const fn is_complete(&self) -> bool {
         self.next.is_none()
     }
 
     /// Takes a row. `key` is asked for only where the page may have to go on after this row.
-    pub(super) fn take(
+    pub fn take(
         &mut self,
         row: &Row<'_>,
         key: impl Fn() -> Result<SortKey, StoreError>,
