@@ -17,6 +17,7 @@ import time
 
 import mixed_writers
 from audit import Fault, audit
+from engines import Sqlite
 from service import Service, Workplace, arguments, percentile
 
 WRITERS = 16
@@ -115,7 +116,7 @@ def main():
                 writer.join()
             faults += [writer.fault for writer in writers if writer.fault]
             service.stop()
-            audit(service.data)
+            audit(Sqlite(), service)
             expect_success(roster(options, "check", "--data", service.data))
             truth = log_of(service.data)
             purged = {event[4] for event in truth if event[1] == "user.purged"}
@@ -124,7 +125,7 @@ def main():
                 backup = place / f"backup{number}"
                 expect_success(roster(options, "restore", backup, "--data", restored))
                 expect_success(roster(options, "check", "--data", restored))
-                audit(restored)
+                audit(Sqlite(), Service("", restored))
                 positions.append(hold(restored, truth, purged))
                 shutil.rmtree(restored)
             if positions != sorted(set(positions)):

@@ -16,8 +16,9 @@ import threading
 import time
 
 import faker_users
+from engines import engine
 from faker_roundtrip import difference
-from service import Service, Workplace, arguments, encode
+from service import Workplace, arguments, encode
 
 MEMORY_MAX_MIB = 150
 LINE_BYTES_MAX = 64 * 1024
@@ -104,9 +105,9 @@ class Watch(threading.Thread):
 
 
 @contextlib.contextmanager
-def watched(binary, place):
+def watched(store, binary, place):
     """A service on a directory of its own, and who watches its memory."""
-    service = Service(binary, place)
+    service = store.service(binary, place)
     service.start()
     watch = Watch(service)
     watch.start()
@@ -221,8 +222,8 @@ def count_users(service):
     return service.connect().request("GET", "/users?limit=1&count=true").json()["total"]
 
 
-def send_all_then_read(options, place, path, kinds, lines, faults):
-    with watched(options.binary, place / "read") as (service, watch):
+def send_all_then_read(store, options, place, path, kinds, lines, faults):
+    with watched(store, options.binary, place / "read") as (service, watch):
         began = time.monotonic()
         stream = Stream(service, path)
         sent = time.monotonic()
@@ -240,8 +241,8 @@ def send_all_then_read(options, place, path, kinds, lines, faults):
     return watch.most
 
 
-def never_read(options, place, path, kinds, lines, faults):
-    with watched(options.binary, place / "unread") as (service, watch):
+def never_read(store, options, place, path, kinds, lines, faults):
+    with watched(store, options.binary, place / "unread") as (service, watch):
         began = time.monotonic()
         stream = Stream(service, path)
         wanted, before = lines - len(kinds), time.monotonic()
@@ -261,9 +262,9 @@ def never_read(options, place, path, kinds, lines, faults):
 
 
 def main():
-    options = arguments(__doc__, users=(1_000_000, 3_000, "users to make"))
+    options = arguments(__doc__, engines=True, users=(1_000_000, 3_000, "users to make"))
     faults = []
-    with Workplace("bulk") as place:
+    with Workplace("bulk") as place, engine(options) as store:
         began = time.monotonic()
         files = faker_users.make(place, options.users, options.seed)
         path = place / "stream.ndjson"
@@ -274,14 +275,14 @@ def main():
             flush=True,
         )
         most = [
-            send_all_then_read(options, place, path, kinds, lines, faults),
-            never_read(options, place, path, kinds, lines, faults),
+            send_all_then_read(store, options, place, path, kinds, lines, faults),
+            never_read(store, options, place, path, kinds, lines, faults),
         ]
         if max(most) >= MEMORY_MAX_MIB:
             faults.append(f"the service held {max(most):.0f} MiB of its own")
         for fault in faults[:SHOWN]:
             print(fault)
-        print(f"bulk round trip: {len(faults)} differences")
+        print(f"bulk round trip ({options.engine}): {len(faults)} differences")
         sys.exit(1 if faults else 0)
 
 

@@ -1,6 +1,6 @@
 """schemathesis against the running binary: all checks and phases, one run for each seed.
 
-Each seed gets a service on an empty data directory. What departs from the defaults of
+Each seed gets a service on an empty collection. What departs from the defaults of
 schemathesis stands in schemathesis.toml with its reasons. Besides the verdict of each run, the
 number of cases must reach what was asked for.
 """
@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from service import Service, Workplace, arguments
+from engines import engine
+from service import Workplace, arguments
 
 HERE = Path(__file__).resolve().parent
 
@@ -49,14 +50,15 @@ def environment():
 def main():
     options = arguments(
         __doc__,
+        engines=True,
         seeds=(3, 1, "seeds to run, counted up from --seed"),
         max_examples=(2500, 25, "examples of each operation and phase"),
         cases=(50_000, 500, "cases there must be in all"),
     )
     total, faults = 0, []
-    with Workplace("schemathesis") as place:
+    with Workplace("schemathesis") as place, engine(options) as store:
         for seed in range(options.seed, options.seed + options.seeds):
-            service = Service(options.binary, place / f"data-{seed}")
+            service = store.service(options.binary, place / f"data-{seed}")
             service.start()
             try:
                 report, code = run(service, place, seed, options.max_examples)
@@ -77,7 +79,7 @@ def main():
                 faults.append(f"seed {seed}: schemathesis exited {code}")
             if not alive:
                 faults.append(f"seed {seed}: the service ended during the run")
-        print(f"schemathesis: {total:,} cases in all")
+        print(f"schemathesis ({options.engine}): {total:,} cases in all")
         if total < options.cases:
             faults.append(f"{options.cases:,} cases were asked for")
         for fault in faults:

@@ -13,7 +13,8 @@ import time
 import unicodedata
 
 import faker_users
-from service import SERVER_MADE, Service, Workplace, arguments, percentile
+from engines import engine
+from service import SERVER_MADE, Workplace, arguments, percentile
 
 CONNECTIONS = 16
 # short form -> its list
@@ -221,15 +222,15 @@ def checked_walk(service, ids, faults):
 
 
 def main():
-    options = arguments(__doc__, users=(200_000, 3_000, "users to make"))
-    with Workplace("faker") as place:
+    options = arguments(__doc__, engines=True, users=(200_000, 3_000, "users to make"))
+    with Workplace("faker") as place, engine(options) as store:
         began = time.monotonic()
         files = faker_users.make(place, options.users, options.seed)
         print(
             f"made {options.users:,} users in {len(faker_users.LOCALES)} locales, "
             f"{time.monotonic() - began:.0f} s"
         )
-        service = Service(options.binary, place / "data")
+        service = store.service(options.binary, place / "data")
         service.start()
         try:
             creation = Creation(service, files)
@@ -253,7 +254,7 @@ def main():
             service.stop()
         for fault in faults[:SHOWN]:
             print(fault)
-        print(f"faker round trip: {len(faults)} differences")
+        print(f"faker round trip ({options.engine}): {len(faults)} differences")
         sys.exit(1 if faults else 0)
 
 

@@ -14,7 +14,8 @@ import threading
 import time
 
 import mixed_writers
-from service import Service, Workplace, arguments
+from engines import engine
+from service import Workplace, arguments
 
 WRITERS = 16
 
@@ -149,11 +150,12 @@ def apart(one, other):
 def main():
     options = arguments(
         __doc__,
+        engines=True,
         changes=(100_000, 3_000, "changes to make"),
         histories=(5_000, 300, "users whose history is held against the log"),
     )
-    with Workplace("events") as place:
-        service = Service(options.binary, place / "data")
+    with Workplace("events") as place, engine(options) as store:
+        service = store.service(options.binary, place / "data")
         service.start()
         try:
             follower = Follower(service, 500)
@@ -178,8 +180,9 @@ def main():
         for fault in faults[:5]:
             print(fault)
         print(
-            f"events: {len(follower.seen):,} in {follower.pulls:,} pulls while {WRITERS} writers "
-            f"made {mixed_writers.counts(writers)} in {seconds:.0f} s; {len(faults)} differences"
+            f"events ({options.engine}): {len(follower.seen):,} in {follower.pulls:,} pulls while "
+            f"{WRITERS} writers made {mixed_writers.counts(writers)} in {seconds:.0f} s; "
+            f"{len(faults)} differences"
         )
         sys.exit(1 if faults else 0)
 

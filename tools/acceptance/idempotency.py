@@ -12,12 +12,12 @@ connection. At the end the change log must hold each change once.
 
 import json
 import random
-import sqlite3
 import sys
 import threading
 import time
 
-from service import Closed, Service, Workplace, arguments, encode, percentile
+from engines import engine
+from service import Closed, Workplace, arguments, encode, percentile
 
 CONNECTIONS = 32
 ROUNDS_PER_BATCH = 20
@@ -94,11 +94,11 @@ def victims(connection, numbers):
 
 
 def main():
-    options = arguments(__doc__, rounds=(10_000, 60, "rounds"))
+    options = arguments(__doc__, engines=True, rounds=(10_000, 60, "rounds"))
     chance, number, answers, lost = random.Random(options.seed), 0, 0, 0
     restarts, faults, began = [], [], time.monotonic()
-    with Workplace("idempotency") as place:
-        service = Service(options.binary, place / "data")
+    with Workplace("idempotency") as place, engine(options) as store:
+        service = store.service(options.binary, place / "data")
         service.start()
         try:
             span = 0.2
@@ -130,22 +130,20 @@ def main():
                 lost += 0 < before < count * CONNECTIONS
         finally:
             service.process.poll() is None and service.stop()
-        faults += events_fault(service.data, options.rounds) if not faults else []
+        faults += events_fault(store, service, options.rounds) if not faults else []
         for fault in faults[:5]:
             print(fault)
         print(
-            f"idempotency: {number:,} rounds, {answers:,} answers in "
+            f"idempotency ({options.engine}): {number:,} rounds, {answers:,} answers in "
             f"{time.monotonic() - began:.0f} s, {len(restarts)} kills of which {lost} fell among "
             f"the requests, restart p50 {percentile(restarts, 0.5):.0f} ms; {len(faults)} faults"
         )
         sys.exit(1 if faults else 0)
 
 
-def events_fault(data, rounds):
+def events_fault(store, service, rounds):
     """Each round's change stands in the log exactly once."""
-    connection = sqlite3.connect(data / "roster.db")
-    counted = dict(connection.execute("SELECT kind, count(*) FROM events GROUP BY kind"))
-    connection.close()
+    counted = dict(store.rows(service, "SELECT kind, count(*) FROM events GROUP BY kind"))
     share = {kind: len(range(index, rounds, len(KINDS))) for index, kind in enumerate(KINDS)}
     wanted = {
         "user.created": rounds + share["create"],

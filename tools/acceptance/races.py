@@ -8,7 +8,8 @@ answered 200 and the other 412, and what is stored afterwards is what the winner
 import sys
 import time
 
-from service import Service, Workplace, arguments
+from engines import engine
+from service import Workplace, arguments
 
 USERS = 16
 # How the first and the second writer say which version they read.
@@ -51,10 +52,10 @@ def race(number, pair, reader, user):
 
 
 def main():
-    options = arguments(__doc__, races=(10_000, 300, "races"))
+    options = arguments(__doc__, engines=True, races=(10_000, 300, "races"))
     faults, run, first_won = [], 0, 0
-    with Workplace("races") as place:
-        service = Service(options.binary, place / "data")
+    with Workplace("races") as place, engine(options) as store:
+        service = store.service(options.binary, place / "data")
         service.start()
         try:
             pair, reader = (service.connect(), service.connect()), service.connect()
@@ -80,8 +81,8 @@ def main():
         for fault in faults:
             print(fault)
         print(
-            f"races: {run:,} run, {len(faults)} wrong, the first to send won {first_won}, "
-            f"{run / seconds:,.0f} races/s"
+            f"races ({options.engine}): {run:,} run, {len(faults)} wrong, the first to send "
+            f"won {first_won}, {run / seconds:,.0f} races/s"
         )
         sys.exit(1 if faults or run != options.races else 0)
 

@@ -133,10 +133,13 @@ class Connection:
 
 
 class Service:
-    """The binary on one data directory; started, killed and started again by the commands."""
+    """The binary on one data directory; started, killed and started again by the commands.
 
-    def __init__(self, binary, data, log=None):
+    With `database`, the URL of a PostgreSQL database, the users are there instead."""
+
+    def __init__(self, binary, data, log=None, database=None, flags=()):
         self.binary, self.data = Path(binary), Path(data)
+        self.database, self.flags = database, flags
         self.address = ("127.0.0.1", free_port())
         self.log = Path(log) if log else self.data.parent / f"{self.data.name}.log"
         self.process = None
@@ -145,6 +148,8 @@ class Service:
         """Starts the binary and waits for the first 200 of the list; seconds until then."""
         command = [self.binary, "serve"]
         command += ["--listen", f"{self.address[0]}:{self.address[1]}", "--data", self.data]
+        command += ["--database", self.database] if self.database else []
+        command += self.flags
         began = time.monotonic()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
@@ -237,13 +242,18 @@ def raise_open_files():
     return hard
 
 
-def arguments(description, **counts):
-    """The command line all commands share; `counts` maps an option to (full, slice, help)."""
+def arguments(description, engines=False, **counts):
+    """The command line all commands share; `counts` maps an option to (full, slice, help).
+
+    `engines` is for the commands that run over PostgreSQL as well."""
     parser = argparse.ArgumentParser(description=description)
     default = os.environ.get("ROSTER_BINARY", str(ROOT / "target" / "release" / "roster"))
     parser.add_argument("--binary", default=default, help=f"the service (default {default})")
     parser.add_argument("--slice", action="store_true", help="the small run of CI")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (default 1)")
+    if engines:
+        choice = {"choices": ("sqlite", "postgres"), "default": "sqlite"}
+        parser.add_argument("--engine", **choice, help="where the users are (default sqlite)")
     for name, (full, small, text) in counts.items():
         text = f"{text} (default {full}, with --slice {small})"
         option = f"--{name.replace('_', '-')}"

@@ -1,0 +1,98 @@
+"""A private PostgreSQL cluster for a command, and fresh databases in it.
+
+`tools/postgres.sh` makes and removes the cluster. Where ROSTER_TEST_POSTGRES holds the URL of a
+running one (as all.sh sets it), databases are made in that and it is left alone.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+from service import ROOT
+
+SCRIPT = ROOT / "tools" / "postgres.sh"
+
+
+class Cluster:
+    """A running PostgreSQL, by the URL of a database whose role may create others."""
+
+    def __init__(self, url):
+        self.url, self.made = url, 0
+
+    def database(self, name="acceptance"):
+        """A fresh, empty database; its URL."""
+        self.made += 1
+        name = f"{name}_{os.getpid()}_{self.made}"
+        with self.connect() as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
+
+    def drop(self, url):
+        """Removes a database that `database` made, whoever is still connected to it."""
+        name = sql.Identifier(urlsplit(url).path[1:])
+        with self.connect() as connection:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+    def connect(self):
+        return connect(self.url)
+
+
+def connect(url, **options):
+    """A connection of our own, beside the service; each statement is its own transaction."""
+    return psycopg.connect(url, autocommit=True, connect_timeout=10, **options)
+
+
+def backends(url):
+    """The process ids of everyone else's connections to the database of `url`."""
+    asked = (
+        "SELECT pid FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with connect(url) as connection:
+        return {row[0] for row in connection.execute(asked)}
+
+
+def wait_until_gone(url, pids, within=30.0):
+    """Waits until none of the backends `pids` is left: what they had under way is settled."""
+    until = time.monotonic() + within
+    while left := pids & backends(url):
+        if time.monotonic() > until:
+            raise SystemExit(f"PostgreSQL's backends {left} live on after {within} s")
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def cluster():
+    """The cluster that ROSTER_TEST_POSTGRES names, else one of our own until the end."""
+    if given := os.environ.get("ROSTER_TEST_POSTGRES"):
+        yield Cluster(given)
+        return
+    end_with_sigterm()
+    base = tempfile.mkdtemp(prefix="roster-postgres-")
+    # The cluster's owner may be another user, who passes through here.
+    os.chmod(base, 0o711)
+    place = f"{base}/cluster"
+    try:
+        started = subprocess.run(
+            [SCRIPT, "start", place], stdout=subprocess.PIPE, text=True, timeout=180, check=False
+        )
+        if started.returncode != 0:
+            raise SystemExit("no PostgreSQL cluster could be started")
+        yield Cluster(started.stdout.strip())
+    finally:
+        subprocess.run([SCRIPT, "stop", place], timeout=120, check=False)
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def end_with_sigterm():
+    """SIGTERM ends the command as an exception does, so that the cluster does not outlive it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# A private PostgreSQL cluster for tests, in a directory of its own, on a free loopback port.
+#
+#   tools/postgres.sh start DIR   makes and starts one, and prints the URL of its database
+#   tools/postgres.sh stop DIR    stops it and removes what start made
+#
+# Durable, with the settings that PostgreSQL ships with but for max_connections. The role of the
+# URL is no superuser; it may create databases. PostgreSQL refuses to run as root: as root, the
+# cluster belongs to the user `postgres`, or to `nobody`, who must be able to reach DIR.
+set -euo pipefail
+
+fail() {
+    echo "postgres.sh: $*" >&2
+    exit 1
+}
+
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
+# The directory of PostgreSQL's programs: what pg_config names, else Debian's newest.
+programs() {
+    local bin candidates=()
+    if command -v pg_config >/dev/null; then
+        candidates+=("$(pg_config --bindir)")
+    fi
+    while IFS= read -r bin; do
+        candidates+=("$bin")
+    done < <(printf '%s\n' /usr/lib/postgresql/*/bin | sort --version-sort --reverse)
+    for bin in "${candidates[@]}"; do
+        if [[ -x $bin/initdb && -x $bin/postgres && -x $bin/pg_ctl && -x $bin/psql ]]; then
+            echo "$bin"
+            return
+        fi
+    done
+    fail "the programs of the PostgreSQL server were not found; on Debian: apt-get install" \
+        "postgresql postgresql-client"
+}
+
+# owned COMMAND...: runs it as the cluster's owner, in DIR, which the owner can read.
+owned() {
+    if ((EUID == 0)); then
+        (cd "$dir" && runuser -u "$owner" -- "$@")
+    else
+        (cd "$dir" && "$@")
+    fi
+}
+
+# A port of the loopback address that nobody answers at; another may still take it first.
+free_port() {
+    local port
+    for _ in {1..100}; do
+        # Below the ports that Linux gives to outgoing connections.
+        port=$((20000 + (RANDOM << 15 | RANDOM) % 12000))
+        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+            echo "$port"
+            return
+        fi
+    done
+    fail "no free port was found"
+}
+
+# A password of letters and digits, which need no escape in a URL.
+password() {
+    od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
+}
+
+start() {
+    [[ ! -e $dir/data ]] || fail "$dir holds a cluster already; stop it first"
+    mkdir -p "$dir"
+    if ((EUID == 0)); then
+        chown "$owner" "$dir"
+        owned test -w "$dir" || fail "the user $owner cannot reach $dir"
+    fi
+    chmod 700 "$dir"
+    owned sh -c "umask 077; echo $(password) > superuser"
+    owned "$bin/initdb" --pgdata=data --username=postgres --pwfile=superuser \
+        --auth=scram-sha-256 --encoding=UTF8 --locale=C --no-instructions \
+        >"$dir/initdb.log" 2>&1 ||
+        fail "initdb failed; see $dir/initdb.log"
+    local port tries
+    for tries in {1..10}; do
+        port=$(free_port)
+        if owned "$bin/pg_ctl" start --pgdata=data --log=server.log --wait --timeout=60 --silent \
+            --options="-c listen_addresses=127.0.0.1 -c port=$port -c max_connections=200 \
+                -c unix_socket_directories=''" >>"$dir/pg_ctl.log" 2>&1; then
+            break
+        fi
+        grep -q 'Address already in use' "$dir/server.log" && ((tries < 10)) ||
+            fail "PostgreSQL did not start; see $dir/server.log"
+    done
+    local secret
+    secret=$(password)
+    PGPASSWORD=$(cat "$dir/superuser") "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
+        --host=127.0.0.1 --port="$port" --username=postgres --dbname=postgres \
+        --command="CREATE ROLE roster LOGIN CREATEDB PASSWORD '$secret'" \
+        --command='CREATE DATABASE roster OWNER roster' >&2 ||
+        fail "the role and the database were not made"
+    echo "postgres://roster:$secret@127.0.0.1:$port/roster"
+}
+
+stop() {
+    [[ -e $dir/data ]] || return 0
+    # `immediate` where `fast` does not do: what is stopped here is thrown away.
+    if [[ -e $dir/data/postmaster.pid ]]; then
+        owned "$bin/pg_ctl" stop --pgdata=data --mode=fast --timeout=30 --silent >&2 ||
+            owned "$bin/pg_ctl" stop --pgdata=data --mode=immediate --timeout=30 --silent >&2 ||
+            fail "PostgreSQL in $dir does not stop"
+    fi
+    rm -rf "$dir/data"
+    rm -f "$dir/superuser" "$dir/initdb.log" "$dir/pg_ctl.log" "$dir/server.log"
+    rmdir "$dir" 2>/dev/null || true
+}
+
+[[ $# == 2 ]] || usage
+[[ -n $2 ]] || usage
+dir=$(realpath -m -- "$2")
+bin=$(programs)
+owner=postgres
+id -u postgres >/dev/null 2>&1 || owner=nobody
+case $1 in
+    start) start ;;
+    stop) stop ;;
+    *) usage ;;
+esac
