@@ -16,6 +16,7 @@ mod deleted;
 mod engine;
 mod establish;
 mod events;
+pub mod export;
 mod failure;
 mod health;
 mod lock;

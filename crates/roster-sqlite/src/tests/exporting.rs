@@ -1,0 +1,233 @@
+//! Exports: all of it, in order, in chunks of any size, of a store that stands still.
+
+use rusqlite::Connection;
+use sha2::{Digest as _, Sha256};
+
+use super::support::{apply, column, create, delete, id, once, open, patch, purge, settings};
+use crate::{
+    BackupError, OpenError, Sqlite,
+    connection::DATABASE,
+    export::{Chunk, Digest, Export, ExportError, Table},
+};
+
+/// A directory with some of everything.
+async fn populated() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    fill(&store).await;
+    drop(store);
+    directory
+}
+
+async fn fill(store: &Sqlite) {
+    for n in 0..40 {
+        let user = format!(
+            r#"{{"username":"user {n}","email":"u{n}@x.example","name":"Ada {n} Grün",
+                "emails":[{{"value":"u{n}@x.example","primary":true}},{{"value":"o{n}@x.example"}}],
+                "phone_numbers":[{{"value":"+4{n}"}},{{"value":"+9{n}"}}]}}"#
+        );
+        apply(store, once(u8::try_from(n).unwrap(), create(n, &user))).await.unwrap();
+    }
+    let bare = create(100, r#"{"username":"bare","external_id":"x"}"#);
+    apply(store, bare).await.unwrap();
+    apply(store, patch(200, 1, r#"{"status":"suspended"}"#)).await.unwrap();
+    for n in 2..6 {
+        apply(store, delete(300 + n, n)).await.unwrap();
+    }
+    apply(store, purge(400, 2)).await.unwrap();
+}
+
+/// The fields of each row.
+fn rows(chunk: &Chunk) -> Vec<Vec<Option<Vec<u8>>>> {
+    let mut left = chunk.tuples.as_slice();
+    let mut take = |count: usize| {
+        let (taken, rest) = left.split_at(count);
+        left = rest;
+        taken
+    };
+    (0..chunk.rows)
+        .map(|_| {
+            let fields = u16::from_be_bytes(take(2).try_into().unwrap());
+            let field = |_| {
+                let length = i32::from_be_bytes(take(4).try_into().unwrap());
+                usize::try_from(length).ok().map(|length| take(length).to_vec())
+            };
+            (0..fields).map(field).collect()
+        })
+        .collect()
+}
+
+fn table(name: &str) -> &'static Table {
+    Table::ALL.iter().find(|table| table.name == name).unwrap()
+}
+
+#[tokio::test]
+async fn every_column_of_the_schema_is_handed_out() {
+    let directory = populated().await;
+    let at = directory.path();
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'log_head' \
+        ORDER BY name";
+    let mut names: Vec<_> = Table::ALL.iter().map(|table| table.name).collect();
+    names.sort_unstable();
+    assert_eq!(column(at, tables), names);
+    for table in Table::ALL {
+        // The number of a row says where it lies in the file, and nothing of what it holds.
+        let columns = format!(
+            "SELECT name FROM pragma_table_info('{}') WHERE name <> 'number' ORDER BY name",
+            table.name
+        );
+        let mut names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+        names.sort_unstable();
+        assert_eq!(column(at, &columns), names, "{}", table.name);
+    }
+}
+
+#[tokio::test]
+async fn chunks_of_any_size_come_to_the_same_rows_in_the_order_of_keys() {
+    let directory = populated().await;
+    let export = Export::open(directory.path()).unwrap();
+    for (table, count) in export.tables() {
+        let whole = export.chunk(table, None, usize::MAX).unwrap();
+        assert_eq!(whole.rows, *count, "{}", table.name);
+        assert!(*count > 0, "{}", table.name);
+        for bytes_max in [1, 100, 1_000] {
+            let (mut tuples, mut after) = (Vec::new(), None);
+            loop {
+                let chunk = export.chunk(table, after.as_deref(), bytes_max).unwrap();
+                let Some(last) = chunk.last_key else { break };
+                assert!(bytes_max > 1 || chunk.rows == 1);
+                tuples.extend_from_slice(&chunk.tuples);
+                after = Some(last);
+            }
+            assert!(tuples == whole.tuples, "{} by {bytes_max}", table.name);
+        }
+        let keys: Vec<_> =
+            rows(&whole).into_iter().map(|row| row[..table.key_columns].to_vec()).collect();
+        assert!(keys.is_sorted() && keys.windows(2).all(|two| two[0] != two[1]));
+        let digest = export.digest(table).unwrap();
+        let sha256: [u8; 32] = Sha256::digest(&whole.tuples).into();
+        assert_eq!(digest, Digest { rows: whole.rows, sha256 });
+    }
+}
+
+#[tokio::test]
+async fn values_are_handed_out_as_they_stand() {
+    let directory = populated().await;
+    let export = Export::open(directory.path()).unwrap();
+    let all = |name: &str| rows(&export.chunk(table(name), None, usize::MAX).unwrap());
+    let users = all("users");
+    let bare = users.iter().find(|row| row[0].as_deref() == Some(id(100).as_bytes())).unwrap();
+    let number = |number: i64| Some(number.to_be_bytes().to_vec());
+    assert_eq!((&bare[1], &bare[2]), (&number(1), &number(0)));
+    assert_eq!(bare[4].as_deref(), Some(b"bare".as_slice()));
+    assert_eq!((&bare[5], &bare[6], &bare[8]), (&None, &None, &None), "they are absent");
+    assert_eq!(bare[7].as_deref(), Some(b"x".as_slice()));
+    let suspended = users.iter().find(|row| row[0].as_deref() == Some(id(1).as_bytes())).unwrap();
+    assert_eq!((&suspended[1], &suspended[2]), (&number(2), &number(1)));
+    let deleted: Vec<_> = all("deleted_users").into_iter().map(|row| row[0].clone()).collect();
+    let expected: Vec<_> = (3..6).map(|n| Some(id(n).as_bytes().to_vec())).collect();
+    assert_eq!(deleted, expected);
+    let emptied = all("events").iter().filter(|row| row[8].as_deref() == Some(b"")).count();
+    assert_eq!(emptied, 3, "an empty record is no absent one");
+    let settings: Vec<_> = all("settings").into_iter().map(|row| row[0].clone()).collect();
+    let names = ["cursor_secret", "email_sharing", "external_id_sharing"];
+    assert_eq!(settings, names.map(|name| Some(name.as_bytes().to_vec())));
+}
+
+#[tokio::test]
+async fn a_store_that_is_served_is_refused_and_so_is_serving_one_that_is_read() {
+    let directory = populated().await;
+    let store = open(directory.path());
+    let refused = Export::open(directory.path()).err().unwrap();
+    assert!(matches!(refused, ExportError::Served { .. }), "{refused}");
+    drop(store);
+    let export = Export::open(directory.path()).unwrap();
+    let settings = settings(directory.path());
+    assert!(matches!(Sqlite::open(settings.clone()), Err(OpenError::Locked { .. })));
+    drop(export);
+    drop(Sqlite::open(settings).unwrap());
+}
+
+#[tokio::test]
+async fn a_store_of_an_older_schema_is_refused_and_told_what_to_do() {
+    let directory = populated().await;
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    drop(connection);
+    let refused = Export::open(directory.path()).err().unwrap();
+    assert!(matches!(refused, ExportError::OlderSchema { found: 1, .. }), "{refused}");
+    assert!(refused.to_string().contains("start `roster serve --data "), "{refused}");
+}
+
+#[test]
+fn a_directory_without_a_store_is_refused_and_left_empty() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = Export::open(directory.path()).err().unwrap();
+    assert!(matches!(refused, ExportError::Store(BackupError::NoStore { .. })), "{refused}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_store_whose_counters_are_wrong_is_refused() {
+    for wrong in ["active = active + 1", "deleted = deleted - 1", "position = position + 1"] {
+        let directory = populated().await;
+        let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+        connection.execute_batch(&format!("UPDATE log_head SET {wrong}")).unwrap();
+        drop(connection);
+        let refused = Export::open(directory.path()).err().unwrap();
+        assert!(matches!(refused, ExportError::Damaged { .. }), "{wrong}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn commits_that_a_killed_process_left_in_the_log_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    fill(&store).await;
+    // What lies there while the service runs is what a kill leaves.
+    let crashed = tempfile::tempdir().unwrap();
+    for end in ["", "-wal"] {
+        let name = format!("{DATABASE}{end}");
+        std::fs::copy(directory.path().join(&name), crashed.path().join(&name)).unwrap();
+    }
+    drop(store);
+    let (one, other) =
+        (Export::open(directory.path()).unwrap(), Export::open(crashed.path()).unwrap());
+    assert_eq!((one.log_id(), one.head()), (other.log_id(), other.head()));
+    for table in Table::ALL {
+        assert_eq!(one.digest(table).unwrap(), other.digest(table).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn what_follows_a_key_is_found_by_the_index_of_the_key() {
+    let directory = populated().await;
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    let mut plans = Vec::new();
+    for table in Table::ALL {
+        let sql = format!("EXPLAIN QUERY PLAN {}", table.select_sql(true));
+        let mut statement = connection.prepare(&sql).unwrap();
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().unwrap() {
+            plans.push(row.get::<_, String>(3).unwrap());
+        }
+    }
+    insta::assert_snapshot!(plans.join("\n"), @"
+    SEARCH users USING INDEX users_id (id>?)
+    SEARCH deleted_users USING INDEX deleted_users_id (id>?)
+    SEARCH events USING INTEGER PRIMARY KEY (rowid>?)
+    SEARCH words USING PRIMARY KEY ((word,id)>(?,?))
+    SEARCH further_keys USING PRIMARY KEY ((kind,key,id)>(?,?,?))
+    SEARCH idempotency_keys USING PRIMARY KEY (key>?)
+    SEARCH settings USING PRIMARY KEY (name>?)
+    ");
+}
+
+#[tokio::test]
+async fn a_key_of_another_table_is_refused() {
+    let directory = populated().await;
+    let export = Export::open(directory.path()).unwrap();
+    let words = export.chunk(table("words"), None, 1).unwrap().last_key;
+    let refused = export.chunk(table("users"), words.as_deref(), 1).unwrap_err();
+    assert!(matches!(refused, ExportError::ForeignKey), "{refused}");
+}
