@@ -1,7 +1,8 @@
 //! The bench: the real binary, a bare hyper server and the engine's bare loop, in turn.
 //!
 //! `cargo xtask bench [--quick] [--users N]` prints ratios, for figures of two sittings or two
-//! machines do not compare, and holds them against the targets. Nothing else may run meanwhile.
+//! machines do not compare, and holds them against the targets. `--engine postgres` measures the
+//! service over PostgreSQL instead. Nothing else may run meanwhile.
 //! It knows the service from outside only: its command line, its port, and the tables it keeps.
 
 mod answer;
@@ -13,6 +14,7 @@ mod growth;
 mod hello;
 mod load;
 mod people;
+mod postgres;
 mod process;
 mod report;
 mod seed;
@@ -38,7 +40,8 @@ use self::{
     sitting::Results,
 };
 
-const USAGE: &str = "usage: cargo xtask bench [--quick] [--users N] [--binary PATH]";
+const USAGE: &str = "usage: cargo xtask bench [--engine sqlite|postgres] [--quick] [--users N] \
+    [--binary PATH]";
 /// How busy a machine may be that counts as idle.
 const BUSY_PERCENT_MAX: u64 = 10;
 /// Fewest users: enough for pages that are neither first nor last.
@@ -71,6 +74,10 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     let options = options(&asked)?;
     let _alone = alone(&options.place)?;
     warn_of_company()?;
+    if asked.store == Store::Postgres {
+        postgres::run(&options)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let results = sitting::run(&options)?;
     say(&format!("\nMedians of {} rounds, {} users\n", results.append_us.len(), asked.users))?;
     print_figures(&results)?;
@@ -101,20 +108,29 @@ fn warn_of_company() -> Result<()> {
     Ok(())
 }
 
+/// What the service keeps its users in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Store {
+    Sqlite,
+    Postgres,
+}
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
+    store: Store,
     quick: bool,
     users: u64,
     binary: Option<PathBuf>,
 }
 
 fn parse(words: &[String]) -> Result<Asked> {
-    let mut asked = Asked { quick: false, users: 10_000, binary: None };
+    let mut asked = Asked { store: Store::Sqlite, quick: false, users: 10_000, binary: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--quick" => asked.quick = true,
+            "--engine" => asked.store = store(words.next().context(USAGE)?)?,
             "--users" => asked.users = words.next().context(USAGE)?.parse()?,
             "--binary" => asked.binary = Some(words.next().context(USAGE)?.into()),
             _ => bail!(USAGE),
@@ -122,6 +138,14 @@ fn parse(words: &[String]) -> Result<Asked> {
     }
     ensure!(asked.users >= USERS_MIN, "at least {USERS_MIN} users");
     Ok(asked)
+}
+
+fn store(word: &str) -> Result<Store> {
+    match word {
+        "sqlite" => Ok(Store::Sqlite),
+        "postgres" => Ok(Store::Postgres),
+        _ => bail!(USAGE),
+    }
 }
 
 fn options(asked: &Asked) -> Result<Options> {
@@ -207,7 +231,7 @@ fn print_figures(results: &Results) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, alone, parse};
+    use super::{Asked, Store, alone, parse};
 
     #[test]
     fn two_benches_do_not_share_a_place() {
@@ -222,10 +246,13 @@ mod tests {
     #[test]
     fn the_command_line_is_read_or_refused() {
         let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-        let asked = Asked { quick: false, users: 10_000, binary: None };
+        let asked = Asked { store: Store::Sqlite, quick: false, users: 10_000, binary: None };
         assert_eq!(parse(&[]).unwrap(), asked);
-        let asked = Asked { quick: true, users: 5000, binary: Some("a/b".into()) };
+        let asked =
+            Asked { store: Store::Sqlite, quick: true, users: 5000, binary: Some("a/b".into()) };
         assert_eq!(parse(&words("--quick --users 5000 --binary a/b")).unwrap(), asked);
+        assert_eq!(parse(&words("--engine postgres")).unwrap().store, Store::Postgres);
+        assert!(parse(&words("--engine mysql")).is_err());
         assert!(parse(&words("--users")).is_err());
         assert!(parse(&words("--users 10")).is_err());
         assert!(parse(&words("--fast")).is_err());

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
-    io::{ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
@@ -89,7 +89,7 @@ impl Drop for Server {
 }
 
 /// A loopback address that nobody listens on.
-fn free_address() -> Result<SocketAddr> {
+pub(super) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
 
@@ -121,19 +121,52 @@ impl CpuTimes {
 /// The CPU times of a process.
 pub(super) fn cpu_times(process: u32) -> Result<CpuTimes> {
     let mut times = BTreeMap::new();
-    for thread in fs::read_dir(format!("/proc/{process}/task"))? {
-        let thread = thread?;
-        match fs::read_to_string(thread.path().join("schedstat")) {
-            Ok(text) => {
-                let first = text.split_whitespace().next().context("an empty schedstat")?;
-                times.insert(thread.file_name(), first.parse()?);
-            }
-            // The thread ended meanwhile.
+    add_cpu_times(process, &mut times)?;
+    Ok(CpuTimes(times))
+}
+
+/// The CPU times of a process and of those that it started.
+pub(super) fn family_cpu_times(process: u32) -> Result<CpuTimes> {
+    let mut times = BTreeMap::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        if id != process && parent(id) != Some(process) {
+            continue;
+        }
+        match add_cpu_times(id, &mut times) {
+            Ok(()) => {}
+            // The child ended meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(CpuTimes(times))
+}
+
+/// Who started a process that still runs.
+fn parent(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // "12 (name, with anything in it) S 11 ..."
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn add_cpu_times(process: u32, times: &mut BTreeMap<OsString, u64>) -> io::Result<()> {
+    for thread in fs::read_dir(format!("/proc/{process}/task"))? {
+        let thread = thread?;
+        match fs::read_to_string(thread.path().join("schedstat")) {
+            Ok(text) => {
+                let first = text.split_whitespace().next().and_then(|first| first.parse().ok());
+                times.insert(thread.file_name(), first.ok_or(ErrorKind::InvalidData)?);
+            }
+            // The thread ended meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// What the processors of the machine have done since it started, in clock ticks.
@@ -194,9 +227,14 @@ fn sum_mappings(smaps: &str, data: &Path) -> Memory {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, process, time::Duration};
+    use std::{
+        ffi::OsStr,
+        path::Path,
+        process::{self, Command},
+        time::Duration,
+    };
 
-    use super::{CpuTimes, Memory, cpu_times, memory, sum_mappings};
+    use super::{CpuTimes, Memory, cpu_times, family_cpu_times, memory, sum_mappings};
 
     #[test]
     fn mapped_data_files_are_told_apart() {
@@ -212,6 +250,17 @@ mod tests {
     fn this_process_has_memory_and_cpu_time() {
         assert!(memory(process::id(), Path::new("/nowhere")).unwrap().resident_kib > 100);
         assert!(!cpu_times(process::id()).unwrap().since(&CpuTimes::default()).is_zero());
+    }
+
+    #[test]
+    fn a_family_is_a_process_and_its_children() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let (alone, family) = (cpu_times(process::id()), family_cpu_times(process::id()));
+        let family = family.unwrap().0;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(family.contains_key(OsStr::new(&child.id().to_string())));
+        assert!(family.len() > alone.unwrap().0.len());
     }
 
     #[test]

@@ -30,10 +30,23 @@ pub(super) fn start(options: &Options, data: &Path, more: &[&str]) -> Result<Ser
 /// Creates the users through the front door; then times some starts on what is stored.
 pub(super) fn seed(options: &Options, data: &Path) -> Result<(Vec<Known>, Vec<f64>)> {
     let server = start(options, data, &[])?;
-    say(&format!("seeding {} users", options.users))?;
+    let users = fill(&server, options.users)?;
+    server.stop()?;
+    let mut cold_start_ms = Vec::new();
+    for _ in 0..STARTS {
+        let server = start(options, data, &[])?;
+        cold_start_ms.push(server.cold_start.as_secs_f64() * 1e3);
+        server.stop()?;
+    }
+    Ok((users, cold_start_ms))
+}
+
+/// Creates so many users through the front door.
+pub(super) fn fill(server: &Server, end: u64) -> Result<Vec<Known>> {
+    say(&format!("seeding {end} users"))?;
     let mut users = Vec::new();
     let repeats = Repeats::Unmarked;
-    let (host, end) = (server.address, options.users);
+    let host = server.address;
     let mut creates = Creates { host, next: 0, end, repeats, created: &mut users };
     let load = Load {
         address: server.address,
@@ -44,14 +57,7 @@ pub(super) fn seed(options: &Options, data: &Path) -> Result<(Vec<Known>, Vec<f6
     };
     let outcome = load::run(load, &mut creates)?;
     say(&format!("seeded at {:.0} users/s", outcome.rate()))?;
-    server.stop()?;
-    let mut cold_start_ms = Vec::new();
-    for _ in 0..STARTS {
-        let server = start(options, data, &[])?;
-        cold_start_ms.push(server.cold_start.as_secs_f64() * 1e3);
-        server.stop()?;
-    }
-    Ok((users, cold_start_ms))
+    Ok(users)
 }
 
 /// Copies the files of a stopped service.

@@ -43,17 +43,22 @@ pub(super) fn sample_numbers() -> [u64; 2] {
     [first(false).unwrap_or_default(), first(true).unwrap_or_default()]
 }
 
-/// A user as it is stored: its number, its record, and the event that it began with.
-struct Sample {
-    number: u64,
-    record: String,
-    created: EventTexts,
+/// A user as it is stored.
+pub(super) struct Sample {
+    /// Its number.
+    pub(super) number: u64,
+    /// Its record.
+    pub(super) record: String,
+    /// The event that it began with.
+    pub(super) created: EventTexts,
 }
 
 /// The stored users that others are made after.
 pub(super) struct Samples {
-    plain: Sample,
-    with_further_email: Sample,
+    /// One with a single address.
+    pub(super) plain: Sample,
+    /// One with two.
+    pub(super) with_further_email: Sample,
 }
 
 impl Samples {

@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File},
-    io::{Read as _, Write as _},
+    io::Read as _,
     os::unix::{
         fs::{MetadataExt as _, PermissionsExt as _, chown},
         process::CommandExt as _,
@@ -56,8 +56,8 @@ impl Cluster {
         let account = Account::of(folder)?;
         let (data, word_file) = (folder.join("cluster"), folder.join("password"));
         let password = random_word()?;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
         fs::write(&word_file, &password)?;
-        fs::set_permissions(&word_file, fs::Permissions::from_mode(0o600))?;
         if let Some(account) = &account {
             chown(folder, Some(account.user), Some(account.group))?;
             chown(&word_file, Some(account.user), Some(account.group))?;
