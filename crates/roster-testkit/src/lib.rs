@@ -8,6 +8,7 @@ pub mod clock;
 pub mod conformance;
 pub mod openapi;
 pub mod oracle;
+pub mod postgres;
 pub mod process;
 pub mod queries;
 pub mod replay;

@@ -1,19 +1,86 @@
-//! A service in a process of its own, for tests of the built binary.
+//! A service in a process of its own, for tests of the built binary over each engine.
 //!
-//! It listens once it is here, and it ends with the test. It must not know what is asked of it.
+//! It listens once it is here, and it ends with the test. What it keeps its users in is made for
+//! the test and goes with it too. It must not know what is asked of it.
 
 #![expect(clippy::expect_used, clippy::missing_panics_doc, reason = "this is how a test fails")]
 
 use std::{
     io::{BufRead as _, BufReader},
+    path::Path,
     process::{Child, Command, Stdio},
 };
+
+use tempfile::TempDir;
+
+use crate::postgres::{Cluster, Database};
+
+/// Makes a test of each function for each engine, so that a failure names both:
+/// `over_each_engine! { case, other_case }` with `fn case(engine: Engine)` beside it.
+#[macro_export]
+macro_rules! over_each_engine {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(
+                #[test]
+                fn $case() {
+                    super::$case($crate::process::Engine::Sqlite);
+                }
+            )*
+        }
+    };
+}
+
+/// What the built binary keeps its users with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A file in the data directory.
+    Sqlite,
+    /// A database of the tests' PostgreSQL.
+    Postgres,
+}
+
+/// An empty directory and, where users are kept with PostgreSQL, an empty database.
+#[derive(Debug)]
+pub struct Place {
+    directory: TempDir,
+    database: Option<Database>,
+}
 
 /// A running service.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     address: String,
+}
+
+impl Place {
+    /// A place for users that are kept with this engine.
+    pub fn new(engine: Engine) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let database = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Cluster::shared().database()),
+        };
+        Self { directory, database }
+    }
+
+    /// The directory, in which services of this place run.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The command that serves this place at a free port of loopback, without anything of this
+    /// process's environment.
+    pub fn serve(&self, binary: &str) -> Command {
+        let mut command = Command::new(binary);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        if let Some(database) = &self.database {
+            command.args(["--database", &database.url()]);
+        }
+        command.current_dir(&self.directory).env_clear();
+        command
+    }
 }
 
 impl Process {

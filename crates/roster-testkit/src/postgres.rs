@@ -1,0 +1,257 @@
+//! A private PostgreSQL for tests.
+//!
+//! The first test of a process that asks starts a cluster in a temporary folder on a free port of
+//! loopback; it ends with the process, however that ends. `ROSTER_TEST_POSTGRES` may name a
+//! running one instead, which saves the start. A machine without PostgreSQL fails the test: an
+//! engine that was not tried was not tested.
+#![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
+#![expect(clippy::missing_panics_doc, reason = "a test without its database fails")]
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{self, Child, Command, Stdio},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The variable that names a cluster which runs already, as a URL of its superuser.
+pub const VARIABLE: &str = "ROSTER_TEST_POSTGRES";
+
+/// How long a cluster may take to answer.
+const START: Duration = Duration::from_mins(1);
+
+/// A running cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    url: String,
+    programs: PathBuf,
+    made: AtomicU32,
+    /// Ends the cluster when this process is gone.
+    _own: Option<Child>,
+}
+
+/// An empty database of its own, dropped when this is.
+#[derive(Debug)]
+pub struct Database {
+    cluster: &'static Cluster,
+    name: String,
+}
+
+/// An empty schema of its own in a database that others use too: made in no time.
+#[derive(Debug)]
+pub struct Schema {
+    cluster: &'static Cluster,
+    name: String,
+}
+
+impl Cluster {
+    /// The cluster of this process.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            let programs = programs();
+            let made = AtomicU32::new(0);
+            if let Some(url) = running() {
+                return Self { url, programs, made, _own: None };
+            }
+            let (url, child) = start(&programs);
+            Self { url, programs, made, _own: Some(child) }
+        })
+    }
+
+    /// Makes an empty database.
+    pub fn database(&'static self) -> Database {
+        let database = Database { cluster: self, name: self.name("roster_test") };
+        self.sql("postgres", &format!("CREATE DATABASE {}", database.name));
+        database
+    }
+
+    /// Makes an empty schema.
+    pub fn schema(&'static self) -> Schema {
+        let schema = Schema { cluster: self, name: self.name("test") };
+        self.sql("postgres", &format!("CREATE SCHEMA {}", schema.name));
+        schema
+    }
+
+    /// The URL of a database of the cluster.
+    pub fn url(&self, database: &str) -> String {
+        let (before, parameters) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        let authority = before.strip_prefix("postgres://").expect("a URL of PostgreSQL");
+        let authority = authority.split_once('/').map_or(authority, |(authority, _)| authority);
+        let question = if parameters.is_empty() { "" } else { "?" };
+        format!("postgres://{authority}/{database}{question}{parameters}")
+    }
+
+    /// Carries out SQL as the superuser, and gives what it prints.
+    pub fn sql(&self, database: &str, sql: &str) -> String {
+        let url = self.url(database);
+        let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", &url, "-c", sql];
+        let done = Command::new(self.programs.join("psql")).args(arguments).output();
+        let done = done.expect("psql runs");
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{sql}: {errors}");
+        String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+    }
+
+    fn name(&self, what: &str) -> String {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        format!("{what}_{}_{number}", process::id())
+    }
+}
+
+impl Database {
+    /// The database's URL.
+    pub fn url(&self) -> String {
+        self.cluster.url(&self.name)
+    }
+
+    /// Carries out SQL in it, and gives what it prints.
+    pub fn sql(&self, sql: &str) -> String {
+        self.cluster.sql(&self.name, sql)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.cluster.sql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+    }
+}
+
+impl Schema {
+    /// The URL of the database, with the schema's search path.
+    pub fn url(&self) -> String {
+        let url = self.cluster.url("postgres");
+        let sign = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{sign}options=-csearch_path%3D{}", self.name)
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        self.cluster.sql("postgres", &format!("DROP SCHEMA {} CASCADE", self.name));
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a matter of the test run, not of the service")]
+fn running() -> Option<String> {
+    env::var(VARIABLE).ok()
+}
+
+/// Where PostgreSQL's programs are: Debian keeps them by version.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<(u32, PathBuf)> = versions
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .filter(|(_, programs)| programs.join("postgres").exists())
+        .collect();
+    found.sort();
+    if let Some((_, programs)) = found.pop() {
+        return programs;
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
+        .expect("PostgreSQL is not installed: apt-get install postgresql")
+}
+
+fn start(programs: &Path) -> (String, Child) {
+    let directory = tempfile::Builder::new().prefix("roster-postgres").tempdir();
+    // Whoever serves removes it: nothing of this process runs at its end.
+    let directory = directory.expect("a temporary folder").keep();
+    let owner = owner();
+    if let Some((user, group)) = owner {
+        let given = std::os::unix::fs::chown(&directory, Some(user), Some(group));
+        given.expect("the folder changes hands");
+    }
+    let data = directory.join("data");
+    let mut initdb = as_owner(&programs.join("initdb"), owner);
+    initdb.args(["-U", "roster", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]);
+    let made = initdb.arg(&data).current_dir("/").output().expect("initdb runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let port = free_port();
+    let child = serve(programs, &directory, port, owner);
+    let url = format!("postgres://roster@127.0.0.1:{port}/postgres");
+    await_answer(programs, &url);
+    (url, child)
+}
+
+/// Serves until standard input ends, which it does when this process is gone.
+fn serve(programs: &Path, directory: &Path, port: u16, owner: Option<(u32, u32)>) -> Child {
+    let script = r#""$0" "$@" -D "$DIRECTORY/data" 2>"$DIRECTORY/log" & server=$!
+        echo started
+        read -r _
+        kill -INT "$server"
+        wait "$server"
+        rm -rf "$DIRECTORY""#;
+    let mut shell = as_owner(Path::new("/bin/sh"), owner);
+    shell.args(["-c", script]).arg(programs.join("postgres")).env("DIRECTORY", directory);
+    let port = format!("port={port}");
+    // A test ends no machine: what is on the disk after a crash is tried elsewhere.
+    for setting in [
+        "listen_addresses=127.0.0.1",
+        &port,
+        "unix_socket_directories=",
+        "fsync=off",
+        "full_page_writes=off",
+        "max_connections=300",
+        "shared_buffers=64MB",
+    ] {
+        shell.args(["-c", setting]);
+    }
+    shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = shell.spawn().expect("a shell starts");
+    let printed = child.stdout.as_mut().expect("its output");
+    BufReader::new(printed).read_line(&mut String::new()).expect("it says that it started");
+    child
+}
+
+fn await_answer(programs: &Path, url: &str) {
+    let began = Instant::now();
+    while began.elapsed() < START {
+        let mut asked = Command::new(programs.join("psql"));
+        asked.args(["-X", "-q", "-d", url, "-c", "SELECT 1"]);
+        let asked = asked.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if asked.is_ok_and(|status| status.success()) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("PostgreSQL does not answer at {url}");
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// PostgreSQL refuses to run as root: user and group that it runs as then.
+fn owner() -> Option<(u32, u32)> {
+    let id = |flags: &[&str]| {
+        let printed = Command::new("id").args(flags).output().ok()?.stdout;
+        String::from_utf8(printed).ok()?.trim().parse().ok()
+    };
+    if id(&["-u"]) != Some(0) {
+        return None;
+    }
+    let of = |user: &'static str| Some((id(&["-u", user])?, id(&["-g", user])?));
+    Some(of("postgres").or_else(|| of("nobody")).expect("a user who is not root"))
+}
+
+fn as_owner(program: &Path, owner: Option<(u32, u32)>) -> Command {
+    let mut command = Command::new(program);
+    if let Some((user, group)) = owner {
+        command.uid(user).gid(group);
+    }
+    command
+}
