@@ -5,8 +5,9 @@
 #   tools/postgres.sh stop DIR    stops it and removes what start made
 #
 # Durable, with the settings that PostgreSQL ships with but for max_connections. The role of the
-# URL is no superuser; it may create databases. PostgreSQL refuses to run as root: as root, the
-# cluster belongs to the user `postgres`, or to `nobody`, who must be able to reach DIR.
+# URL is no superuser; it may create databases, and schemas in `postgres`. PostgreSQL refuses to run
+# as root: as root, the cluster belongs to the user `postgres`, or to `nobody`, who must be able to
+# reach DIR.
 set -euo pipefail
 
 fail() {
@@ -95,8 +96,11 @@ start() {
     PGPASSWORD=$(cat "$dir/superuser") "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
         --host=127.0.0.1 --port="$port" --username=postgres --dbname=postgres \
         --command="CREATE ROLE roster LOGIN CREATEDB PASSWORD '$secret'" \
-        --command='CREATE DATABASE roster OWNER roster' >&2 ||
+        --command='CREATE DATABASE roster OWNER roster' \
+        --command='ALTER DATABASE postgres OWNER TO roster' >&2 || {
+        stop
         fail "the role and the database were not made"
+    }
     echo "postgres://roster:$secret@127.0.0.1:$port/roster"
 }
 
