@@ -2,10 +2,9 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use roster_testkit::process::Process;
+use roster_testkit::process::{Engine, Place, Process};
 
 /// Longest wait for what is to come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -14,10 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Service(Process);
 
 impl Service {
-    fn start(data: &std::path::Path, keep: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--deleted-keep", keep, "--data"]);
-        Self(Process::start(command.arg(data).env_clear().stderr(Stdio::null())))
+    fn start(place: &Place, keep: &str) -> Self {
+        let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
+        Self(Process::start(command.args(["--deleted-keep", keep])))
     }
 
     /// The answer to a request on a connection of its own.
@@ -52,10 +50,14 @@ impl Service {
     }
 }
 
-#[test]
-fn a_deleted_user_is_purged_by_itself() {
-    let place = tempfile::tempdir().unwrap();
-    let service = Service::start(place.path(), "1s");
+roster_testkit::over_each_engine! {
+    a_deleted_user_is_purged_by_itself,
+    a_deleted_user_is_kept_as_long_as_it_is_told_to,
+}
+
+fn a_deleted_user_is_purged_by_itself(engine: Engine) {
+    let place = Place::new(engine);
+    let service = Service::start(&place, "1s");
     service.delete_one();
     let begin = Instant::now();
     while service.kept() > 0 {
@@ -64,10 +66,9 @@ fn a_deleted_user_is_purged_by_itself() {
     }
 }
 
-#[test]
-fn a_deleted_user_is_kept_as_long_as_it_is_told_to() {
-    let place = tempfile::tempdir().unwrap();
-    let service = Service::start(place.path(), "never");
+fn a_deleted_user_is_kept_as_long_as_it_is_told_to(engine: Engine) {
+    let place = Place::new(engine);
+    let service = Service::start(&place, "never");
     service.delete_one();
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(service.kept(), 1);

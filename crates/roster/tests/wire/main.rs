@@ -3,7 +3,8 @@
 //! Each row is data: the bytes, the exact status, the headers and the problem code where the
 //! answer is ours, whether the connection stays open, and the reason. One runner takes them all,
 //! reports every row that fails at once, and asks an ordinary question after each of them. The
-//! same table is held against the service over the oracle and against the built binary.
+//! same table is held against the service over the oracle and against the built binary over each
+//! engine.
 
 #![expect(
     clippy::unwrap_used,
@@ -19,6 +20,8 @@ mod row;
 mod rows;
 mod run;
 mod subject;
+
+use roster_testkit::process::Engine;
 
 use subject::Subject;
 
@@ -50,14 +53,15 @@ fn the_rows_that_take_time_hold_for_the_service_over_the_oracle() {
     run::hold(&subject, &rows::timed());
 }
 
-#[test]
-fn the_table_holds_for_the_built_binary() {
-    let subject = Subject::binary();
-    run::hold(&subject, &rows::all());
+roster_testkit::over_each_engine! {
+    the_table_holds_for_the_built_binary,
+    the_rows_of_http2_hold_for_the_built_binary,
 }
 
-#[test]
-fn the_rows_of_http2_hold_for_the_built_binary() {
-    let subject = Subject::binary();
-    http2::hold(&subject, &http2::rows());
+fn the_table_holds_for_the_built_binary(engine: Engine) {
+    run::hold(&Subject::binary(engine), &rows::all());
+}
+
+fn the_rows_of_http2_hold_for_the_built_binary(engine: Engine) {
+    http2::hold(&Subject::binary(engine), &http2::rows());
 }

@@ -1,15 +1,17 @@
 //! What the table is held against: the service over the oracle, in this process, or the built
 //! binary over its own store. Both listen on loopback, on a port that the system chose.
 
-use std::{net::SocketAddr, process::Command, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
     App, FaceSettings, URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
-use roster_testkit::{Oracle, TestClock, process::Process};
-use tempfile::TempDir;
+use roster_testkit::{
+    Oracle, TestClock,
+    process::{Engine, Place, Process},
+};
 use tokio::{net::TcpListener, runtime::Runtime};
 
 use crate::{client::Client, row::send, run::Words};
@@ -22,7 +24,7 @@ pub(crate) struct Subject {
 
 enum Life {
     Here { _runtime: Runtime },
-    Process { _process: Process, _data: TempDir },
+    Process { _process: Process, _place: Place },
 }
 
 /// Limits that no row should meet by accident.
@@ -73,14 +75,12 @@ impl Subject {
         Self { address, _life: Life::Here { _runtime: runtime } }
     }
 
-    /// The built binary, over a data directory of its own.
-    pub(crate) fn binary() -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
-        let process = Process::start(command.env_clear().current_dir(&data));
+    /// The built binary, with nobody in it yet.
+    pub(crate) fn binary(engine: Engine) -> Self {
+        let place = Place::new(engine);
+        let process = Process::start(&mut place.serve(env!("CARGO_BIN_EXE_roster")));
         let address = process.address().parse().unwrap();
-        Self { address, _life: Life::Process { _process: process, _data: data } }
+        Self { address, _life: Life::Process { _process: process, _place: place } }
     }
 
     /// The words for one row, with a user made for it.
