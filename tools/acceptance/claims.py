@@ -1,0 +1,108 @@
+"""Races through several processes for what only one user may hold, and for what may happen once.
+
+Each race sends a request through every process before any answer is read. A username or an e-mail
+address goes to exactly one of those who claim it, the others are told 409; one write with one
+Idempotency-Key happens once, and all are answered alike; of writers who read the same version one
+wins.
+"""
+
+import threading
+
+KINDS = ("username", "email", "patched email", "restored", "version", "key")
+CODES = {"username": {"username-taken"}, "email": {"email-taken"}, "restored": {"username-taken"}}
+
+
+class Claims(threading.Thread):
+    """Runs `races` races, kind after kind, until a fault."""
+
+    def __init__(self, services, races):
+        super().__init__(daemon=True)
+        self.services, self.races = services, races
+        self.run_of, self.won_by = dict.fromkeys(KINDS, 0), [0] * len(services)
+        self.made, self.fault = set(), None
+
+    def run(self):
+        try:
+            self.connections = [service.connect(60.0) for service in self.services]
+            for number in range(self.races):
+                kind = KINDS[number % len(KINDS)]
+                getattr(self, kind.replace(" ", "_"))(f"claim{number}")
+                self.run_of[kind] += 1
+                if self.fault:
+                    return
+        except Exception as error:  # noqa: BLE001
+            self.fault = f"a race: {error!r}"
+
+    def at_once(self, requests):
+        """One request through each process, all sent before any answer is read."""
+        for connection, request in zip(self.connections, requests):
+            connection.send(*request)
+        return [connection.receive() for connection in self.connections]
+
+    def alone(self, *request, wanted):
+        answer = self.connections[0].request(*request)
+        if answer.status != wanted:
+            self.fault = f"{request[:2]} was answered {answer}"
+        return answer.json() if answer.body else None
+
+    def one_wins(self, what, answers, success, refusal, codes):
+        """Exactly one success, and the right refusal for all others."""
+        winners = [n for n, answer in enumerate(answers) if answer.status in success]
+        losers = [answer for answer in answers if answer.status not in success]
+        right = all(a.status == refusal and a.json()["code"] in codes for a in losers)
+        if len(winners) != 1 or not right:
+            self.fault = f"{what}: {[str(answer) for answer in answers]}"
+        for winner in winners:
+            self.won_by[winner] += 1
+
+    def username(self, name):
+        bodies = [{"username": spelled} for spelled in (name, name.upper(), name.title())]
+        answers = self.at_once([("POST", "/users", body) for body in bodies])
+        self.one_wins(name, answers, {201}, 409, CODES["username"])
+
+    def email(self, name):
+        bodies = [{"username": f"{name}-{n}", "email": f"{name}@example.com"} for n in range(3)]
+        answers = self.at_once([("POST", "/users", body) for body in bodies])
+        self.one_wins(name, answers, {201}, 409, CODES["email"])
+
+    def patched_email(self, name):
+        users = [
+            self.alone("POST", "/users", {"username": f"{name}-{n}"}, wanted=201)["id"]
+            for n in range(3)
+        ]
+        body = {"email": f"{name}@example.com"}
+        answers = self.at_once([("PATCH", f"/users/{user}", body) for user in users])
+        self.one_wins(name, answers, {200}, 409, CODES["email"])
+
+    def restored(self, name):
+        """Two who left with the same name come back, while a third takes it."""
+        requests = []
+        for _ in range(2):
+            user = self.alone("POST", "/users", {"username": name}, wanted=201)["id"]
+            self.alone("DELETE", f"/users/{user}", wanted=204)
+            requests.append(("POST", f"/deleted-users/{user}/restore"))
+        answers = self.at_once([*requests, ("POST", "/users", {"username": name})])
+        self.one_wins(name, answers, {200, 201}, 409, CODES["restored"])
+
+    def version(self, name):
+        user = self.alone("POST", "/users", {"username": name}, wanted=201)["id"]
+        requests = [
+            ("PUT", f"/users/{user}", {"username": name, "nickname": str(n)}, {"If-Match": '"1"'})
+            for n in range(2)
+        ]
+        answers = self.at_once([*requests, ("DELETE", f"/users/{user}", None, {"If-Match": '"1"'})])
+        won = [n for n, answer in enumerate(answers) if answer.status in (200, 204)]
+        lost = {answer.status for n, answer in enumerate(answers) if n not in won}
+        # After a delete there is nobody left to mismatch.
+        if len(won) != 1 or lost - ({404} if won == [2] else {412}):
+            self.fault = f"{name}: {[str(answer) for answer in answers]}"
+        for winner in won:
+            self.won_by[winner] += 1
+
+    def key(self, name):
+        headers = {"Idempotency-Key": f'"{name}"'}
+        answers = self.at_once([("POST", "/users", {"username": name}, headers)] * 3)
+        first = [a for a in answers if a.headers.get("idempotent-replayed") != "true"]
+        told = {(a.status, a.body) for a in answers}
+        if len(first) != 1 or len(told) != 1 or answers[0].status != 201:
+            self.fault = f"{name}: {[str(answer) for answer in answers]}"
