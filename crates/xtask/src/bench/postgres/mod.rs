@@ -12,6 +12,8 @@ mod side;
 mod sitting;
 mod stored;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use anyhow::Result;
 
