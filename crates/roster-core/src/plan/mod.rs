@@ -12,7 +12,7 @@ use std::{ops::Bound, sync::Arc};
 use crate::{
     filter::{Expression, Filter},
     id::UserId,
-    list::{Equals, PageQuery, SortBy},
+    list::{Direction, Equals, PageKey, PageQuery, SortBy, SortKey},
     timestamp::Timestamp,
 };
 
@@ -83,6 +83,27 @@ pub enum RangeKey {
     Time(Timestamp),
     /// A text key.
     Text(String),
+}
+
+impl Range {
+    /// Whether a row lies on the inner side of the bound that a walk in that direction begins at.
+    pub fn holds_after(&self, row: &PageKey, direction: Direction) -> bool {
+        let bound = match direction {
+            Direction::Ascending => &self.from,
+            Direction::Descending => &self.to,
+        };
+        let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else { return true };
+        let row = match &row.key {
+            SortKey::Id => RangeKey::Id(row.id),
+            SortKey::Time(moment) => RangeKey::Time(*moment),
+            SortKey::Text(Some(text)) => RangeKey::Text(text.clone()),
+            SortKey::Text(None) => return direction == Direction::Ascending,
+        };
+        match direction {
+            Direction::Ascending => row >= *bound,
+            Direction::Descending => row <= *bound,
+        }
+    }
 }
 
 /// The way to a page.

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, ops::Bound};
 
 use roster_core::{
     StoreError,
-    list::{Direction, PageKey, Sort, SortBy, SortKey},
+    list::{Direction, PageKey, Sort, SortBy},
     plan::{Range, RangeKey},
 };
 use rusqlite::{CachedStatement, types::Value};
@@ -48,12 +48,12 @@ impl Bounds {
     pub(crate) fn after(range: &Range, sort: Sort, after: Option<&PageKey>) -> (Self, bool) {
         let mut bounds = Self::of(range);
         let Some(after) = after else { return (bounds, false) };
-        let (begin, standing) = match sort.direction {
-            Direction::Ascending => (&range.from, &mut bounds.from),
-            Direction::Descending => (&range.to, &mut bounds.to),
+        let standing = match sort.direction {
+            Direction::Ascending => &mut bounds.from,
+            Direction::Descending => &mut bounds.to,
         };
         // A row of the range lies within both bounds; from elsewhere the bound stands.
-        if is_within(begin, after, sort.direction) {
+        if range.holds_after(after, sort.direction) {
             *standing = None;
             (bounds, true)
         } else {
@@ -83,21 +83,6 @@ impl Bounds {
 
     const fn is_empty(&self) -> bool {
         self.from.is_none() && self.to.is_none()
-    }
-}
-
-/// Whether the row lies on the inner side of the bound that a walk in that direction begins at.
-fn is_within(bound: &Bound<RangeKey>, row: &PageKey, direction: Direction) -> bool {
-    let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else { return true };
-    let row = match &row.key {
-        SortKey::Id => RangeKey::Id(row.id),
-        SortKey::Time(moment) => RangeKey::Time(*moment),
-        SortKey::Text(Some(text)) => RangeKey::Text(text.clone()),
-        SortKey::Text(None) => return direction == Direction::Ascending,
-    };
-    match direction {
-        Direction::Ascending => row >= *bound,
-        Direction::Descending => row <= *bound,
     }
 }
 

@@ -1,0 +1,69 @@
+//! How values stand in columns.
+//!
+//! The one place that knows it: keys are bytes, an absent sort key is the byte ff (which comes
+//! after every UTF-8 text), statuses are numbers, ids are UUIDs.
+
+use bytes::Bytes;
+use roster_core::{Status, StoreError, UserId};
+use tokio_postgres::{Row, types::FromSql};
+use uuid::Uuid;
+
+/// An absent sort key.
+pub(crate) const ABSENT: &[u8] = &[0xff];
+
+/// A sort key as it is stored.
+pub(crate) fn sort_text(key: Option<&str>) -> &[u8] {
+    key.map_or(ABSENT, str::as_bytes)
+}
+
+/// A stored sort key; `None` where it is absent.
+pub(crate) fn sort_text_of(bytes: &[u8], place: &str) -> Result<Option<String>, StoreError> {
+    if bytes == ABSENT {
+        return Ok(None);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| corrupt(place))?;
+    Ok(Some(text.to_owned()))
+}
+
+/// The number of a status.
+pub(crate) const fn status_number(status: Status) -> i16 {
+    match status {
+        Status::Active => 0,
+        Status::Suspended => 1,
+    }
+}
+
+/// An id as it is stored.
+pub(crate) const fn uuid(id: UserId) -> Uuid {
+    Uuid::from_bytes(*id.as_bytes())
+}
+
+/// A stored id.
+pub(crate) const fn id_of(uuid: Uuid) -> UserId {
+    UserId::from_bytes(*uuid.as_bytes())
+}
+
+/// Stored bytes that are not what they must be.
+pub(crate) fn corrupt(place: &str) -> StoreError {
+    StoreError::Corrupt { place: place.to_owned() }
+}
+
+/// A column of a row.
+pub(crate) fn column<'r, T: FromSql<'r>>(
+    row: &'r Row,
+    index: usize,
+    place: &str,
+) -> Result<T, StoreError> {
+    row.try_get(index).map_err(|_| corrupt(place))
+}
+
+/// An id column.
+pub(crate) fn id_column(row: &Row, index: usize, place: &str) -> Result<UserId, StoreError> {
+    column(row, index, place).map(id_of)
+}
+
+/// A column of canonical JSON.
+pub(crate) fn record_column(row: &Row, index: usize, place: &str) -> Result<Bytes, StoreError> {
+    let text: &str = column(row, index, place)?;
+    Ok(Bytes::copy_from_slice(text.as_bytes()))
+}

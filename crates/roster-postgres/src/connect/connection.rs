@@ -1,0 +1,107 @@
+//! One connection: the client, its prepared statements, and what became of the wire.
+//!
+//! Dropping it cuts the wire at once. It never asks the server to cancel anything: cancelling a
+//! commit that waits for its standby makes a success of it.
+
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::AbortHandle,
+};
+use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::DbError};
+
+/// A connection to a server that takes writes.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    client: Client,
+    statements: Mutex<HashMap<String, Statement>>,
+    state: Arc<State>,
+    driver: AbortHandle,
+}
+
+/// What the driver of the wire tells.
+#[derive(Debug, Default)]
+struct State {
+    /// No further request is to be made on it.
+    given_up: AtomicBool,
+    /// The server said that it ended a wait for its standby: a commit may be nowhere else.
+    wait_was_ended: AtomicBool,
+}
+
+impl Connection {
+    /// Drives the wire on a task of its own.
+    pub(super) fn drive<S, T>(client: Client, mut wire: tokio_postgres::Connection<S, T>) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let state = Arc::new(State::default());
+        let told = Arc::clone(&state);
+        let driver = tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
+                if let AsyncMessage::Notice(notice) = message {
+                    told.take_note(&notice);
+                }
+            }
+            told.given_up.store(true, Ordering::Release);
+        });
+        let statements = Mutex::default();
+        Self { client, statements, state, driver: driver.abort_handle() }
+    }
+
+    /// The client.
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// A statement, prepared once.
+    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, Error> {
+        let kept = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
+        if let Some(statement) = kept {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare(sql).await?;
+        let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Takes it out of use.
+    pub(crate) fn give_up(&self) {
+        self.state.given_up.store(true, Ordering::Release);
+    }
+
+    /// Whether requests may be made on it.
+    pub(crate) fn is_usable(&self) -> bool {
+        !self.state.given_up.load(Ordering::Acquire) && !self.client.is_closed()
+    }
+
+    /// Whether a commit on it may have been told before a standby had it.
+    pub(crate) fn wait_was_ended(&self) -> bool {
+        self.state.wait_was_ended.load(Ordering::Acquire)
+    }
+}
+
+impl State {
+    /// A notice comes before the answer it is about. That a wait for a standby was ended shows by
+    /// the class of its SQLSTATE, operator intervention; the words depend on the language.
+    fn take_note(&self, notice: &DbError) {
+        if notice.code().code().starts_with("57") {
+            self.wait_was_ended.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}

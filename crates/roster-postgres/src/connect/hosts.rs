@@ -1,0 +1,97 @@
+//! The hosts of a URL: one configuration for each, so that each is tried by itself.
+
+use std::{fmt, time::Duration};
+
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
+
+/// Why a URL names no database.
+#[derive(Debug)]
+pub enum UrlError {
+    /// It cannot be read.
+    Malformed(tokio_postgres::Error),
+    /// It names no host.
+    NoHost,
+    /// It names no user.
+    NoUser,
+    /// Ports and hosts do not go together.
+    Ports,
+    /// It asks for what there is not yet.
+    Tls,
+}
+
+/// The configurations of the hosts that a URL names.
+pub(super) fn parse(url: &str) -> Result<Vec<Config>, UrlError> {
+    let whole: Config = url.parse().map_err(UrlError::Malformed)?;
+    if whole.get_hosts().is_empty() {
+        return Err(UrlError::NoHost);
+    }
+    if whole.get_user().is_none() {
+        return Err(UrlError::NoUser);
+    }
+    if whole.get_ssl_mode() == SslMode::Require {
+        return Err(UrlError::Tls);
+    }
+    let ports = whole.get_ports();
+    let port = |index: usize| match ports {
+        [] => Some(5432),
+        [one] => Some(*one),
+        many => many.get(index).copied(),
+    };
+    let hosts = whole.get_hosts().iter().enumerate();
+    hosts.map(|(index, host)| Ok(of(&whole, host, port(index).ok_or(UrlError::Ports)?))).collect()
+}
+
+/// How a host is told in a message.
+pub(super) fn name(config: &Config) -> String {
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => format!("{host}:{port}"),
+        Some(Host::Unix(path)) => format!("{} (port {port})", path.display()),
+        None => String::new(),
+    }
+}
+
+fn of(whole: &Config, host: &Host, port: u16) -> Config {
+    let mut config = Config::new();
+    match host {
+        Host::Tcp(host) => config.host(host),
+        Host::Unix(path) => config.host_path(path),
+    };
+    config.port(port).application_name(whole.get_application_name().unwrap_or("roster"));
+    if let Some(user) = whole.get_user() {
+        config.user(user);
+    }
+    if let Some(password) = whole.get_password() {
+        config.password(password);
+    }
+    if let Some(name) = whole.get_dbname() {
+        config.dbname(name);
+    }
+    if let Some(options) = whole.get_options() {
+        config.options(options);
+    }
+    config.ssl_mode(whole.get_ssl_mode()).channel_binding(whole.get_channel_binding());
+    // A wire that is dead shows by itself, even where nobody waits for an answer.
+    config.keepalives_idle(Duration::from_secs(10)).tcp_user_timeout(Duration::from_secs(10));
+    config
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => match std::error::Error::source(error) {
+                Some(source) => write!(f, "{source}"),
+                None => write!(f, "{error}"),
+            },
+            Self::NoHost => f.write_str("it names no host"),
+            Self::NoUser => f.write_str("it names no user: postgres://USER@HOST/DATABASE"),
+            Self::Ports => f.write_str("give each host a port, or all of them one"),
+            Self::Tls => f.write_str("sslmode=require is not supported"),
+        }
+    }
+}
+
+impl std::error::Error for UrlError {}

@@ -1,0 +1,99 @@
+//! A page of the deleted users, in the order of their leaving, and the head it reflects: one
+//! statement, so one snapshot.
+
+use roster_core::{
+    StoreError,
+    list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
+};
+use tokio_postgres::types::ToSql;
+
+use crate::{
+    columns::{column, corrupt, uuid},
+    connect::Connection,
+    pool::{Miss, Question},
+    reads::deleted_of,
+};
+
+/// The statement of a page: a first row that tells position and count in the place of version and
+/// moment, then the users.
+pub(crate) fn rows(direction: Direction, after: bool, before: bool) -> String {
+    let (comparison, way) = match direction {
+        Direction::Ascending => ('>', ""),
+        Direction::Descending => ('<', " DESC"),
+    };
+    let mut conditions = Vec::new();
+    if after {
+        conditions.push(format!("(deleted_at, id) {comparison} ($2, $3)"));
+    }
+    if before {
+        let parameter = if after { "$4" } else { "$2" };
+        conditions.push(format!("deleted_at < {parameter}"));
+    }
+    let condition = if conditions.is_empty() {
+        String::new()
+    } else {
+        format!("WHERE {} ", conditions.join(" AND "))
+    };
+    format!(
+        "SELECT NULL::uuid, position, deleted, NULL::text FROM log_head WHERE number = 1 \
+         UNION ALL (SELECT id, version, deleted_at, record FROM deleted_users {condition}\
+         ORDER BY deleted_at{way}, id{way} LIMIT $1)"
+    )
+}
+
+impl Question for DeletedQuery {
+    type Answer = DeletedPage;
+
+    async fn ask(&self, connection: &Connection) -> Result<DeletedPage, Miss> {
+        page(connection, self).await
+    }
+}
+
+async fn page(connection: &Connection, query: &DeletedQuery) -> Result<DeletedPage, Miss> {
+    // Descending, both bound the same end: the nearer one alone is asked for, so that the index
+    // is entered there. Keys of one moment are told apart by `after` alone.
+    let descending = query.direction == Direction::Descending;
+    let before = query
+        .before
+        .filter(|before| !descending || query.after.is_none_or(|after| after.at >= *before));
+    let after = query.after.filter(|_| !descending || before.is_none());
+    let limit = if query.limit == 0 { 0 } else { query.limit.saturating_add(1) };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let before = before.map(|before| before.as_millis());
+    let after = after.map(|after| (after.at.as_millis(), uuid(after.id)));
+    let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&limit];
+    if let Some((moment, id)) = &after {
+        parameters.push(moment);
+        parameters.push(id);
+    }
+    if let Some(before) = &before {
+        parameters.push(before);
+    }
+    let sql = rows(query.direction, after.is_some(), before.is_some());
+    let statement = connection.prepare(&sql).await?;
+    let rows = connection.client().query(&statement, &parameters).await?;
+    Ok(filled(query, &rows)?)
+}
+
+fn filled(query: &DeletedQuery, rows: &[tokio_postgres::Row]) -> Result<DeletedPage, StoreError> {
+    let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
+    let total: i64 = column(head, 2, "log_head.deleted")?;
+    let mut page = DeletedPage {
+        items: Vec::with_capacity(rows.len()),
+        next: None,
+        position: column(head, 1, "log_head.position")?,
+        total: total.unsigned_abs(),
+    };
+    let (mut last, mut bytes) = (None, 0);
+    for row in rows {
+        if page.items.len() >= query.limit || bytes >= query.bytes_max {
+            page.next = last;
+            break;
+        }
+        let found = deleted_of(row)?;
+        bytes += found.stored.record.len();
+        last = Some(DeletedKey { at: found.at, id: found.stored.id });
+        page.items.push(found);
+    }
+    Ok(page)
+}

@@ -1,0 +1,64 @@
+//! The store as the core asks for it.
+
+use roster_core::{
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
+    Store, StoreError, Stored, UserId,
+    list::{DeletedPage, DeletedQuery, Page, PageQuery},
+    store::Secret,
+};
+
+use crate::{
+    pool::Tries,
+    postgres::Postgres,
+    reads::{DeletedUser, LiveUser, LogHead},
+};
+
+impl Store for Postgres {
+    fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
+        Box::pin(self.carry_out(commands))
+    }
+
+    fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(self.judge(command))
+    }
+
+    fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        Box::pin(async move { self.together(&LiveUser(id)).await })
+    }
+
+    fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
+        Box::pin(async move { self.together(&DeletedUser(id)).await })
+    }
+
+    fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
+        Box::pin(self.users(query))
+    }
+
+    fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
+        Box::pin(async move { self.together(&query).await })
+    }
+
+    fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
+        Box::pin(async { self.together(&LogHead).await })
+    }
+
+    fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
+        Box::pin(async move { self.alone(Tries::of_long(), &query).await })
+    }
+
+    fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.alone(Tries::of_long(), &before).await })
+    }
+
+    fn health(&self) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async { self.together(&LogHead).await.map(drop) })
+    }
+
+    fn secret(&self) -> Secret {
+        self.secret
+    }
+
+    fn log_id(&self) -> LogId {
+        self.log_id
+    }
+}

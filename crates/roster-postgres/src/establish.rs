@@ -1,0 +1,141 @@
+//! What a store is born with, and what it remembers of how it was opened: the identity of its
+//! log, the secret, and which keys are held unique.
+//!
+//! Uniqueness is an index, since other processes write too. A process that opens the store under
+//! other rules makes or drops that index and begins a new era, in which those that still hold to
+//! the old rules write no more.
+
+use roster_core::{LogId, Rules, Sharing, store::Secret};
+use tokio_postgres::Client;
+
+use crate::{connect::Connector, open_error::OpenError};
+
+/// What is read once, when the store is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Established {
+    pub(crate) log_id: LogId,
+    pub(crate) secret: Secret,
+    pub(crate) era: i64,
+}
+
+const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
+const KEEP_FIRST: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
+     ON CONFLICT (name) DO NOTHING";
+const KEEP: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+const CREATE_HEAD: &str = "INSERT INTO log_head \
+     (number, era, log_id, position, active, suspended, deleted) \
+     VALUES (1, 1, $1, 0, 0, 0, 0) ON CONFLICT (number) DO NOTHING";
+const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
+const NEXT_ERA: &str = "UPDATE log_head SET era = era + 1 WHERE number = 1";
+
+/// The setting that stands while `roster migrate` fills the database.
+const MIGRATION: &str = "migration";
+
+/// A key that may be unique.
+pub(crate) struct Key {
+    /// The setting that remembers how it was held last.
+    pub(crate) setting: &'static str,
+    /// Makes the index that holds it unique.
+    pub(crate) make: &'static str,
+    /// Drops that index.
+    pub(crate) drop: &'static str,
+    count: &'static str,
+    refuse: fn(u64) -> OpenError,
+}
+
+const EMAIL: Key = Key {
+    setting: "email_sharing",
+    make: "CREATE UNIQUE INDEX IF NOT EXISTS users_email_unique ON users (email_key) \
+         WHERE email_key < '\\xff'",
+    drop: "DROP INDEX IF EXISTS users_email_unique",
+    count: "SELECT count(*) FROM (SELECT 1 FROM users WHERE email_key < '\\xff' \
+         GROUP BY email_key HAVING count(*) > 1) AS shared",
+    refuse: |count| OpenError::SharedEmails { count },
+};
+
+const EXTERNAL_ID: Key = Key {
+    setting: "external_id_sharing",
+    make: "CREATE UNIQUE INDEX IF NOT EXISTS users_external_id_unique ON users (external_id) \
+         WHERE external_id IS NOT NULL",
+    drop: "DROP INDEX IF EXISTS users_external_id_unique",
+    count: "SELECT count(*) FROM (SELECT 1 FROM users WHERE external_id IS NOT NULL \
+         GROUP BY external_id HAVING count(*) > 1) AS shared",
+    refuse: |count| OpenError::SharedExternalIds { count },
+};
+
+/// The keys that may be unique.
+pub(crate) const KEYS: [&Key; 2] = [&EMAIL, &EXTERNAL_ID];
+
+/// Reads what the store was born with, or gives it birth; holds the data against the rules.
+pub(crate) async fn establish(
+    connector: &Connector,
+    rules: Rules,
+) -> Result<Established, OpenError> {
+    let connection = connector.connect().await?;
+    let client = connection.client();
+    client.batch_execute("SET lock_timeout = '10min'").await?;
+    if setting(client, MIGRATION).await?.is_some() {
+        return Err(OpenError::Unfinished);
+    }
+    let secret: [u8; 32] = born_with(client, "cursor_secret").await?;
+    client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
+    hold(client, &EMAIL, rules.email).await?;
+    hold(client, &EXTERNAL_ID, rules.external_id).await?;
+    let head = client.query_one(HEAD, &[]).await?;
+    let log_id: &[u8] = head.try_get(1)?;
+    let log_id = log_id.try_into().map_err(|_| damaged("log_id"))?;
+    Ok(Established { log_id: LogId(log_id), secret: Secret(secret), era: head.try_get(0)? })
+}
+
+/// Holds a key unique, or lets it be shared. What was so all along is not looked at.
+async fn hold(client: &Client, key: &Key, sharing: Sharing) -> Result<(), OpenError> {
+    let text: &[u8] = match sharing {
+        Sharing::Unique => b"unique",
+        Sharing::Shared => b"shared",
+    };
+    if setting(client, key.setting).await?.as_deref() == Some(text) {
+        return Ok(());
+    }
+    match sharing {
+        Sharing::Unique => {
+            let count = |count: i64| count.unsigned_abs();
+            let shared = count(client.query_one(key.count, &[]).await?.try_get(0)?);
+            if shared > 0 {
+                return Err((key.refuse)(shared));
+            }
+            client.batch_execute(key.make).await?;
+        }
+        Sharing::Shared => client.batch_execute(key.drop).await?,
+    }
+    // Together, so that nobody takes the new rules for the old era.
+    client.batch_execute("BEGIN").await?;
+    client.execute(KEEP, &[&key.setting, &text]).await?;
+    client.execute(NEXT_ERA, &[]).await?;
+    client.batch_execute("COMMIT").await?;
+    Ok(())
+}
+
+async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, OpenError> {
+    let row = client.query_opt(SETTING, &[&name]).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// Random bytes that are made once.
+async fn born_with<const N: usize>(client: &Client, name: &str) -> Result<[u8; N], OpenError> {
+    if setting(client, name).await?.is_none() {
+        client.execute(KEEP_FIRST, &[&name, &random::<N>()?.as_slice()]).await?;
+    }
+    let kept = setting(client, name).await?.unwrap_or_default();
+    kept.try_into().map_err(|_| damaged(name))
+}
+
+fn random<const N: usize>() -> Result<[u8; N], OpenError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(OpenError::Random)?;
+    Ok(bytes)
+}
+
+fn damaged(what: &str) -> OpenError {
+    OpenError::Damaged { what: what.to_owned() }
+}

@@ -1,0 +1,93 @@
+//! What an error of the database means: to whoever tries again, and to the caller.
+//!
+//! Told by SQLSTATE alone, never by words, which depend on the server's language.
+
+use std::{error::Error as _, fmt};
+
+use roster_core::StoreError;
+use tokio_postgres::{Error, error::SqlState};
+
+/// What to do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Carry the same transaction out again: others were in its way.
+    Again,
+    /// Give the connection up: this server takes no more, or the wire is cut.
+    Reconnect,
+    /// Nothing: the statement itself failed.
+    Nothing,
+}
+
+/// The remedy for an error.
+pub(crate) fn remedy(error: &Error) -> Remedy {
+    let Some(state) = error.code() else {
+        // No answer of the server: the wire, or one that cannot be read any further.
+        return Remedy::Reconnect;
+    };
+    if AGAIN.contains(state) {
+        return Remedy::Again;
+    }
+    let class = state.code().get(..2).unwrap_or_default();
+    if RECONNECT.contains(state) || class == "08" { Remedy::Reconnect } else { Remedy::Nothing }
+}
+
+/// A unique key that came in between is no fault either: done again, the rules tell whose it is.
+const AGAIN: &[SqlState] = &[
+    SqlState::T_R_SERIALIZATION_FAILURE,
+    SqlState::T_R_DEADLOCK_DETECTED,
+    SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
+    SqlState::UNIQUE_VIOLATION,
+    SqlState::LOCK_NOT_AVAILABLE,
+];
+
+/// The server stands by, stops, starts, or has ended this session.
+const RECONNECT: &[SqlState] = &[
+    SqlState::READ_ONLY_SQL_TRANSACTION,
+    SqlState::ADMIN_SHUTDOWN,
+    SqlState::CRASH_SHUTDOWN,
+    SqlState::CANNOT_CONNECT_NOW,
+    SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    SqlState::IDLE_SESSION_TIMEOUT,
+    SqlState::DATABASE_DROPPED,
+    SqlState::TOO_MANY_CONNECTIONS,
+    SqlState::QUERY_CANCELED,
+];
+
+/// What a caller learns of an error.
+pub(crate) fn store_error(error: Error) -> StoreError {
+    match error.code() {
+        Some(state) if *state == SqlState::DISK_FULL => StoreError::Full(Box::new(Told(error))),
+        Some(state) if *state == SqlState::DATA_CORRUPTED => corrupt("a table"),
+        Some(state) if *state == SqlState::INDEX_CORRUPTED => corrupt("an index"),
+        _ if remedy(&error) == Remedy::Nothing => StoreError::Internal(Box::new(Told(error))),
+        _ => StoreError::Unavailable(Box::new(Told(error))),
+    }
+}
+
+fn corrupt(place: &str) -> StoreError {
+    StoreError::Corrupt { place: format!("{place} of the database") }
+}
+
+/// The database did not answer in time.
+pub(crate) fn too_slow() -> StoreError {
+    StoreError::Unavailable("the database did not answer in time".into())
+}
+
+/// An error for the log: message and SQLSTATE, and none of what it was about. The server's detail
+/// quotes keys of people.
+#[derive(Debug)]
+pub(crate) struct Told(pub(crate) Error);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_db_error() {
+            Some(told) => write!(f, "{} (SQLSTATE {})", told.message(), told.code().code()),
+            None => match self.0.source() {
+                Some(source) => write!(f, "{}: {source}", self.0),
+                None => write!(f, "{}", self.0),
+            },
+        }
+    }
+}
+
+impl std::error::Error for Told {}

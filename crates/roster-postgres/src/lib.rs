@@ -1,0 +1,28 @@
+//! The engine over PostgreSQL, for when one machine is not enough: any number of processes over
+//! one database, none of which keeps anything.
+//!
+//! Writes go in batches, each one transaction that moves the head of the log last; reads go to the
+//! server that takes writes, so that nothing old is ever answered. The rules are not here: the
+//! engine loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of
+//! HTTP or of other engines.
+
+mod columns;
+mod connect;
+mod deleted;
+mod engine;
+mod establish;
+mod events;
+mod failure;
+mod open_error;
+mod page;
+mod pool;
+mod postgres;
+mod reads;
+mod schema;
+mod settings;
+mod writer;
+
+pub use connect::{ConnectError, Connector, UrlError};
+pub use open_error::OpenError;
+pub use postgres::Postgres;
+pub use settings::Settings;

@@ -1,0 +1,91 @@
+//! Indexes that are made after the data: much faster than to keep them while rows come in, and
+//! smaller.
+//!
+//! What is taken away is written down before, in the transaction of the mark, so that it is made
+//! again whatever happens in between. One change of the schema at a time, each by itself.
+
+use tokio_postgres::Client;
+
+use super::{error::LoadError, target::Target};
+use crate::establish::{KEYS, Key};
+
+/// Indexes of the tables but those that a constraint owns: its name and how it is made.
+const LIST: &str = "SELECT i.relname::text, pg_get_indexdef(i.oid) \
+     FROM pg_index x \
+     JOIN pg_class i ON i.oid = x.indexrelid \
+     JOIN pg_class t ON t.oid = x.indrelid \
+     JOIN pg_namespace n ON n.oid = t.relnamespace \
+     WHERE n.nspname = current_schema() AND t.relname = ANY($1) \
+     AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.oid) \
+     ORDER BY i.relname";
+const NOTE: &str = "INSERT INTO settings (name, value) VALUES ('migration.index.' || $1, $2)";
+const NOTED: &str = "SELECT substr(name, length('migration.index.') + 1), value FROM settings \
+     WHERE name LIKE 'migration.index.%' ORDER BY name";
+const IS_UNIQUE: &str = "SELECT EXISTS (SELECT FROM settings WHERE name = $1 AND value = 'unique')";
+
+/// An index that is to be made.
+#[derive(Debug)]
+pub struct Index {
+    /// What it is about: a name.
+    pub name: String,
+    /// The statement that makes it.
+    made_by: String,
+}
+
+/// Writes down how the indexes of the tables are made, but for those of keys that may be unique
+/// or not: which of them there are in the end, the source says.
+pub(super) async fn note(client: &Client) -> Result<(), LoadError> {
+    let tables: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
+    for row in client.query(LIST, &[&tables]).await? {
+        let (name, made_by): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        if KEYS.iter().any(|key| key.make.contains(&format!(" {name} "))) {
+            continue;
+        }
+        client.execute(NOTE, &[&name, &made_by.as_bytes()]).await?;
+    }
+    Ok(())
+}
+
+/// Takes away all indexes that can be made again.
+pub(super) async fn take_away(client: &Client) -> Result<(), LoadError> {
+    for Key { drop, .. } in KEYS {
+        client.batch_execute(drop).await?;
+    }
+    for Index { name, .. } in noted(client).await? {
+        client.batch_execute(&format!("DROP INDEX IF EXISTS \"{name}\"")).await?;
+    }
+    Ok(())
+}
+
+/// The indexes that are to be there in the end: those that were written down, and those of the
+/// keys that the source held unique.
+pub(super) async fn wanted(client: &Client) -> Result<Vec<Index>, LoadError> {
+    let mut wanted = noted(client).await?;
+    for Key { setting, make, .. } in KEYS {
+        if client.query_one(IS_UNIQUE, &[setting]).await?.try_get(0)? {
+            wanted.push(Index { name: (*setting).to_owned(), made_by: (*make).to_owned() });
+        }
+    }
+    Ok(wanted)
+}
+
+/// Makes an index, unless it is there.
+pub(super) async fn make(client: &Client, index: &Index) -> Result<(), LoadError> {
+    let Index { made_by, .. } = index;
+    let statement = if made_by.contains(" IF NOT EXISTS ") {
+        made_by.clone()
+    } else {
+        made_by.replacen(" INDEX ", " INDEX IF NOT EXISTS ", 1)
+    };
+    Ok(client.batch_execute(&statement).await?)
+}
+
+async fn noted(client: &Client) -> Result<Vec<Index>, LoadError> {
+    let rows = client.query(NOTED, &[]).await?;
+    let index = |row: tokio_postgres::Row| {
+        let made_by: Vec<u8> = row.try_get(1)?;
+        let made_by = String::from_utf8_lossy(&made_by).into_owned();
+        Ok(Index { name: row.try_get(0)?, made_by })
+    };
+    rows.into_iter().map(index).collect()
+}

@@ -1,0 +1,132 @@
+//! The mark of a load that is not finished, and how far it came: rows of `settings`.
+//!
+//! `migration` says of which source; as long as it stands, nobody serves the database.
+//! `migration.<table>` says how many rows are loaded and the key of the last one, and changes in
+//! the transaction that loads them. All of these rows go in the last transaction.
+
+use std::fmt::Write as _;
+
+use roster_core::{Head, LogId, Position};
+use tokio_postgres::Client;
+
+use super::{error::LoadError, target::Target};
+
+/// The setting that stands as long as a load is not finished.
+const MARK: &str = "migration";
+
+const READ: &str = "SELECT value FROM settings WHERE name = $1";
+const CREATE: &str = "INSERT INTO settings (name, value) VALUES ($1, $2)";
+const MOVE: &str = "UPDATE settings SET value = $3 WHERE name = $1 AND value = $2";
+const REMOVE: &str = "DELETE FROM settings WHERE name = 'migration' OR name LIKE 'migration.%'";
+
+/// The store that is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The identity of its log.
+    pub log_id: LogId,
+    /// The last position of its log, and its counters.
+    pub head: Head,
+    /// The name of each table, and how many rows it has.
+    pub rows: Vec<(&'static str, u64)>,
+}
+
+/// How far a table is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// How many rows are there.
+    pub rows: u64,
+    /// The key of the last one, as it came; `None` where none is there.
+    pub key: Option<Vec<u8>>,
+}
+
+impl Source {
+    /// Where its log ends.
+    fn position(&self) -> Position {
+        Position { log: self.log_id, number: self.head.position }
+    }
+
+    /// What the mark says: where the log ends, and how many rows there are. A store whose log
+    /// stood still may have forgotten or remembered something meanwhile.
+    fn mark(&self) -> String {
+        let mut mark = self.position().to_string();
+        for (table, rows) in &self.rows {
+            // Writing to a string does not fail.
+            let _infallible = write!(mark, " {table}={rows}");
+        }
+        mark
+    }
+
+    /// Holds a mark that is there against this source.
+    pub(super) fn recognize(&self, mark: &[u8]) -> Result<(), LoadError> {
+        if mark == self.mark().as_bytes() {
+            return Ok(());
+        }
+        let position = std::str::from_utf8(mark).ok().and_then(|mark| mark.split(' ').next());
+        match position.and_then(Position::parse) {
+            Some(position) if position.log == self.log_id => Err(LoadError::SourceChanged),
+            source => Err(LoadError::OtherSource { source }),
+        }
+    }
+}
+
+impl Reached {
+    fn to_value(&self) -> Vec<u8> {
+        let mut value = self.rows.to_be_bytes().to_vec();
+        value.extend_from_slice(self.key.as_deref().unwrap_or_default());
+        value
+    }
+
+    fn from_value(value: &[u8]) -> Option<Self> {
+        let (rows, key) = value.split_first_chunk::<8>()?;
+        let key = (!key.is_empty()).then(|| key.to_vec());
+        Some(Self { rows: u64::from_be_bytes(*rows), key })
+    }
+}
+
+/// The mark, if there is one.
+pub(super) async fn read(client: &Client) -> Result<Option<Vec<u8>>, LoadError> {
+    setting(client, MARK).await
+}
+
+/// Marks the database as one that is being loaded, with nothing loaded.
+pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadError> {
+    client.execute(CREATE, &[&MARK, &source.mark().as_bytes()]).await?;
+    for target in Target::ALL {
+        client.execute(CREATE, &[&name(target), &Reached::default().to_value()]).await?;
+    }
+    Ok(())
+}
+
+/// How far a table is loaded.
+pub(super) async fn reached(client: &Client, target: &Target) -> Result<Reached, LoadError> {
+    let value = setting(client, &name(target)).await?;
+    let reached = value.as_deref().and_then(Reached::from_value);
+    reached.ok_or(LoadError::OtherSource { source: None })
+}
+
+/// Moves on, in the transaction that loads the rows. Nobody else may have moved it.
+pub(super) async fn advance(
+    client: &Client,
+    target: &Target,
+    from: &Reached,
+    to: &Reached,
+) -> Result<(), LoadError> {
+    let (from, to) = (from.to_value(), to.to_value());
+    let moved = client.execute(MOVE, &[&name(target), &from, &to]).await?;
+    if moved == 1 { Ok(()) } else { Err(LoadError::NotAlone) }
+}
+
+/// Takes the mark away, and all that belongs to it.
+pub(super) async fn remove(client: &Client) -> Result<(), LoadError> {
+    client.execute(REMOVE, &[]).await?;
+    Ok(())
+}
+
+async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, LoadError> {
+    let row = client.query_opt(READ, &[&name]).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+fn name(target: &Target) -> String {
+    format!("{MARK}.{}", target.name)
+}

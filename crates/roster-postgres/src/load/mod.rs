@@ -1,0 +1,162 @@
+//! Loading a whole store that another engine kept.
+//!
+//! Rows come in chunks, in the order of keys, as bytes that no engine owns; each chunk and the note
+//! of how far it went are one transaction, so that a load that broke off goes on where it was.
+//! From the first step to the last the database is marked as unfinished and its log has no head:
+//! nobody serves it, and no write to it comes to an end. Where rows come from is not known here.
+
+mod begin;
+mod error;
+mod indexes;
+mod mark;
+mod target;
+mod tuple;
+
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use sha2::{Digest as _, Sha256};
+use tokio_postgres::Client;
+
+pub use error::LoadError;
+pub use indexes::Index;
+pub use mark::{Reached, Source};
+use target::Target;
+
+use crate::connect::{Connection, Connector};
+
+/// A chunk is sent in pieces of this size.
+const PIECE_BYTES: usize = 64 * 1024;
+
+const CREATE_HEAD: &str = "INSERT INTO log_head \
+     (number, era, log_id, position, active, suspended, deleted) VALUES (1, $1, $2, $3, $4, $5, $6)";
+
+/// A load under way, on a connection of its own.
+pub struct Load {
+    connection: Connection,
+    source: Source,
+    reached: Vec<(&'static Target, Reached)>,
+}
+
+/// How many rows a table has, and SHA-256 over all of them in the order of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// How many rows.
+    pub rows: u64,
+    /// SHA-256 over the rows in the form in which they came.
+    pub sha256: [u8; 32],
+}
+
+impl Load {
+    /// Begins to load into a database that holds nothing, or goes on with a load of the very same
+    /// source. Refuses anything else, and changes nothing then.
+    pub async fn begin(connector: &Connector, source: Source) -> Result<Self, LoadError> {
+        begin::begin(connector, source).await
+    }
+
+    /// How far a table is loaded.
+    pub fn reached(&self, table: &str) -> Option<&Reached> {
+        self.reached.iter().find(|(target, _)| target.name == table).map(|(_, reached)| reached)
+    }
+
+    /// Loads the rows that follow those which are there; `last_key` is the key of the last one.
+    pub async fn add(
+        &mut self,
+        table: &str,
+        tuples: &[u8],
+        rows: u64,
+        last_key: Vec<u8>,
+    ) -> Result<(), LoadError> {
+        let place = self.reached.iter_mut().find(|(target, _)| target.name == table);
+        let Some((target, reached)) = place else { return Err(unknown(table)) };
+        let copy = tuple::to_copy(target, tuples)?;
+        let next = Reached { rows: reached.rows + rows, key: Some(last_key) };
+        let client = self.connection.client();
+        client.batch_execute("BEGIN").await?;
+        mark::advance(client, target, reached, &next).await?;
+        copy_in(client, target, copy).await?;
+        commit(&self.connection).await?;
+        *reached = next;
+        Ok(())
+    }
+
+    /// The indexes that are to be there once all rows are.
+    pub async fn indexes(&self) -> Result<Vec<Index>, LoadError> {
+        indexes::wanted(self.connection.client()).await
+    }
+
+    /// Makes an index, unless it is there.
+    pub async fn make_index(&self, index: &Index) -> Result<(), LoadError> {
+        indexes::make(self.connection.client(), index).await
+    }
+
+    /// Lets the database look at what it was given, so that it plans well from the start.
+    pub async fn analyze(&self) -> Result<(), LoadError> {
+        for target in Target::ALL {
+            let statement = format!("ANALYZE {}", target.name);
+            self.connection.client().batch_execute(&statement).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads a whole table back and hashes it.
+    pub async fn digest(&self, table: &str) -> Result<Digest, LoadError> {
+        let target = Target::named(table).ok_or_else(|| unknown(table))?;
+        let unreadable = || LoadError::Unreadable { table: target.name };
+        let pieces = self.connection.client().copy_out(&target.copy_out_sql()).await?;
+        let mut pieces = pin!(pieces);
+        let mut reader = tuple::Rows::default();
+        let (mut hash, mut rows) = (Sha256::new(), 0);
+        while let Some(piece) = pieces.next().await {
+            let (whole, more) = reader.take(&piece?).ok_or_else(unreadable)?;
+            hash.update(&whole);
+            rows += more;
+        }
+        if !reader.is_whole() {
+            return Err(unreadable());
+        }
+        Ok(Digest { rows, sha256: hash.finalize().into() })
+    }
+
+    /// Ends the load: the log has its head, and the mark is gone. From here on it can be served.
+    pub async fn finish(self) -> Result<(), LoadError> {
+        let client = self.connection.client();
+        client.batch_execute("BEGIN").await?;
+        let mark = mark::read(client).await?.ok_or(LoadError::NotAlone)?;
+        self.source.recognize(&mark)?;
+        // A service that was refused may have made one for itself just before.
+        client.execute(begin::DROP_UNUSED_HEAD, &[]).await?;
+        if begin::has_head(client).await? {
+            return Err(LoadError::NotAlone);
+        }
+        let era = begin::next_era(client).await?;
+        let Source { log_id, head, .. } = &self.source;
+        let log_id = log_id.0.as_slice();
+        let counters = (&head.position, &head.active, &head.suspended, &head.deleted);
+        let (position, active, suspended, deleted) = counters;
+        client
+            .execute(CREATE_HEAD, &[&era, &log_id, position, active, suspended, deleted])
+            .await?;
+        mark::remove(client).await?;
+        commit(&self.connection).await
+    }
+}
+
+async fn copy_in(client: &Client, target: &Target, mut copy: Bytes) -> Result<(), LoadError> {
+    let mut sink = pin!(client.copy_in(&target.copy_in_sql()).await?);
+    while !copy.is_empty() {
+        sink.feed(copy.split_to(copy.len().min(PIECE_BYTES))).await?;
+    }
+    sink.finish().await?;
+    Ok(())
+}
+
+async fn commit(connection: &Connection) -> Result<(), LoadError> {
+    connection.client().batch_execute("COMMIT").await?;
+    if connection.wait_was_ended() { Err(LoadError::StandbyInDoubt) } else { Ok(()) }
+}
+
+fn unknown(table: &str) -> LoadError {
+    LoadError::UnknownTable { table: table.to_owned() }
+}

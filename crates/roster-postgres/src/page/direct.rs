@@ -1,0 +1,130 @@
+//! A page that is one statement: one index has its rows, all of them and no others, in its order.
+
+use std::cmp::Ordering;
+
+use roster_core::{
+    Head, StoreError,
+    list::{Page, PageKey, PageQuery, SortBy, SortKey},
+    page::{Flow, Walk, order},
+    plan::{Driver, Plan},
+};
+use tokio_postgres::Row;
+
+use super::{
+    parameters::Parameters,
+    range::Bounds,
+    row::{key_of, take},
+    sql::{Shape, Start, with_head},
+    total,
+};
+use crate::{
+    columns::{column, corrupt, id_column},
+    connect::Connection,
+    pool::{Miss, Question},
+};
+
+/// A page of more users is read in a snapshot of its own: others wait behind it.
+const SHORT_PAGE_MAX: usize = 500;
+
+/// Such a page.
+#[derive(Debug)]
+pub(crate) struct Direct<'q> {
+    query: &'q PageQuery,
+    sql: String,
+    parameters: Parameters,
+}
+
+/// Where the rows of an index begin.
+pub(super) enum Beginning<'q> {
+    Start,
+    After(&'q PageKey),
+    Nowhere,
+}
+
+impl<'q> Direct<'q> {
+    /// The page of a query, if it is such a one.
+    pub(crate) fn of(query: &'q PageQuery) -> Option<Self> {
+        let plan = Plan::of(query);
+        let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
+            && plan.is_bounded(query)
+            && (!query.count || total::is_kept(query));
+        if !fits {
+            return None;
+        }
+        let shape = Shape { driver: &plan.driver, sort: query.sort, equals: &query.equals };
+        let limit = query.limit.saturating_add(1);
+        let mut parameters = Parameters::new(limit, query.after.as_ref());
+        let rows = match &plan.driver {
+            Driver::Ids | Driver::Lookups(_) | Driver::Words => return None,
+            Driver::Range(range) => {
+                let (bounds, start) = Bounds::after(range, query.sort, query.after.as_ref());
+                shape.rows_in(&bounds, start, &mut parameters)
+            }
+            Driver::Username => shape.rows(Start::First, &mut parameters),
+            Driver::Email
+            | Driver::ExternalId
+            | Driver::PhoneNumber
+            | Driver::Status
+            | Driver::Sort => match beginning(&shape, query) {
+                Beginning::Start => shape.rows(Start::First, &mut parameters),
+                Beginning::After(_) => shape.rows(Start::After, &mut parameters),
+                Beginning::Nowhere => return None,
+            },
+        };
+        Some(Self { query, sql: with_head(&rows, query.sort.by), parameters })
+    }
+
+    /// The statement.
+    #[cfg(test)]
+    pub(crate) fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// Whether a row comes after the place where the page begins: told by the statement, unless
+    /// it is the one row of a user name.
+    fn is_behind(&self, row: &Row) -> Result<bool, StoreError> {
+        let Some(after) = &self.query.after else { return Ok(true) };
+        let place = (key_of(row, 2, self.query.sort.by)?, id_column(row, 0, "users.id")?);
+        let begin = (after.key.clone(), after.id);
+        Ok(order::compare(&place, &begin, self.query.sort.direction) == Ordering::Greater)
+    }
+}
+
+impl Question for Direct<'_> {
+    type Answer = Page;
+
+    async fn ask(&self, connection: &Connection) -> Result<Page, Miss> {
+        let statement = connection.prepare(&self.sql).await?;
+        let rows = connection.client().query(&statement, &self.parameters.values()).await?;
+        let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
+        let head = Head {
+            position: column(head, 1, "log_head")?,
+            active: column(head, 4, "log_head")?,
+            suspended: column(head, 5, "log_head")?,
+            deleted: 0,
+        };
+        let total = self.query.count.then(|| total::kept(self.query, head)).flatten();
+        let mut walk = Walk::new(self.query);
+        for row in rows {
+            if self.is_behind(row)? && take(&mut walk, row, self.query.sort.by)? == Flow::Stop {
+                break;
+            }
+        }
+        Ok(walk.page(head.position, total))
+    }
+}
+
+/// Along one address, order by address is order by id. A page may begin after another address
+/// all the same: then all rows come after it, or none.
+pub(super) fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
+    let Some(after) = &query.after else { return Beginning::Start };
+    if *shape.driver != Driver::Email || shape.sort.by != SortBy::Email {
+        return Beginning::After(after);
+    }
+    let own = SortKey::Text(shape.equals.email.clone());
+    match order::compare_keys(&own, &after.key, shape.sort.direction) {
+        Ordering::Less => Beginning::Nowhere,
+        Ordering::Equal => Beginning::After(after),
+        Ordering::Greater => Beginning::Start,
+    }
+}

@@ -1,0 +1,78 @@
+//! Connections that one asker has for itself, for what takes several statements.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use roster_core::StoreError;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout_at,
+};
+
+use super::unreachable;
+use crate::{
+    connect::{Connection, Connector},
+    failure::too_slow,
+};
+
+/// The connections, and how many of them there may be.
+pub(crate) struct Own {
+    connector: Connector,
+    permits: Semaphore,
+    idle: Mutex<Vec<Arc<Connection>>>,
+}
+
+/// A connection for the time of a transaction. Dropped before it was given back, it is closed:
+/// nobody knows what still runs on it.
+pub(crate) struct Lease<'p> {
+    pool: &'p Own,
+    connection: Arc<Connection>,
+    _permit: SemaphorePermit<'p>,
+}
+
+impl Own {
+    pub(crate) fn new(connector: Connector, connections: usize) -> Self {
+        Self { connector, permits: Semaphore::new(connections.max(1)), idle: Mutex::default() }
+    }
+
+    /// A connection of one's own, as soon as there is one.
+    pub(crate) async fn get(&self, end: Instant) -> Result<Lease<'_>, StoreError> {
+        let lease = timeout_at(end.into(), self.lease()).await;
+        lease.unwrap_or_else(|_| Err(too_slow()))
+    }
+
+    async fn lease(&self) -> Result<Lease<'_>, StoreError> {
+        let permit = self.permits.acquire().await;
+        let permit = permit.map_err(|closed| StoreError::Unavailable(Box::new(closed)))?;
+        let connection = match self.kept() {
+            Some(connection) => connection,
+            None => Arc::new(self.connector.connect().await.map_err(unreachable)?),
+        };
+        Ok(Lease { pool: self, connection, _permit: permit })
+    }
+
+    fn kept(&self) -> Option<Arc<Connection>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(connection) = idle.pop() {
+            if connection.is_usable() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+}
+
+impl Lease<'_> {
+    /// The connection.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Gives the connection back, outside of any transaction.
+    pub(crate) fn give_back(self) {
+        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(Arc::clone(&self.connection));
+    }
+}

@@ -1,0 +1,144 @@
+//! The schema, made step by step.
+//!
+//! One statement is one step, so that a database which changes its schema outside of transactions
+//! is never left between two of them without knowing. Of several processes that start at once one
+//! makes the steps, holding a row that the others wait for; a step that was made and not noted is
+//! found to be there when it is made again.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_postgres::{Client, Error, error::SqlState};
+
+use crate::{
+    connect::{Connection, Connector},
+    open_error::OpenError,
+};
+
+/// The migrations in their order: each statement of each is a step.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_first.sql")];
+
+const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
+     (number bigint PRIMARY KEY, statement text NOT NULL)";
+
+/// The row that whoever makes steps holds.
+const TURN: &str = "INSERT INTO schema_steps (number, statement) VALUES (0, '') \
+     ON CONFLICT (number) DO NOTHING";
+
+const TAKE_TURN: &str = "SELECT number FROM schema_steps WHERE number = 0 FOR UPDATE";
+
+const LAST: &str = "SELECT max(number) FROM schema_steps";
+
+const NOTE: &str = "INSERT INTO schema_steps (number, statement) VALUES ($1, $2)";
+
+/// How often making the table of steps is tried: two that make it at once are in each other's way.
+const TRIES: u32 = 20;
+
+/// How long another process may take to make its steps.
+const PATIENCE: &str = "SET lock_timeout = '10min'";
+
+/// Brings the schema up to this release; refuses one of a newer release.
+pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
+    let steps = steps();
+    let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+    let connection = connector.connect().await?;
+    let client = connection.client();
+    note_steps(client).await?;
+    let is_made = |made: i64| match made {
+        made if made > known => Err(OpenError::Newer { found: made, known }),
+        made => Ok(made == known),
+    };
+    if is_made(last(client).await?)? {
+        return Ok(());
+    }
+    let turn = take_turn(connector).await?;
+    let made = last(client).await?;
+    if is_made(made)? {
+        return Ok(());
+    }
+    let next = usize::try_from(made).unwrap_or_default();
+    for (number, statement) in (made + 1..).zip(steps.iter().skip(next)) {
+        make(client, statement).await?;
+        client.execute(NOTE, &[&number, statement]).await?;
+    }
+    turn.client().batch_execute("COMMIT").await?;
+    Ok(())
+}
+
+/// The statements of all migrations, without their comments.
+fn steps() -> Vec<String> {
+    let statements = MIGRATIONS.iter().flat_map(|migration| migration.split(";\n"));
+    let plain = |statement: &str| {
+        let lines = statement.lines().map(|line| match line.split_once("--") {
+            Some((code, _)) => code.trim_end(),
+            None => line,
+        });
+        lines.filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    statements.map(plain).filter(|statement| !statement.is_empty()).collect()
+}
+
+async fn note_steps(client: &Client) -> Result<(), Error> {
+    let mut tries = 0;
+    loop {
+        let made = match client.batch_execute(NOTED).await {
+            Ok(()) => client.batch_execute(TURN).await,
+            Err(error) => Err(error),
+        };
+        match made {
+            Err(error) if tries < TRIES && is_there(&error) => {
+                tries += 1;
+                sleep(Duration::from_millis(50)).await;
+            }
+            made => return made,
+        }
+    }
+}
+
+async fn take_turn(connector: &Connector) -> Result<Connection, OpenError> {
+    let connection = connector.connect().await?;
+    let client = connection.client();
+    // It stands still in its transaction while the other connection makes the steps.
+    client.batch_execute(PATIENCE).await?;
+    client.batch_execute("BEGIN; SET idle_in_transaction_session_timeout = 0").await?;
+    client.query(TAKE_TURN, &[]).await?;
+    Ok(connection)
+}
+
+async fn last(client: &Client) -> Result<i64, Error> {
+    let last: Option<i64> = client.query_one(LAST, &[]).await?.try_get(0)?;
+    Ok(last.unwrap_or_default())
+}
+
+/// Makes a step, which may be there and not noted.
+async fn make(client: &Client, statement: &str) -> Result<(), Error> {
+    match client.batch_execute(statement).await {
+        Err(error) if is_there(&error) => Ok(()),
+        made => made,
+    }
+}
+
+fn is_there(error: &Error) -> bool {
+    let states = [
+        SqlState::DUPLICATE_TABLE,
+        SqlState::DUPLICATE_OBJECT,
+        SqlState::UNIQUE_VIOLATION,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+    ];
+    error.code().is_some_and(|code| states.contains(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_one_statement() {
+        let steps = steps();
+        assert!(steps.len() > 15, "{}", steps.len());
+        for step in &steps {
+            assert!(step.starts_with("CREATE "), "{step}");
+            assert!(!step.contains(';') && !step.contains("--"), "{step}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What the engine is opened with.
+
+use roster_core::Rules;
+
+use crate::connect::Connector;
+
+/// The settings of a store over PostgreSQL.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where the database is.
+    pub connector: Connector,
+    /// The rules that users are held against.
+    pub rules: Rules,
+    /// Most commands that wait to be written.
+    pub write_queue_max: usize,
+    /// Connections that short questions share.
+    pub shared_connections: usize,
+    /// Connections for questions that take several statements.
+    pub own_connections: usize,
+    /// Connections that write.
+    pub write_connections: usize,
+}
+
+impl Settings {
+    /// Settings as they are where nothing is said.
+    pub fn new(connector: Connector, rules: Rules) -> Self {
+        Self {
+            connector,
+            rules,
+            write_queue_max: 10_000,
+            shared_connections: 4,
+            own_connections: 4,
+            write_connections: 2,
+        }
+    }
+}

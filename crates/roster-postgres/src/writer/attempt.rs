@@ -1,0 +1,173 @@
+//! One transaction, tried once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::join;
+use roster_core::{Rules, StoreError};
+
+use super::{
+    facts::{Facts, Missing},
+    fetch::{Lock, fetch},
+    flush::flush,
+    prepared::Prepared,
+    queue::Results,
+    run::{Done, Run, run},
+    sql,
+};
+use crate::{
+    columns::{column, corrupt},
+    connect::Connection,
+    failure::{Remedy, remedy},
+    pool::Miss,
+};
+
+/// Why a transaction came to nothing, or may have.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Others were in its way: nothing is committed, and it can be carried out again.
+    Again(Miss),
+    /// There is no connection any more, and nothing is committed.
+    Lost(Miss),
+    /// One of the commands is at fault: nothing is committed.
+    Own(StoreError),
+    /// All share it: it is unknown what became of them, or it would befall each alone.
+    Common(StoreError),
+}
+
+impl Fault {
+    /// No answer came in time.
+    pub(super) fn of_silence(commit_was_sent: &AtomicBool) -> Self {
+        let error = || StoreError::Unavailable("the database did not answer in time".into());
+        if commit_was_sent.load(Ordering::Acquire) {
+            Self::Common(error())
+        } else {
+            Self::Lost(error().into())
+        }
+    }
+
+    fn before_commit(miss: Miss) -> Self {
+        match &miss {
+            Miss::Database(error) => match remedy(error) {
+                Remedy::Again => Self::Again(miss),
+                Remedy::Reconnect => Self::Lost(miss),
+                Remedy::Nothing => Self::of_statement(miss.into()),
+            },
+            Miss::Store(_) => Self::of_statement(miss.into()),
+        }
+    }
+
+    fn at_commit(miss: Miss) -> Self {
+        match &miss {
+            // The server says that it rolled back.
+            Miss::Database(error) => match remedy(error) {
+                Remedy::Again => Self::Again(miss),
+                Remedy::Reconnect => Self::Common(StoreError::Unavailable(
+                    format!("the fate of the write is not known: {}", StoreError::from(miss))
+                        .into(),
+                )),
+                Remedy::Nothing => Self::of_statement(miss.into()),
+            },
+            Miss::Store(_) => Self::of_statement(miss.into()),
+        }
+    }
+
+    fn of_statement(error: StoreError) -> Self {
+        match error {
+            error @ (StoreError::Full(_) | StoreError::Unavailable(_)) => Self::Common(error),
+            error => Self::Own(error),
+        }
+    }
+}
+
+/// Carries the commands out in one transaction. `sent` tells whether the commit may have reached
+/// the database, should this be given up.
+pub(super) async fn attempt(
+    connection: &Connection,
+    rules: Rules,
+    era: i64,
+    commands: &[&Prepared],
+    sent: &AtomicBool,
+) -> Result<Results, Fault> {
+    let mut facts = Facts::default();
+    let mut begun = false;
+    let done = loop {
+        match run(rules, commands, &facts) {
+            Run::Done(done) => break done,
+            Run::Missing(missing) => {
+                let fetched = gather(connection, &missing, begun, &mut facts).await;
+                begun = true;
+                if let Err(miss) = fetched {
+                    return Err(rolled_back(connection, Fault::before_commit(miss)).await);
+                }
+            }
+        }
+    };
+    let Done { results, writes } = *done;
+    if writes.is_empty() {
+        let told = position(connection, begun, &results).await;
+        let before = told.map_err(Fault::before_commit)?;
+        return Ok(outcomes(results, before));
+    }
+    if !begun {
+        let begin = connection.client().batch_execute("BEGIN").await;
+        begin.map_err(|error| Fault::before_commit(error.into()))?;
+    }
+    sent.store(true, Ordering::Release);
+    let before = flush(connection, era, &writes).await.map_err(Fault::at_commit)?;
+    if connection.wait_was_ended() {
+        return Err(Fault::Common(StoreError::Unavailable(
+            "the database ended its wait for a standby: the fate of the write is not known".into(),
+        )));
+    }
+    Ok(outcomes(results, before))
+}
+
+async fn gather(
+    connection: &Connection,
+    missing: &Missing,
+    begun: bool,
+    facts: &mut Facts,
+) -> Result<(), Miss> {
+    if begun {
+        return fetch(connection, missing, Lock::Rows, facts).await;
+    }
+    let begin = connection.client().batch_execute("BEGIN");
+    let (begin, fetched) = join(begin, fetch(connection, missing, Lock::Rows, facts)).await;
+    begin?;
+    fetched
+}
+
+/// After a failed statement the transaction is ended, so that the connection can be used again.
+async fn rolled_back(connection: &Connection, fault: Fault) -> Fault {
+    if matches!(fault, Fault::Lost(_)) {
+        return fault;
+    }
+    match connection.client().batch_execute("ROLLBACK").await {
+        Ok(()) => fault,
+        Err(error) => Fault::Lost(error.into()),
+    }
+}
+
+/// Where the log stands, for commands that change nothing; ends the transaction.
+async fn position(
+    connection: &Connection,
+    begun: bool,
+    results: &[Result<super::run::Told, roster_core::Failure>],
+) -> Result<i64, Miss> {
+    let told = results.iter().any(Result::is_ok);
+    let mut position = 0;
+    if told {
+        let statement = connection.prepare(sql::POSITION).await?;
+        let row = connection.client().query_opt(&statement, &[]).await?;
+        let row = row.ok_or_else(|| corrupt("log_head"))?;
+        position = column(&row, 0, "log_head")?;
+    }
+    if begun {
+        connection.client().batch_execute("COMMIT").await?;
+    }
+    Ok(position)
+}
+
+fn outcomes(results: Vec<Result<super::run::Told, roster_core::Failure>>, before: i64) -> Results {
+    results.into_iter().map(|result| result.map(|told| told.outcome(before))).collect()
+}

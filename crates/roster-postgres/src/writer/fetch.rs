@@ -1,0 +1,190 @@
+//! Fetching what the judgement of commands needs to know.
+//!
+//! One statement for each kind of fact, all of them on the wire at once. Whoever writes locks the
+//! users' rows, in the order of their ids, so that two who lock several never wait for each other.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join4;
+use roster_core::{Effect, EventKind, StoreError, Stored, Timestamp, User};
+use tokio_postgres::Row as SqlRow;
+use uuid::Uuid;
+
+use super::facts::{Claim, Current, Facts, Mark, Missing, Place, Row};
+use crate::{
+    columns::{column, corrupt, id_column, id_of, record_column, uuid},
+    connect::Connection,
+    pool::Miss,
+};
+
+pub(crate) const LOAD: &str = "SELECT id, record FROM users WHERE id = ANY($1) ORDER BY id";
+pub(crate) const LOCK: &str =
+    "SELECT id, record FROM users WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+pub(crate) const LOAD_DELETED: &str =
+    "SELECT id, record FROM deleted_users WHERE id = ANY($1) ORDER BY id";
+pub(crate) const LOCK_DELETED: &str =
+    "SELECT id, record FROM deleted_users WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+/// Who holds what: the number of the kind of claim, the key, the user.
+pub(crate) const HOLDERS: &str = "SELECT 0, username_key, id FROM users \
+     WHERE username_key = ANY($1) \
+     UNION ALL SELECT 1, email_key, id FROM users WHERE email_key = ANY($2) \
+     UNION ALL SELECT 2, external_id, id FROM users WHERE external_id = ANY($3)";
+
+/// What requests came to; the event has the record of a change.
+pub(crate) const MARKS: &str = "SELECT known.key, known.fingerprint, known.at, known.user_id, \
+     known.version, known.position, known.effect, coalesce(known.record, events.record) \
+     FROM idempotency_keys AS known LEFT JOIN events ON events.position = known.position \
+     WHERE known.key = ANY($1)";
+
+/// Whether rows are read for a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    Rows,
+    Nothing,
+}
+
+/// How a request's mark names that nothing changed.
+pub(super) const UNCHANGED: &str = "unchanged";
+
+/// Fetches what is missing.
+pub(crate) async fn fetch(
+    connection: &Connection,
+    missing: &Missing,
+    lock: Lock,
+    facts: &mut Facts,
+) -> Result<(), Miss> {
+    let (load, load_deleted) = match lock {
+        Lock::Rows => (LOCK, LOCK_DELETED),
+        Lock::Nothing => (LOAD, LOAD_DELETED),
+    };
+    let live: Vec<Uuid> = missing.live.iter().copied().map(uuid).collect();
+    let deleted: Vec<Uuid> = missing.deleted.iter().copied().map(uuid).collect();
+    let (live, deleted, holders, marks) = try_join4(
+        rows_of(connection, load, &live),
+        rows_of(connection, load_deleted, &deleted),
+        holders(connection, missing),
+        marks(connection, missing),
+    )
+    .await?;
+    for id in &missing.live {
+        facts.live.insert(*id, Row::Nobody);
+    }
+    for id in &missing.deleted {
+        facts.deleted.insert(*id, Row::Nobody);
+    }
+    for claim in &missing.holders {
+        facts.holders.insert(claim.clone(), None);
+    }
+    for key in &missing.marks {
+        facts.marks.insert(*key, None);
+    }
+    for row in &live {
+        facts.live.insert(id_column(row, 0, "users.id")?, loaded(row, "users")?);
+    }
+    for row in &deleted {
+        let id = id_column(row, 0, "deleted_users.id")?;
+        facts.deleted.insert(id, loaded(row, "deleted_users")?);
+    }
+    for row in &holders {
+        let (claim, id) = holder(row)?;
+        facts.holders.insert(claim, Some(id_of(id)));
+    }
+    for row in &marks {
+        let (key, mark) = mark(row)?;
+        facts.marks.insert(key, Some(mark));
+    }
+    Ok(())
+}
+
+async fn rows_of(
+    connection: &Connection,
+    sql: &str,
+    ids: &Vec<Uuid>,
+) -> Result<Vec<SqlRow>, tokio_postgres::Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = connection.prepare(sql).await?;
+    connection.client().query(&statement, &[ids]).await
+}
+
+async fn holders(
+    connection: &Connection,
+    missing: &Missing,
+) -> Result<Vec<SqlRow>, tokio_postgres::Error> {
+    if missing.holders.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut usernames, mut emails, mut external_ids) = (Vec::new(), Vec::new(), Vec::new());
+    for claim in &missing.holders {
+        match claim {
+            Claim::Username(key) => usernames.push(key.as_bytes()),
+            Claim::Email(key) => emails.push(key.as_bytes()),
+            Claim::ExternalId(key) => external_ids.push(key.as_bytes()),
+        }
+    }
+    let statement = connection.prepare(HOLDERS).await?;
+    connection.client().query(&statement, &[&usernames, &emails, &external_ids]).await
+}
+
+async fn marks(
+    connection: &Connection,
+    missing: &Missing,
+) -> Result<Vec<SqlRow>, tokio_postgres::Error> {
+    if missing.marks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<&[u8]> = missing.marks.iter().map(<[u8; 32]>::as_slice).collect();
+    let statement = connection.prepare(MARKS).await?;
+    connection.client().query(&statement, &[&keys]).await
+}
+
+fn loaded(row: &SqlRow, table: &str) -> Result<Row, StoreError> {
+    let record = record_column(row, 1, table)?;
+    Ok(match User::from_record(&record) {
+        Ok(user) => Row::There(Arc::new(Current { user, record })),
+        Err(fault) => Row::Damaged(fault.member),
+    })
+}
+
+fn holder(row: &SqlRow) -> Result<(Claim, Uuid), StoreError> {
+    let key: &[u8] = column(row, 1, "users keys")?;
+    let key = std::str::from_utf8(key).map_err(|_| corrupt("users keys"))?.to_owned();
+    let claim = match column(row, 0, "users keys")? {
+        0_i32 => Claim::Username(key),
+        1 => Claim::Email(key),
+        _ => Claim::ExternalId(key),
+    };
+    Ok((claim, column(row, 2, "users.id")?))
+}
+
+fn mark(row: &SqlRow) -> Result<([u8; 32], Mark), StoreError> {
+    let digest = |index, place| -> Result<[u8; 32], StoreError> {
+        let bytes: &[u8] = column(row, index, place)?;
+        bytes.try_into().map_err(|_| corrupt(place))
+    };
+    let effect: &str = column(row, 6, "idempotency_keys.effect")?;
+    let effect = match effect {
+        UNCHANGED => Effect::Unchanged,
+        kind => {
+            let kind = EventKind::parse(kind);
+            Effect::Changed(kind.ok_or_else(|| corrupt("idempotency_keys.effect"))?)
+        }
+    };
+    let record: Option<&str> = column(row, 7, "idempotency_keys.record")?;
+    let id = id_column(row, 3, "idempotency_keys.user_id")?;
+    let version = column(row, 4, "idempotency_keys.version")?;
+    let mark = Mark {
+        fingerprint: digest(1, "idempotency_keys.fingerprint")?,
+        at: Timestamp::from_millis(column(row, 2, "idempotency_keys.at")?),
+        effect,
+        stored: record.map(|record| Stored {
+            id,
+            version,
+            record: bytes::Bytes::copy_from_slice(record.as_bytes()),
+        }),
+        position: Place::At(column(row, 5, "idempotency_keys.position")?),
+    };
+    Ok((digest(0, "idempotency_keys.key")?, mark))
+}

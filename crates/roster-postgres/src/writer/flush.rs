@@ -1,0 +1,121 @@
+//! Writing down what commands came to.
+//!
+//! All statements are on the wire at once, in their order, the head of the log moved by the last
+//! and the commit behind it. The first that fails makes the database refuse those behind it, the
+//! commit included.
+
+use futures_util::future::{join_all, try_join_all};
+use roster_core::StoreError;
+use tokio_postgres::{Error, Statement, error::SqlState, types::ToSql};
+
+use super::{
+    columns::{Events, Keeping, Marks, Pairs, Users},
+    run::Writes,
+    sql,
+};
+use crate::{
+    columns::{column, corrupt, uuid},
+    connect::Connection,
+    pool::Miss,
+};
+
+/// The parameters of a statement.
+type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;
+
+/// Another process has opened the store under other rules or another schema.
+#[derive(Debug)]
+pub(crate) struct EraEnded;
+
+impl std::fmt::Display for EraEnded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "another process has opened the database with other rules or a newer release: \
+             restart this one with the same",
+        )
+    }
+}
+
+impl std::error::Error for EraEnded {}
+
+/// Writes it all down and commits; gives the position before the first of the events.
+pub(crate) async fn flush(connection: &Connection, era: i64, writes: &Writes) -> Result<i64, Miss> {
+    let mut replaced = Users::default();
+    let mut created = Users::default();
+    let mut gone = Vec::new();
+    for (id, differs) in &writes.live {
+        match (&differs.is, differs.was_there) {
+            (Some(current), true) => replaced.push(current)?,
+            (Some(current), false) => created.push(current)?,
+            (None, true) => gone.push(uuid(*id)),
+            (None, false) => {}
+        }
+    }
+    let mut kept = Keeping::default();
+    let mut dropped = Vec::new();
+    for (id, differs) in &writes.deleted {
+        if differs.was_there {
+            dropped.push(uuid(*id));
+        }
+        if let Some(current) = &differs.is {
+            kept.push(current)?;
+        }
+    }
+    let (added_words, dropped_words) = Pairs::of_words(&writes.words);
+    let (added_keys, dropped_keys) = Pairs::of_keys(&writes.further);
+    let events = Events::of(&writes.events)?;
+    let marks = Marks::of(&writes.marks)?;
+    let purged: Vec<_> = writes.purged.iter().copied().map(uuid).collect();
+    let outlived: Vec<&[u8]> = writes.outlived.iter().map(<[u8; 32]>::as_slice).collect();
+    let count = i64::try_from(writes.events.len()).unwrap_or(i64::MAX);
+    let head: Parameters<'_> =
+        vec![&count, &writes.active, &writes.suspended, &writes.kept_deleted, &era];
+    let appended = [head, events.parameters(), marks.parameters()].concat();
+    let (replaced_keys, created_keys) = (replaced.keys(), created.keys());
+    let steps: Vec<(&str, bool, Parameters<'_>)> = vec![
+        // What is dropped goes first: another user may take its key.
+        (sql::DELETE, !gone.is_empty(), vec![&gone]),
+        (sql::DROP_DELETED, !dropped.is_empty(), vec![&dropped]),
+        (sql::REPLACE, !replaced.is_empty(), replaced.parameters(&replaced_keys)),
+        (sql::CREATE, !created.is_empty(), created.parameters(&created_keys)),
+        (sql::KEEP_DELETED, !kept.is_empty(), kept.parameters()),
+        (sql::DROP_WORDS, !dropped_words.is_empty(), dropped_words.words()),
+        (sql::ADD_WORDS, !added_words.is_empty(), added_words.words()),
+        (sql::DROP_KEYS, !dropped_keys.is_empty(), dropped_keys.keys()),
+        (sql::ADD_KEYS, !added_keys.is_empty(), added_keys.keys()),
+        (sql::EMPTY_EVENTS, !purged.is_empty(), vec![&purged]),
+        (sql::FORGET_MARKS, !(purged.is_empty() && outlived.is_empty()), vec![&outlived, &purged]),
+        (sql::APPEND, true, appended),
+    ];
+    let steps: Vec<_> = steps.into_iter().filter(|(_, wanted, _)| *wanted).collect();
+    let prepared = try_join_all(steps.iter().map(|(sql, ..)| connection.prepare(sql))).await?;
+    let steps: Vec<(Statement, Parameters<'_>)> = prepared
+        .into_iter()
+        .zip(steps)
+        .map(|(sql, (_, _, parameters))| (sql, parameters))
+        .collect();
+    send(connection, &steps).await
+}
+
+/// Sends the steps and the commit, and waits for all answers.
+async fn send(connection: &Connection, steps: &[(Statement, Parameters<'_>)]) -> Result<i64, Miss> {
+    let client = connection.client();
+    let steps = steps.iter().map(|(sql, parameters)| client.query(sql, parameters));
+    // Polled in this order, which is the order on the wire.
+    let (answers, commit) =
+        futures_util::future::join(join_all(steps), client.batch_execute("COMMIT")).await;
+    let mut before = None;
+    for answer in answers {
+        let rows = answer.map_err(told)?;
+        before = rows.into_iter().next().or(before);
+    }
+    commit?;
+    let before = before.ok_or_else(|| corrupt("log_head"))?;
+    Ok(column(&before, 0, "log_head")?)
+}
+
+fn told(error: Error) -> Miss {
+    if error.code() == Some(&SqlState::DIVISION_BY_ZERO) {
+        return Miss::Store(StoreError::Unavailable(Box::new(EraEnded)));
+    }
+    error.into()
+}

@@ -1,0 +1,178 @@
+//! What waits to be written.
+//!
+//! Bounded by the number of commands: a full queue refuses at once. Single commands, behind which
+//! somebody waits, go before batches; a batch keeps its order and gets a share of every
+//! transaction, so that neither starves the other.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use roster_core::{Failure, Outcome, StoreError};
+use tokio::sync::{Notify, oneshot};
+
+use super::prepared::Prepared;
+
+/// Most commands of one transaction.
+pub(super) const TRANSACTION_COMMANDS_MAX: usize = 512;
+
+/// Commands of a transaction that are kept for a batch that waits.
+const BATCH_COMMANDS_MIN: usize = 64;
+
+/// The results of a job, in the order of its commands.
+pub(crate) type Results = Vec<Result<Outcome, Failure>>;
+
+/// Commands that came together, and who waits for them.
+pub(crate) struct Job {
+    commands: Vec<Prepared>,
+    results: Results,
+    reply: oneshot::Sender<Results>,
+}
+
+impl Job {
+    pub(crate) fn new(commands: Vec<Prepared>) -> (Self, oneshot::Receiver<Results>) {
+        let (reply, answer) = oneshot::channel();
+        (Self { results: Vec::with_capacity(commands.len()), commands, reply }, answer)
+    }
+
+    fn waiting(&self) -> usize {
+        self.commands.len() - self.results.len()
+    }
+}
+
+/// A job and how many of its commands are to be carried out now.
+pub(crate) struct Work {
+    job: Job,
+    count: usize,
+}
+
+impl Work {
+    /// The commands that are to be carried out now.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &Prepared> {
+        self.job.commands.iter().skip(self.job.results.len()).take(self.count)
+    }
+}
+
+/// The queue before the writers.
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    came: Notify,
+    commands_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    single: VecDeque<Job>,
+    batches: VecDeque<Job>,
+    commands: usize,
+    closed: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(commands_max: usize) -> Self {
+        Self { state: Mutex::default(), came: Notify::new(), commands_max }
+    }
+
+    /// Puts a job into the queue; refused when it is full or closed.
+    pub(crate) fn push(&self, job: Job) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(StoreError::Unavailable("the store is closing".into()));
+        }
+        let commands = job.commands.len();
+        // A batch larger than the queue is let in when nothing else waits.
+        if state.commands > 0 && state.commands + commands > self.commands_max {
+            return Err(StoreError::Unavailable("too many writes wait".into()));
+        }
+        state.commands += commands;
+        if commands == 1 {
+            state.single.push_back(job);
+        } else {
+            state.batches.push_back(job);
+        }
+        drop(state);
+        self.came.notify_one();
+        Ok(())
+    }
+
+    /// Waits for work; `None` once the queue is closed and empty.
+    pub(super) async fn next(&self) -> Option<Vec<Work>> {
+        loop {
+            let came = self.came.notified();
+            {
+                let mut state = self.lock();
+                if state.commands > 0 {
+                    let work = state.take();
+                    // Others may have work too.
+                    if state.commands > 0 || state.closed {
+                        self.came.notify_one();
+                    }
+                    return Some(work);
+                }
+                if state.closed {
+                    self.came.notify_one();
+                    return None;
+                }
+            }
+            came.await;
+        }
+    }
+
+    /// Gives back what was worked on: a job with all results is answered, another waits on at
+    /// the front.
+    pub(super) fn finish(&self, work: Vec<Work>, results: Results) {
+        let mut results = results.into_iter();
+        let mut back = Vec::new();
+        for Work { mut job, count } in work {
+            job.results.extend(results.by_ref().take(count));
+            if job.waiting() == 0 {
+                // Nobody may wait any more: the write stands all the same.
+                drop(job.reply.send(job.results));
+            } else {
+                back.push(job);
+            }
+        }
+        if back.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for job in back.into_iter().rev() {
+            state.commands += job.waiting();
+            state.batches.push_front(job);
+        }
+        drop(state);
+        self.came.notify_one();
+    }
+
+    /// Takes no further job.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.came.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Vec<Work> {
+        let reserved = if self.batches.is_empty() { 0 } else { BATCH_COMMANDS_MIN };
+        let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);
+        let mut work: Vec<Work> =
+            self.single.drain(..single).map(|job| Work { job, count: 1 }).collect();
+        let mut room = TRANSACTION_COMMANDS_MAX - single;
+        while room > 0
+            && let Some(job) = self.batches.pop_front()
+        {
+            let count = job.waiting().min(room);
+            room -= count;
+            // What is left of it comes back by `finish`.
+            self.commands -= job.waiting();
+            work.push(Work { job, count });
+        }
+        self.commands -= single;
+        work
+    }
+}
