@@ -6,11 +6,14 @@
 #![expect(clippy::expect_used, clippy::missing_panics_doc, reason = "this is how a test fails")]
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::postgres::{Cluster, Database};
@@ -47,6 +50,22 @@ pub struct Place {
     database: Option<Database>,
 }
 
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Status line and header fields, as they came.
+    pub head: String,
+    /// The body, as it came.
+    pub text: String,
+    /// The body read as JSON; null where it is none.
+    pub body: Value,
+}
+
 /// A running service.
 #[derive(Debug)]
 pub struct Process {
@@ -65,6 +84,11 @@ impl Place {
         Self { directory, database }
     }
 
+    /// The database, if there is one.
+    pub const fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
     /// The directory, in which services of this place run.
     pub fn path(&self) -> &Path {
         self.directory.path()
@@ -80,6 +104,15 @@ impl Place {
         }
         command.current_dir(&self.directory).env_clear();
         command
+    }
+}
+
+impl Answer {
+    /// Fails the test unless the answer is this problem.
+    #[track_caller]
+    pub fn must_be(&self, status: u16, code: &str) {
+        let told = self.body.get("code").and_then(Value::as_str);
+        assert_eq!((self.status, told), (status, Some(code)), "{self:?}");
     }
 }
 
@@ -103,6 +136,24 @@ impl Process {
         &self.address
     }
 
+    /// Asks it something.
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+        ask(&self.address, method, path, body)
+    }
+
+    /// Asks it something with further header fields, each a line that ends in CR LF.
+    pub fn ask_with(&self, lines: &str, method: &str, path: &str, body: &str) -> Answer {
+        exchange(&self.address, lines, method, path, body)
+    }
+
+    /// Creates a user who must be taken; tells its path.
+    pub fn create(&self, user: &str) -> String {
+        let created = self.ask("POST", "/users", user);
+        assert_eq!(created.status, 201, "{created:?}");
+        let id = created.body.get("id").and_then(Value::as_str).expect("an id");
+        format!("/users/{id}")
+    }
+
     /// Ends it without warning.
     pub fn kill(mut self) {
         self.child.kill().expect("it runs");
@@ -122,5 +173,33 @@ impl Drop for Process {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
+    }
+}
+
+/// Asks the service at an address something, on a connection of its own.
+pub fn ask(address: &str, method: &str, path: &str, body: &str) -> Answer {
+    exchange(address, "", method, path, body)
+}
+
+fn exchange(address: &str, lines: &str, method: &str, path: &str, body: &str) -> Answer {
+    let mut connection = TcpStream::connect(address).expect("it listens");
+    connection.set_read_timeout(Some(PATIENCE)).expect("a socket option");
+    let media = if method == "PATCH" { "merge-patch+json" } else { "json" };
+    let content = match body.len() {
+        0 => String::new(),
+        length => format!("Content-Type: application/{media}\r\nContent-Length: {length}\r\n"),
+    };
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    let request = format!("{head}{lines}{content}\r\n{body}");
+    connection.write_all(request.as_bytes()).expect("it takes requests");
+    let mut text = String::new();
+    connection.read_to_string(&mut text).expect("it answers");
+    let (head, text) = text.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    Answer {
+        status: status.expect("a status"),
+        head: head.to_owned(),
+        text: text.to_owned(),
+        body: serde_json::from_str(text).unwrap_or_default(),
     }
 }

@@ -1,10 +1,7 @@
-//! The built binary, and the plain HTTP that tests speak to it.
+//! The built binary, as a command and as a service.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use roster_testkit::process::Process;
 use serde_json::Value;
@@ -57,34 +54,18 @@ impl Service {
     }
 
     pub(crate) fn get(&self, path: &str) -> (String, Value) {
-        ask(self.address(), "GET", path, "")
+        let answer = self.0.ask("GET", path, "");
+        (answer.head, answer.body)
     }
 
     pub(crate) fn create(&self, user: &str) -> Value {
-        let (head, user) = ask(self.address(), "POST", "/users", user);
-        assert!(head.starts_with("HTTP/1.1 201"), "{head}");
-        user
+        let answer = self.0.ask("POST", "/users", user);
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.body
     }
 
     /// Stops the service as an operator does.
     pub(crate) fn stop(self) {
         self.0.stop();
     }
-}
-
-/// Sends a request on a connection of its own; head and body of the answer.
-pub(crate) fn ask(address: &str, method: &str, path: &str, body: &str) -> (String, Value) {
-    let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let length = body.len();
-    write!(
-        connection,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
-    let mut text = String::new();
-    connection.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
 }

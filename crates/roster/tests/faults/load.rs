@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use roster_testkit::process::Answer;
 use serde_json::Value;
 
-use crate::service::{Answer, Service};
+use crate::service::Service;
 
 const WRITERS: usize = 4;
 

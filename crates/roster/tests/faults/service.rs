@@ -1,19 +1,17 @@
-//! The built binary on a disk that fails on demand, and the plain HTTP that tests speak to it.
+//! The built binary on a disk that fails on demand.
 //!
 //! Every process that a test starts is stopped by that test.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use roster_testkit::process::Process;
+use roster_testkit::process::{Answer, Process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longest wait for an answer, and for a state that is to come.
+/// Longest wait for a state that is to come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A directory for the data, the shim and the switches of its faults.
@@ -48,21 +46,6 @@ impl Disk {
     }
 }
 
-/// An answer: its status and its body.
-#[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: Value,
-}
-
-impl Answer {
-    /// Holds the answer against the status and the code of a problem.
-    #[track_caller]
-    pub(crate) fn must_be(&self, status: u16, code: &str) {
-        assert_eq!((self.status, self.body["code"].as_str()), (status, Some(code)), "{self:?}");
-    }
-}
-
 /// A running service.
 pub(crate) struct Service(Process);
 
@@ -81,23 +64,7 @@ impl Service {
 
     /// Sends a request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
-        let mut connection = TcpStream::connect(self.0.address()).unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
-        let media = if method == "PATCH" { "merge-patch+json" } else { "json" };
-        let content = match body.len() {
-            0 => String::new(),
-            length => format!("Content-Type: application/{media}\r\nContent-Length: {length}\r\n"),
-        };
-        let host = self.0.address();
-        write!(connection, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n")
-            .unwrap();
-        write!(connection, "{content}\r\n{body}").unwrap();
-        let mut text = String::new();
-        connection.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = if body.is_empty() { Value::Null } else { serde_json::from_str(body).unwrap() };
-        Answer { status, body }
+        self.0.ask(method, path, body)
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

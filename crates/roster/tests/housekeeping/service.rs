@@ -1,7 +1,5 @@
 //! The built binary purges by itself.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use roster_testkit::process::{Engine, Place, Process};
@@ -18,33 +16,16 @@ impl Service {
         Self(Process::start(command.args(["--deleted-keep", keep])))
     }
 
-    /// The answer to a request on a connection of its own.
-    fn ask(&self, method: &str, path: &str, body: &str) -> String {
-        let mut connection = TcpStream::connect(self.0.address()).unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
-        let (host, length) = (self.0.address(), body.len());
-        write!(
-            connection,
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
-             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
     /// Creates and deletes a user.
     fn delete_one(&self) {
-        let created = self.ask("POST", "/users", r#"{"username":"ada"}"#);
-        let (_, id) = created.split_once("\"id\":\"").unwrap();
-        let deleted = self.ask("DELETE", &format!("/users/{}", &id[..36]), "");
-        assert!(deleted.starts_with("HTTP/1.1 204"), "{deleted}");
+        let path = self.0.create(r#"{"username":"ada"}"#);
+        let deleted = self.0.ask("DELETE", &path, "");
+        assert_eq!(deleted.status, 204, "{deleted:?}");
     }
 
     /// How many deleted users are kept.
     fn kept(&self) -> usize {
-        let metrics = self.ask("GET", "/metrics", "");
+        let metrics = self.0.ask("GET", "/metrics", "").text;
         let line = "roster_users{status=\"deleted\"} ";
         metrics.lines().find_map(|text| text.strip_prefix(line)).unwrap().parse().unwrap()
     }
