@@ -13,6 +13,7 @@ mod engine;
 mod establish;
 mod events;
 mod failure;
+pub mod load;
 mod open_error;
 mod page;
 mod pool;

@@ -5,15 +5,13 @@
 use tokio_postgres::Client;
 
 use super::{
-    Load, commit, indexes,
-    mark::{self, Source},
+    Load, commit,
     error::LoadError,
+    indexes,
+    mark::{self, Source},
     target::Target,
 };
-use crate::{
-    connect::Connector,
-    schema,
-};
+use crate::{connect::Connector, schema};
 
 /// The settings of a session that loads: an index of a large table takes longer than any request
 /// may, and whoever tidies the tables up meanwhile is waited for.
@@ -32,8 +30,7 @@ const HAS_ROWS: &str = "SELECT EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM
 const HEAD: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
 
 /// Whoever writes moves the head last: without one, no write comes to an end.
-pub(super) const DROP_UNUSED_HEAD: &str =
-    "DELETE FROM log_head WHERE position = 0 RETURNING era";
+pub(super) const DROP_UNUSED_HEAD: &str = "DELETE FROM log_head WHERE position = 0 RETURNING era";
 
 const KEEP_ERA: &str = "INSERT INTO settings (name, value) VALUES ('migration.era', $1)";
 const ERA: &str = "SELECT value FROM settings WHERE name = 'migration.era'";

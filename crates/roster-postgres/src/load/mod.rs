@@ -135,9 +135,7 @@ impl Load {
         let log_id = log_id.0.as_slice();
         let counters = (&head.position, &head.active, &head.suspended, &head.deleted);
         let (position, active, suspended, deleted) = counters;
-        client
-            .execute(CREATE_HEAD, &[&era, &log_id, position, active, suspended, deleted])
-            .await?;
+        client.execute(CREATE_HEAD, &[&era, &log_id, position, active, suspended, deleted]).await?;
         mark::remove(client).await?;
         commit(&self.connection).await
     }

@@ -52,7 +52,8 @@ fn first_field(tuples: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     if *length == ABSENT {
         return Some((None, rest));
     }
-    let (field, rest) = rest.split_at_checked(usize::try_from(i32::from_be_bytes(*length)).ok()?)?;
+    let (field, rest) =
+        rest.split_at_checked(usize::try_from(i32::from_be_bytes(*length)).ok()?)?;
     Some((Some(field), rest))
 }
 
