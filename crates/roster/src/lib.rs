@@ -8,5 +8,6 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod data_dir;
+pub mod engine;
 pub mod housekeeping;
 pub mod service;

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context;
 use roster_core::{
     Directory, Draft, Guard, Rules, Sharing, Terms,
     command::{Actor, Caller},
@@ -19,12 +18,12 @@ use roster_http::{
     App, FaceSettings, URI_BYTES_MAX,
     front::{DrainReport, FrontCounters, FrontSettings, serve},
 };
-use roster_sqlite::{Settings, Sqlite};
 use tokio::net::TcpListener;
 
 use crate::{
     clock::SystemClock,
     config::{BaseUrl, Config, EmailUniqueness},
+    engine::Engine,
     housekeeping::{Housekeeping, Keep},
 };
 
@@ -34,7 +33,7 @@ const SAMPLE_USERS: &[u8] = include_bytes!("../assets/sample-users.json");
 /// A service that is ready to take connections.
 pub struct Service {
     app: Arc<App>,
-    store: Arc<Sqlite>,
+    engine: Engine,
     counters: Arc<FrontCounters>,
     front: FrontSettings,
     housekeeping: Housekeeping,
@@ -44,13 +43,8 @@ impl Service {
     /// Opens the store in a data directory and puts the faces before it.
     pub async fn open(config: &Config, data: &Path, base_url: &BaseUrl) -> anyhow::Result<Self> {
         let rules = rules(config);
-        let settings = Settings {
-            cache_entries: config.cache_entries,
-            write_queue_max: config.write_queue_max,
-            ..Settings::new(data.to_owned(), rules)
-        };
-        let store = Arc::new(Sqlite::open(settings).context("the store cannot be opened")?);
-        let directory = Directory::new(store.clone(), Arc::new(SystemClock::default()));
+        let engine = Engine::open(config, data, rules).await?;
+        let directory = Directory::new(engine.store(), Arc::new(SystemClock::default()));
         if config.dev {
             create_sample_users(&directory).await?;
         }
@@ -66,10 +60,14 @@ impl Service {
             deleted_keep: config.deleted_keep,
             events_keep: config.events_keep,
             rules,
-            has_room: has_room(data.to_owned(), config.disk_floor_bytes),
+            has_room: match &engine {
+                Engine::Sqlite(_) => has_room(data.to_owned(), config.disk_floor_bytes),
+                // The disk that fills up is another machine's.
+                Engine::Postgres(_) => Arc::new(|| true),
+            },
         };
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
-        Ok(Self { app, store, counters, front: front(config), housekeeping })
+        Ok(Self { app, engine, counters, front: front(config), housekeeping })
     }
 
     /// Takes connections until `stop`, then lets what runs finish and closes the store.
@@ -78,7 +76,7 @@ impl Service {
         let report = serve(listener, self.app, self.front, self.counters, stop).await;
         // Between two of its steps, or waiting for one that the store carries out all the same.
         housekeeping.abort();
-        self.store.close();
+        self.engine.close().await;
         report
     }
 }

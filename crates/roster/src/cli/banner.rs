@@ -6,21 +6,31 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
-use crate::config::BaseUrl;
+use crate::config::{BaseUrl, DatabaseUrl};
 use crate::data_dir::DataDir;
 
 /// The first user that a newcomer creates.
 const FIRST_USER: &str = r#"{"email":"ada@example.com","name":"Ada Lovelace"}"#;
 
 /// Prints the banner. A closed stdout is no reason not to serve, so its error is passed over.
-pub(super) fn print(listening: SocketAddr, base_url: &BaseUrl, data: &DataDir) {
+pub(super) fn print(
+    listening: SocketAddr,
+    base_url: &BaseUrl,
+    data: &DataDir,
+    database: Option<&DatabaseUrl>,
+) {
     let mut out = io::stdout().lock();
-    let banner = text(listening, base_url, data);
+    let banner = text(listening, base_url, data, database);
     out.write_all(banner.as_bytes()).and_then(|()| out.flush()).unwrap_or_default();
 }
 
 /// The banner's lines.
-fn text(listening: SocketAddr, base_url: &BaseUrl, data: &DataDir) -> String {
+fn text(
+    listening: SocketAddr,
+    base_url: &BaseUrl,
+    data: &DataDir,
+    database: Option<&DatabaseUrl>,
+) -> String {
     let here = format!("http://{listening}{}", base_url.mount());
     let version = env!("CARGO_PKG_VERSION");
     let callers = match base_url.to_string() {
@@ -28,9 +38,10 @@ fn text(listening: SocketAddr, base_url: &BaseUrl, data: &DataDir) -> String {
         url => format!("Callers reach it by   {url}\n"),
     };
     let path = data.path().display();
-    let place = match data {
-        DataDir::Kept { .. } => format!("The data lies in      {path}"),
-        DataDir::Temporary(_) => format!("Sample users lie in   {path} (removed at exit)"),
+    let place = match (data, database) {
+        (_, Some(database)) => format!("The users are in      {database}"),
+        (DataDir::Kept { .. }, None) => format!("The data lies in      {path}"),
+        (DataDir::Temporary(_), None) => format!("Sample users lie in   {path} (removed at exit)"),
     };
     let users = pasted(&here);
     format!(
@@ -54,7 +65,7 @@ mod tests {
         let base_url = base_url
             .map_or_else(|| BaseUrl::of_address(listening), |url| BaseUrl::parse(url).unwrap());
         let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
-        text(listening, &base_url, &data)
+        text(listening, &base_url, &data, None)
     }
 
     #[test]

@@ -52,7 +52,7 @@ async fn serve(config: &Config, data: &DataDir, drain: Drain) -> anyhow::Result<
     let listening = listener.local_addr()?;
     let base_url = config.effective_base_url(listening);
     let service = Service::open(config, data.path(), &base_url).await?;
-    banner::print(listening, &base_url, data);
+    banner::print(listening, &base_url, data, config.database.as_ref());
     tracing::info!(%listening, %base_url, "listening");
     let report = service.serve(listener, begun(drain)).await;
     tracing::info!(finished = report.finished, cut = report.cut, "drained");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::Config;
 use super::base_url::BaseUrl;
+use super::database::DatabaseUrl;
 use super::host_name::HostName;
 use super::keep;
 
@@ -22,6 +23,8 @@ pub enum Kind {
     Address(Slot<SocketAddr>),
     /// A directory.
     Directory(Slot<PathBuf>),
+    /// The URL of a database; empty is none.
+    Database(Slot<Option<DatabaseUrl>>),
     /// A base URL; empty is none.
     BaseUrl(Slot<Option<BaseUrl>>),
     /// Host names, separated by commas; empty is none.
@@ -87,6 +90,14 @@ impl Kind {
                 *slot(config) = PathBuf::from(text);
                 Ok(quoted(text))
             }
+            Self::Database(slot) => {
+                let url = (!text.is_empty()).then(|| DatabaseUrl::parse(text)).transpose();
+                // The text may hold a password: it is not repeated.
+                let url = url.map_err(|detail| format!("the URL {detail}"))?;
+                let shown = url.as_ref().map(ToString::to_string).unwrap_or_default();
+                *slot(config) = url;
+                Ok(quoted(shown))
+            }
             Self::BaseUrl(slot) => {
                 let url = (!text.is_empty()).then(|| BaseUrl::parse(text)).transpose();
                 // A password in a URL is not repeated into a terminal or a log.
@@ -142,7 +153,7 @@ impl Kind {
         match self {
             Self::Address(_) => "ADDRESS:PORT",
             Self::Directory(_) => "DIR",
-            Self::BaseUrl(_) => "URL",
+            Self::BaseUrl(_) | Self::Database(_) => "URL",
             Self::Hosts(_) => "NAMES",
             Self::Switch(_) => "BOOL",
             Self::Choice { .. } => "WORD",
@@ -163,6 +174,7 @@ impl Kind {
             Self::Keep { min, .. } => Some(keep::range(*min)),
             Self::Address(_)
             | Self::Directory(_)
+            | Self::Database(_)
             | Self::BaseUrl(_)
             | Self::Hosts(_)
             | Self::Switch(_) => None,

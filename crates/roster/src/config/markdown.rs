@@ -40,6 +40,7 @@ fn values(setting: &Setting) -> String {
         Kind::Address(_) => "address:port".to_owned(),
         Kind::Directory(_) => "directory".to_owned(),
         Kind::BaseUrl(_) => "http or https URL".to_owned(),
+        Kind::Database(_) => "postgres URL".to_owned(),
         Kind::Hosts(_) => "host names".to_owned(),
         Kind::Switch(_) => "true, false".to_owned(),
         Kind::Choice { words, .. } => words.join(", "),

@@ -9,6 +9,7 @@
 
 mod base_url;
 mod choice;
+mod database;
 mod environment;
 mod fault;
 mod file;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 pub use base_url::BaseUrl;
 pub use choice::{EmailUniqueness, LogFormat, LogLevel};
+pub use database::DatabaseUrl;
 pub use fault::{Fault, Faults, Origin};
 pub use host_name::HostName;
 pub use kind::{Kind, Slot};
@@ -51,6 +53,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where the data lies, as it was given (a relative path counts from the working directory).
     pub data: PathBuf,
+    /// The PostgreSQL database that keeps the users; none: the data directory does.
+    pub database: Option<DatabaseUrl>,
     /// What callers write before `/users`; none means the address that is listened on.
     pub base_url: Option<BaseUrl>,
     /// Names that callers may send in `Host` beside the loopback names and that of `base_url`.

@@ -105,7 +105,7 @@ fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
             continue;
         };
         let origin = Origin::Flag(setting.flag);
-        if given.dev && setting.key == "data" {
+        if given.dev && ["data", "database"].contains(&setting.key) {
             let detail = "cannot go with --dev, which runs on a temporary directory";
             faults.push(origin.clone(), detail);
         }
@@ -131,6 +131,7 @@ pub(super) fn unset() -> Config {
     Config {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         data: Path::new("").to_owned(),
+        database: None,
         base_url: None,
         hosts: Vec::new(),
         dev: false,

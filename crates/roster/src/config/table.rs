@@ -78,6 +78,15 @@ pub static SETTINGS: &[Setting] = &[
         doc: "Directory of the data, made at the first start for its owner alone.",
     },
     Setting {
+        key: "database",
+        env: "ROSTER_DATABASE",
+        flag: "database",
+        group: Group::Place,
+        kind: Kind::Database(|config| &mut config.database),
+        default: "",
+        doc: "URL of the PostgreSQL database that keeps the users; none: the data directory does.",
+    },
+    Setting {
         key: "base_url",
         env: "ROSTER_BASE_URL",
         flag: "base-url",

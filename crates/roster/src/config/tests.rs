@@ -90,6 +90,7 @@ fn the_table_covers_every_field() {
     let mut other = Config {
         listen: "[::1]:9".parse().unwrap(),
         data: "elsewhere".into(),
+        database: Some(DatabaseUrl::parse("postgres://a@b/c").unwrap()),
         base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
         hosts: vec![HostName::parse("a.example").unwrap()],
         dev: one.dev,
@@ -186,6 +187,7 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::Address(_) => "[::1]:9000",
         Kind::Directory(_) => "/srv/roster \"data\"",
         Kind::BaseUrl(_) => "https://directory.example.com/v1",
+        Kind::Database(_) => "postgres://roster@a.example:5433,b.example:5433/users",
         Kind::Hosts(_) => "directory.example.com,b.example:8443",
         Kind::Switch(_) => "true",
         Kind::Choice { words, .. } => words.iter().find(|word| **word != setting.default).unwrap(),

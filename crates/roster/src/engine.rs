@@ -1,0 +1,58 @@
+//! The engine that the settings ask for.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::Context;
+use roster_core::{Rules, Store};
+use roster_postgres::{Connector, Postgres};
+use roster_sqlite::Sqlite;
+
+use crate::config::Config;
+
+/// An open store, by what keeps it.
+#[derive(Clone)]
+pub enum Engine {
+    /// One file in the data directory.
+    Sqlite(Arc<Sqlite>),
+    /// A PostgreSQL database, which other processes may serve too.
+    Postgres(Arc<Postgres>),
+}
+
+impl Engine {
+    /// Opens the store.
+    pub async fn open(config: &Config, data: &Path, rules: Rules) -> anyhow::Result<Self> {
+        if let Some(database) = &config.database {
+            let connector = Connector::parse(database.as_str())?;
+            let settings = roster_postgres::Settings {
+                write_queue_max: config.write_queue_max,
+                ..roster_postgres::Settings::new(connector, rules)
+            };
+            let store = Postgres::open(settings).await;
+            let store = store.with_context(|| format!("the store in {database} cannot be opened"));
+            return Ok(Self::Postgres(Arc::new(store?)));
+        }
+        let settings = roster_sqlite::Settings {
+            cache_entries: config.cache_entries,
+            write_queue_max: config.write_queue_max,
+            ..roster_sqlite::Settings::new(data.to_owned(), rules)
+        };
+        let store = Sqlite::open(settings).context("the store cannot be opened")?;
+        Ok(Self::Sqlite(Arc::new(store)))
+    }
+
+    /// The store.
+    pub fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Sqlite(store) => store.clone(),
+            Self::Postgres(store) => store.clone(),
+        }
+    }
+
+    /// Carries out what still waits, and closes the store.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(store) => store.close(),
+            Self::Postgres(store) => store.close().await,
+        }
+    }
+}
