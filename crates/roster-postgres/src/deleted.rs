@@ -2,7 +2,7 @@
 //! statement, so one snapshot.
 
 use roster_core::{
-    StoreError,
+    StoreError, Timestamp,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
 };
 use tokio_postgres::types::ToSql;
@@ -59,7 +59,7 @@ async fn page(connection: &Connection, query: &DeletedQuery) -> Result<DeletedPa
     let after = query.after.filter(|_| !descending || before.is_none());
     let limit = if query.limit == 0 { 0 } else { query.limit.saturating_add(1) };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let before = before.map(|before| before.as_millis());
+    let before = before.map(Timestamp::as_millis);
     let after = after.map(|after| (after.at.as_millis(), uuid(after.id)));
     let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&limit];
     if let Some((moment, id)) = &after {

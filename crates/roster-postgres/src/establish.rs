@@ -8,7 +8,7 @@
 use roster_core::{LogId, Rules, Sharing, store::Secret};
 use tokio_postgres::Client;
 
-use crate::{connect::Connector, open_error::OpenError};
+use crate::{connect::Connector, open_error::OpenError, schema::Turn};
 
 /// What is read once, when the store is opened.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,9 @@ const NEXT_ERA: &str = "UPDATE log_head SET era = era + 1 WHERE number = 1";
 
 /// The setting that stands while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
+
+/// The setting of the secret that cursors are sealed with.
+const SECRET: &str = "cursor_secret";
 
 /// A key that may be unique.
 pub(crate) struct Key {
@@ -78,56 +81,73 @@ pub(crate) async fn establish(
     if setting(client, MIGRATION).await?.is_some() {
         return Err(OpenError::Unfinished);
     }
-    let secret: [u8; 32] = born_with(client, "cursor_secret").await?;
-    client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
+    if let Some(established) = read(client, rules).await? {
+        return Ok(established);
+    }
+    // One process at a time changes what all of them read.
+    let turn = Turn::take(connector).await?;
+    give_birth(client).await?;
     hold(client, &EMAIL, rules.email).await?;
     hold(client, &EXTERNAL_ID, rules.external_id).await?;
-    let head = client.query_one(HEAD, &[]).await?;
+    turn.end().await?;
+    read(client, rules).await?.ok_or_else(|| damaged("rules"))
+}
+
+/// What the store was born with, if it is, and is held to these rules.
+async fn read(client: &Client, rules: Rules) -> Result<Option<Established>, OpenError> {
+    let Some(head) = client.query_opt(HEAD, &[]).await? else { return Ok(None) };
+    for (key, sharing) in [(&EMAIL, rules.email), (&EXTERNAL_ID, rules.external_id)] {
+        if setting(client, key.setting).await?.as_deref() != Some(word(sharing)) {
+            return Ok(None);
+        }
+    }
+    let Some(secret) = setting(client, SECRET).await? else { return Ok(None) };
+    let secret: [u8; 32] = secret.try_into().map_err(|_| damaged(SECRET))?;
     let log_id: &[u8] = head.try_get(1)?;
     let log_id = log_id.try_into().map_err(|_| damaged("log_id"))?;
-    Ok(Established { log_id: LogId(log_id), secret: Secret(secret), era: head.try_get(0)? })
+    Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), era: head.try_get(0)? }))
+}
+
+async fn give_birth(client: &Client) -> Result<(), OpenError> {
+    client.execute(KEEP_FIRST, &[&SECRET, &random::<32>()?.as_slice()]).await?;
+    client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
+    Ok(())
+}
+
+const fn word(sharing: Sharing) -> &'static [u8] {
+    match sharing {
+        Sharing::Unique => b"unique",
+        Sharing::Shared => b"shared",
+    }
 }
 
 /// Holds a key unique, or lets it be shared. What was so all along is not looked at.
 async fn hold(client: &Client, key: &Key, sharing: Sharing) -> Result<(), OpenError> {
-    let text: &[u8] = match sharing {
-        Sharing::Unique => b"unique",
-        Sharing::Shared => b"shared",
-    };
-    if setting(client, key.setting).await?.as_deref() == Some(text) {
+    let stored = setting(client, key.setting).await?;
+    if stored.as_deref() == Some(word(sharing)) {
         return Ok(());
     }
     match sharing {
         Sharing::Unique => {
-            let count = |count: i64| count.unsigned_abs();
-            let shared = count(client.query_one(key.count, &[]).await?.try_get(0)?);
+            let shared: i64 = client.query_one(key.count, &[]).await?.try_get(0)?;
             if shared > 0 {
-                return Err((key.refuse)(shared));
+                return Err((key.refuse)(shared.unsigned_abs()));
             }
+            client.execute(NEXT_ERA, &[]).await?;
             client.batch_execute(key.make).await?;
         }
-        Sharing::Shared => client.batch_execute(key.drop).await?,
+        Sharing::Shared => {
+            client.execute(NEXT_ERA, &[]).await?;
+            client.batch_execute(key.drop).await?;
+        }
     }
-    // Together, so that nobody takes the new rules for the old era.
-    client.batch_execute("BEGIN").await?;
-    client.execute(KEEP, &[&key.setting, &text]).await?;
-    client.execute(NEXT_ERA, &[]).await?;
-    client.batch_execute("COMMIT").await?;
+    client.execute(KEEP, &[&key.setting, &word(sharing)]).await?;
     Ok(())
 }
 
 async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, OpenError> {
     let row = client.query_opt(SETTING, &[&name]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
-}
-
-/// Random bytes that are made once.
-async fn born_with<const N: usize>(client: &Client, name: &str) -> Result<[u8; N], OpenError> {
-    if setting(client, name).await?.is_none() {
-        client.execute(KEEP_FIRST, &[&name, &random::<N>()?.as_slice()]).await?;
-    }
-    let kept = setting(client, name).await?.unwrap_or_default();
-    kept.try_into().map_err(|_| damaged(name))
 }
 
 fn random<const N: usize>() -> Result<[u8; N], OpenError> {

@@ -35,13 +35,13 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
 const AGAIN: &[SqlState] = &[
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
-    SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
     SqlState::UNIQUE_VIOLATION,
     SqlState::LOCK_NOT_AVAILABLE,
 ];
 
-/// The server stands by, stops, starts, or has ended this session.
+/// The server stands by, stops, starts, has ended this session, or cannot say what it did.
 const RECONNECT: &[SqlState] = &[
+    SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
     SqlState::READ_ONLY_SQL_TRANSACTION,
     SqlState::ADMIN_SHUTDOWN,
     SqlState::CRASH_SHUTDOWN,

@@ -72,7 +72,7 @@ pub(crate) fn deleted_of(row: &Row) -> Result<Deleted, StoreError> {
 pub(crate) async fn head(connection: &Connection) -> Result<Head, Miss> {
     let head = connection.prepare(HEAD).await?;
     let row = connection.client().query_opt(&head, &[]).await?;
-    Ok(row.as_ref().map(head_of).unwrap_or_else(|| Err(corrupt("log_head")))?)
+    Ok(row.as_ref().map_or_else(|| Err(corrupt("log_head")), head_of)?)
 }
 
 /// The head of the columns of [`HEAD`].

@@ -43,6 +43,10 @@ pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
     let connection = connector.connect().await?;
     let client = connection.client();
+    let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
+    if encoding != "UTF8" {
+        return Err(OpenError::Encoding { found: encoding });
+    }
     note_steps(client).await?;
     let is_made = |made: i64| match made {
         made if made > known => Err(OpenError::Newer { found: made, known }),
@@ -51,7 +55,7 @@ pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     if is_made(last(client).await?)? {
         return Ok(());
     }
-    let turn = take_turn(connector).await?;
+    let turn = Turn::take(connector).await?;
     let made = last(client).await?;
     if is_made(made)? {
         return Ok(());
@@ -61,8 +65,28 @@ pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
         make(client, statement).await?;
         client.execute(NOTE, &[&number, statement]).await?;
     }
-    turn.client().batch_execute("COMMIT").await?;
-    Ok(())
+    turn.end().await
+}
+
+/// The right to change what all processes read: one has it at a time.
+pub(crate) struct Turn(Connection);
+
+impl Turn {
+    /// Waits for it. It is given back by the database, should this process be gone.
+    pub(crate) async fn take(connector: &Connector) -> Result<Self, OpenError> {
+        let connection = connector.connect().await?;
+        let client = connection.client();
+        // It stands still in its transaction while another connection makes the changes.
+        client.batch_execute(PATIENCE).await?;
+        client.batch_execute("BEGIN; SET idle_in_transaction_session_timeout = 0").await?;
+        client.query(TAKE_TURN, &[]).await?;
+        Ok(Self(connection))
+    }
+
+    /// Gives it back.
+    pub(crate) async fn end(self) -> Result<(), OpenError> {
+        Ok(self.0.client().batch_execute("COMMIT").await?)
+    }
 }
 
 /// The statements of all migrations, without their comments.
@@ -93,16 +117,6 @@ async fn note_steps(client: &Client) -> Result<(), Error> {
             made => return made,
         }
     }
-}
-
-async fn take_turn(connector: &Connector) -> Result<Connection, OpenError> {
-    let connection = connector.connect().await?;
-    let client = connection.client();
-    // It stands still in its transaction while the other connection makes the steps.
-    client.batch_execute(PATIENCE).await?;
-    client.batch_execute("BEGIN; SET idle_in_transaction_session_timeout = 0").await?;
-    client.query(TAKE_TURN, &[]).await?;
-    Ok(connection)
 }
 
 async fn last(client: &Client) -> Result<i64, Error> {

@@ -22,8 +22,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The variable that names a cluster which runs already, as a URL of its superuser.
+/// The variable that names a cluster which runs already: the URL of a database in which schemas may
+/// be made, and of a role that may make databases.
 pub const VARIABLE: &str = "ROSTER_TEST_POSTGRES";
+
+/// The password of the cluster's role.
+const PASSWORD: &str = "of-the-tests";
 
 /// How long a cluster may take to answer.
 const START: Duration = Duration::from_mins(1);
@@ -70,14 +74,14 @@ impl Cluster {
     /// Makes an empty database.
     pub fn database(&'static self) -> Database {
         let database = Database { cluster: self, name: self.name("roster_test") };
-        self.sql("postgres", &format!("CREATE DATABASE {}", database.name));
+        self.administer(&format!("CREATE DATABASE {}", database.name));
         database
     }
 
     /// Makes an empty schema.
     pub fn schema(&'static self) -> Schema {
         let schema = Schema { cluster: self, name: self.name("test") };
-        self.sql("postgres", &format!("CREATE SCHEMA {}", schema.name));
+        self.administer(&format!("CREATE SCHEMA {}", schema.name));
         schema
     }
 
@@ -90,10 +94,25 @@ impl Cluster {
         format!("postgres://{authority}/{database}{question}{parameters}")
     }
 
-    /// Carries out SQL as the superuser, and gives what it prints.
+    /// Carries out SQL in a database, and gives what it prints.
     pub fn sql(&self, database: &str, sql: &str) -> String {
-        let url = self.url(database);
-        let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", &url, "-c", sql];
+        self.carry_out(&self.url(database), sql)
+    }
+
+    /// Carries out SQL where databases and schemas are made.
+    fn administer(&self, sql: &str) {
+        self.carry_out(&self.url, sql);
+    }
+
+    /// Drops what a test made. While the test fails, that alone is to be told.
+    fn clean_up(&self, sql: &str) {
+        if !thread::panicking() {
+            self.administer(sql);
+        }
+    }
+
+    fn carry_out(&self, url: &str, sql: &str) -> String {
+        let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql];
         let done = Command::new(self.programs.join("psql")).args(arguments).output();
         let done = done.expect("psql runs");
         let errors = String::from_utf8_lossy(&done.stderr);
@@ -121,14 +140,14 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.cluster.sql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        self.cluster.clean_up(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
     }
 }
 
 impl Schema {
     /// The URL of the database, with the schema's search path.
     pub fn url(&self) -> String {
-        let url = self.cluster.url("postgres");
+        let url = &self.cluster.url;
         let sign = if url.contains('?') { '&' } else { '?' };
         format!("{url}{sign}options=-csearch_path%3D{}", self.name)
     }
@@ -136,7 +155,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        self.cluster.sql("postgres", &format!("DROP SCHEMA {} CASCADE", self.name));
+        self.cluster.clean_up(&format!("DROP SCHEMA {} CASCADE", self.name));
     }
 }
 
@@ -174,14 +193,16 @@ fn start(programs: &Path) -> (String, Child) {
         let given = std::os::unix::fs::chown(&directory, Some(user), Some(group));
         given.expect("the folder changes hands");
     }
-    let data = directory.join("data");
+    let password = directory.join("password");
+    fs::write(&password, PASSWORD).expect("the folder takes a file");
     let mut initdb = as_owner(&programs.join("initdb"), owner);
-    initdb.args(["-U", "roster", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]);
-    let made = initdb.arg(&data).current_dir("/").output().expect("initdb runs");
+    initdb.args(["-U", "roster", "--auth=scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync"]);
+    initdb.arg("--pwfile").arg(&password).arg("-D").arg(directory.join("data"));
+    let made = initdb.current_dir("/").output().expect("initdb runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let port = free_port();
     let child = serve(programs, &directory, port, owner);
-    let url = format!("postgres://roster@127.0.0.1:{port}/postgres");
+    let url = format!("postgres://roster:{PASSWORD}@127.0.0.1:{port}/postgres");
     await_answer(programs, &url);
     (url, child)
 }

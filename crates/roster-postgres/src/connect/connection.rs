@@ -16,7 +16,10 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::AbortHandle,
 };
-use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::DbError};
+use tokio_postgres::{
+    AsyncMessage, Client, Error, Statement,
+    error::{DbError, Severity},
+};
 
 /// A connection to a server that takes writes.
 #[derive(Debug)]
@@ -32,8 +35,8 @@ pub(crate) struct Connection {
 struct State {
     /// No further request is to be made on it.
     given_up: AtomicBool,
-    /// The server said that it ended a wait for its standby: a commit may be nowhere else.
-    wait_was_ended: AtomicBool,
+    /// The server has warned of something.
+    warned: AtomicBool,
 }
 
 impl Connection {
@@ -84,18 +87,24 @@ impl Connection {
         !self.state.given_up.load(Ordering::Acquire) && !self.client.is_closed()
     }
 
-    /// Whether a commit on it may have been told before a standby had it.
-    pub(crate) fn wait_was_ended(&self) -> bool {
-        self.state.wait_was_ended.load(Ordering::Acquire)
+    /// Forgets what the server has warned of so far.
+    pub(crate) fn forget_warnings(&self) {
+        self.state.warned.store(false, Ordering::Release);
+    }
+
+    /// Whether the server has warned of something since. A wait for a standby that somebody ended
+    /// makes a warning before the answer to the commit, which may be nowhere else then; what it
+    /// warns of is not told by its SQLSTATE, and our statements are warned of for nothing else.
+    pub(crate) fn was_warned(&self) -> bool {
+        self.state.warned.load(Ordering::Acquire)
     }
 }
 
 impl State {
-    /// A notice comes before the answer it is about. That a wait for a standby was ended shows by
-    /// the class of its SQLSTATE, operator intervention; the words depend on the language.
+    /// A notice comes before the answer it is about.
     fn take_note(&self, notice: &DbError) {
-        if notice.code().code().starts_with("57") {
-            self.wait_was_ended.store(true, Ordering::Release);
+        if notice.parsed_severity() == Some(Severity::Warning) {
+            self.warned.store(true, Ordering::Release);
         }
     }
 }

@@ -152,7 +152,7 @@ async fn copy_in(client: &Client, target: &Target, mut copy: Bytes) -> Result<()
 
 async fn commit(connection: &Connection) -> Result<(), LoadError> {
     connection.client().batch_execute("COMMIT").await?;
-    if connection.wait_was_ended() { Err(LoadError::StandbyInDoubt) } else { Ok(()) }
+    if connection.was_warned() { Err(LoadError::StandbyInDoubt) } else { Ok(()) }
 }
 
 fn unknown(table: &str) -> LoadError {

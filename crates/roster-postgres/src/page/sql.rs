@@ -135,21 +135,20 @@ impl Shape<'_> {
     pub(crate) fn rows(&self, start: Start, to: &mut Parameters) -> String {
         let mut sql = self.select(to);
         let (comparison, way) = way(self.sort.direction);
-        match driving(self.driver) {
-            Some(condition) => self.along(condition, start, &mut sql, to),
-            None => {
-                let key = key_column(self.sort.by);
-                // Writing to a string does not fail.
-                let _infallible = match (key, start) {
-                    (Some(key), Start::After) => {
-                        let (after, id) = (to.after_key(), to.after_id());
-                        write!(sql, " WHERE ({key}, id) {comparison} ({after}, {id})")
-                    }
-                    (None, Start::After) => write!(sql, " WHERE id {comparison} {}", to.after_id()),
-                    (_, Start::First) => Ok(()),
-                };
-                order(&mut sql, key, way);
-            }
+        if let Some(condition) = driving(self.driver) {
+            self.along(condition, start, &mut sql, to);
+        } else {
+            let key = key_column(self.sort.by);
+            // Writing to a string does not fail.
+            let _infallible = match (key, start) {
+                (Some(key), Start::After) => {
+                    let (after, id) = (to.after_key(), to.after_id());
+                    write!(sql, " WHERE ({key}, id) {comparison} ({after}, {id})")
+                }
+                (None, Start::After) => write!(sql, " WHERE id {comparison} {}", to.after_id()),
+                (_, Start::First) => Ok(()),
+            };
+            order(&mut sql, key, way);
         }
         let _infallible = write!(sql, " LIMIT {}", to.limit());
         sql
@@ -160,7 +159,7 @@ impl Shape<'_> {
         let mut sql = self.select(to);
         let (comparison, way) = way(self.sort.direction);
         let key = key_column(self.sort.by);
-        let mut word = bounds.write(&mut sql, key.unwrap_or("id"), to);
+        let word = bounds.write(&mut sql, key.unwrap_or("id"), to);
         if start == Start::After {
             let _infallible = match key {
                 Some(key) => {
@@ -169,9 +168,7 @@ impl Shape<'_> {
                 }
                 None => write!(sql, " {word} id {comparison} {}", to.after_id()),
             };
-            word = "AND";
         }
-        let _used = word;
         order(&mut sql, key, way);
         let _infallible = write!(sql, " LIMIT {}", to.limit());
         sql

@@ -74,7 +74,10 @@ impl Fault {
     fn of_statement(error: StoreError) -> Self {
         match error {
             error @ (StoreError::Full(_) | StoreError::Unavailable(_)) => Self::Common(error),
-            error => Self::Own(error),
+            error @ (StoreError::WritesStopped
+            | StoreError::TimedOut
+            | StoreError::Corrupt { .. }
+            | StoreError::Internal(_)) => Self::Own(error),
         }
     }
 }
@@ -104,22 +107,23 @@ pub(super) async fn attempt(
     };
     let Done { results, writes } = *done;
     if writes.is_empty() {
-        let told = position(connection, begun, &results).await;
-        let before = told.map_err(Fault::before_commit)?;
-        return Ok(outcomes(results, before));
+        return match position(connection, begun, &results).await {
+            Ok(before) => Ok(outcomes(results, before)),
+            Err(miss) => Err(rolled_back(connection, Fault::before_commit(miss)).await),
+        };
     }
     if !begun {
-        let begin = connection.client().batch_execute("BEGIN").await;
-        begin.map_err(|error| Fault::before_commit(error.into()))?;
+        let opened = connection.client().batch_execute("BEGIN").await;
+        opened.map_err(|error| Fault::before_commit(error.into()))?;
     }
-    sent.store(true, Ordering::Release);
-    let before = flush(connection, era, &writes).await.map_err(Fault::at_commit)?;
-    if connection.wait_was_ended() {
-        return Err(Fault::Common(StoreError::Unavailable(
-            "the database ended its wait for a standby: the fate of the write is not known".into(),
-        )));
+    match flush(connection, era, &writes, sent).await {
+        Ok(_) if connection.was_warned() => Err(Fault::Common(StoreError::Unavailable(
+            "the database warned at the commit: the fate of the write is not known".into(),
+        ))),
+        Ok(before) => Ok(outcomes(results, before)),
+        Err(miss) if sent.load(Ordering::Acquire) => Err(Fault::at_commit(miss)),
+        Err(miss) => Err(rolled_back(connection, Fault::before_commit(miss)).await),
     }
-    Ok(outcomes(results, before))
 }
 
 async fn gather(
@@ -131,9 +135,9 @@ async fn gather(
     if begun {
         return fetch(connection, missing, Lock::Rows, facts).await;
     }
-    let begin = connection.client().batch_execute("BEGIN");
-    let (begin, fetched) = join(begin, fetch(connection, missing, Lock::Rows, facts)).await;
-    begin?;
+    let opening = connection.client().batch_execute("BEGIN");
+    let (opened, fetched) = join(opening, fetch(connection, missing, Lock::Rows, facts)).await;
+    opened?;
     fetched
 }
 

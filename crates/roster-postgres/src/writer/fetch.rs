@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use futures_util::future::try_join4;
+use futures_util::future::try_join_all;
 use roster_core::{Effect, EventKind, StoreError, Stored, Timestamp, User};
-use tokio_postgres::Row as SqlRow;
+use tokio_postgres::{Row as SqlRow, types::ToSql};
 use uuid::Uuid;
 
 use super::facts::{Claim, Current, Facts, Mark, Missing, Place, Row};
@@ -60,13 +60,30 @@ pub(crate) async fn fetch(
     };
     let live: Vec<Uuid> = missing.live.iter().copied().map(uuid).collect();
     let deleted: Vec<Uuid> = missing.deleted.iter().copied().map(uuid).collect();
-    let (live, deleted, holders, marks) = try_join4(
-        rows_of(connection, load, &live),
-        rows_of(connection, load_deleted, &deleted),
-        holders(connection, missing),
-        marks(connection, missing),
-    )
-    .await?;
+    let holders = HolderKeys::of(missing);
+    let marks: Vec<&[u8]> = missing.marks.iter().map(<[u8; 32]>::as_slice).collect();
+    let steps: [(&str, bool, Vec<&(dyn ToSql + Sync)>); 4] = [
+        (load, !live.is_empty(), vec![&live]),
+        (load_deleted, !deleted.is_empty(), vec![&deleted]),
+        (HOLDERS, !missing.holders.is_empty(), holders.parameters()),
+        // Last: a first try that holds the rows or keys above is over by then, its marks there.
+        (MARKS, !marks.is_empty(), vec![&marks]),
+    ];
+    // All are prepared before any is sent, so that they go in this order.
+    let prepare = |(sql, wanted, _): &(&str, bool, Vec<_>)| {
+        let (sql, wanted) = ((*sql).to_owned(), *wanted);
+        async move { if wanted { connection.prepare(&sql).await.map(Some) } else { Ok(None) } }
+    };
+    let statements = try_join_all(steps.iter().map(prepare)).await?;
+    let asked = statements.iter().zip(&steps).map(|(statement, (.., parameters))| async move {
+        match statement {
+            Some(statement) => connection.client().query(statement, parameters).await,
+            None => Ok(Vec::new()),
+        }
+    });
+    let mut answers = try_join_all(asked).await?.into_iter();
+    let mut next = || answers.next().unwrap_or_default();
+    let (live, deleted, holders, marks) = (next(), next(), next(), next());
     for id in &missing.live {
         facts.live.insert(*id, Row::Nobody);
     }
@@ -97,47 +114,30 @@ pub(crate) async fn fetch(
     Ok(())
 }
 
-async fn rows_of(
-    connection: &Connection,
-    sql: &str,
-    ids: &Vec<Uuid>,
-) -> Result<Vec<SqlRow>, tokio_postgres::Error> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let statement = connection.prepare(sql).await?;
-    connection.client().query(&statement, &[ids]).await
+/// The keys of claims, by their kind.
+#[derive(Default)]
+struct HolderKeys<'m> {
+    usernames: Vec<&'m [u8]>,
+    emails: Vec<&'m [u8]>,
+    external_ids: Vec<&'m [u8]>,
 }
 
-async fn holders(
-    connection: &Connection,
-    missing: &Missing,
-) -> Result<Vec<SqlRow>, tokio_postgres::Error> {
-    if missing.holders.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (mut usernames, mut emails, mut external_ids) = (Vec::new(), Vec::new(), Vec::new());
-    for claim in &missing.holders {
-        match claim {
-            Claim::Username(key) => usernames.push(key.as_bytes()),
-            Claim::Email(key) => emails.push(key.as_bytes()),
-            Claim::ExternalId(key) => external_ids.push(key.as_bytes()),
+impl<'m> HolderKeys<'m> {
+    fn of(missing: &'m Missing) -> Self {
+        let mut keys = Self::default();
+        for claim in &missing.holders {
+            match claim {
+                Claim::Username(key) => keys.usernames.push(key.as_bytes()),
+                Claim::Email(key) => keys.emails.push(key.as_bytes()),
+                Claim::ExternalId(key) => keys.external_ids.push(key.as_bytes()),
+            }
         }
+        keys
     }
-    let statement = connection.prepare(HOLDERS).await?;
-    connection.client().query(&statement, &[&usernames, &emails, &external_ids]).await
-}
 
-async fn marks(
-    connection: &Connection,
-    missing: &Missing,
-) -> Result<Vec<SqlRow>, tokio_postgres::Error> {
-    if missing.marks.is_empty() {
-        return Ok(Vec::new());
+    fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
+        vec![&self.usernames, &self.emails, &self.external_ids]
     }
-    let keys: Vec<&[u8]> = missing.marks.iter().map(<[u8; 32]>::as_slice).collect();
-    let statement = connection.prepare(MARKS).await?;
-    connection.client().query(&statement, &[&keys]).await
 }
 
 fn loaded(row: &SqlRow, table: &str) -> Result<Row, StoreError> {

@@ -4,7 +4,9 @@
 //! and the commit behind it. The first that fails makes the database refuse those behind it, the
 //! commit included.
 
-use futures_util::future::{join_all, try_join_all};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::{join, join_all, try_join_all};
 use roster_core::StoreError;
 use tokio_postgres::{Error, Statement, error::SqlState, types::ToSql};
 
@@ -37,8 +39,14 @@ impl std::fmt::Display for EraEnded {
 
 impl std::error::Error for EraEnded {}
 
-/// Writes it all down and commits; gives the position before the first of the events.
-pub(crate) async fn flush(connection: &Connection, era: i64, writes: &Writes) -> Result<i64, Miss> {
+/// Writes it all down and commits; gives the position before the first of the events. `sent` is
+/// told as soon as the commit may have reached the database.
+pub(crate) async fn flush(
+    connection: &Connection,
+    era: i64,
+    writes: &Writes,
+    sent: &AtomicBool,
+) -> Result<i64, Miss> {
     let mut replaced = Users::default();
     let mut created = Users::default();
     let mut gone = Vec::new();
@@ -93,6 +101,8 @@ pub(crate) async fn flush(connection: &Connection, era: i64, writes: &Writes) ->
         .zip(steps)
         .map(|(sql, (_, _, parameters))| (sql, parameters))
         .collect();
+    connection.forget_warnings();
+    sent.store(true, Ordering::Release);
     send(connection, &steps).await
 }
 
@@ -101,8 +111,7 @@ async fn send(connection: &Connection, steps: &[(Statement, Parameters<'_>)]) ->
     let client = connection.client();
     let steps = steps.iter().map(|(sql, parameters)| client.query(sql, parameters));
     // Polled in this order, which is the order on the wire.
-    let (answers, commit) =
-        futures_util::future::join(join_all(steps), client.batch_execute("COMMIT")).await;
+    let (answers, commit) = join(join_all(steps), client.batch_execute("COMMIT")).await;
     let mut before = None;
     for answer in answers {
         let rows = answer.map_err(told)?;

@@ -203,13 +203,11 @@ impl<'f> Scene<'f> {
 
     /// What the same request came to before.
     pub(crate) fn mark(&mut self, key: &[u8; 32]) -> Result<Option<Mark>, Halt> {
-        match self.own.marks.get(key).or_else(|| self.facts.marks.get(key)) {
-            Some(mark) => Ok(mark.clone()),
-            None => {
-                self.missing.marks.insert(*key);
-                Err(Halt::Missing)
-            }
+        if let Some(mark) = self.own.marks.get(key).or_else(|| self.facts.marks.get(key)) {
+            return Ok(mark.clone());
         }
+        self.missing.marks.insert(*key);
+        Err(Halt::Missing)
     }
 }
 

@@ -122,7 +122,7 @@ impl Writer {
                 Fault::Again(_) if tries < TRIES_TOGETHER || alone => tries += 1,
                 // Nothing of it was committed.
                 Fault::Lost(_) => {}
-                fault => return Err(fault),
+                Fault::Again(_) | Fault::Own(_) | Fault::Common(_) => return Err(fault),
             }
             if Instant::now() + pause >= end {
                 return Err(fault);
@@ -170,7 +170,13 @@ fn refuse_all(count: usize, error: &StoreError) -> Results {
     let text = chain(error);
     let refused = |_| match error {
         StoreError::Full(_) => Err(Failure::Store(StoreError::Full(text.clone().into()))),
-        _ => Err(Failure::Store(StoreError::Unavailable(text.clone().into()))),
+        StoreError::Unavailable(_)
+        | StoreError::WritesStopped
+        | StoreError::TimedOut
+        | StoreError::Corrupt { .. }
+        | StoreError::Internal(_) => {
+            Err(Failure::Store(StoreError::Unavailable(text.clone().into())))
+        }
     };
     (0..count).map(refused).collect()
 }

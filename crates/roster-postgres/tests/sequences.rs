@@ -1,0 +1,67 @@
+//! Random sequences of commands and questions, on the engine and on the oracle: equal outcomes,
+//! equal pages, equal logs. `PROPTEST_CASES=2000` makes a long run of it.
+#![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
+
+use std::sync::Arc;
+
+use proptest::test_runner::{Config, TestRunner};
+use roster_core::{Guard, Rules, Sharing};
+use roster_postgres::{Connector, Postgres, Settings};
+use roster_testkit::{
+    arbitrary::turns,
+    postgres::{Cluster, Schema},
+    queries,
+    sequences::compare,
+};
+
+/// Without another wish; each case makes a schema of its own.
+const CASES: u32 = 100;
+
+async fn open(rules: Rules) -> (Arc<Postgres>, Schema) {
+    let schema = Cluster::shared().schema();
+    let connector = Connector::parse(&schema.url()).expect("a URL");
+    let store = Postgres::open(Settings::new(connector, rules)).await;
+    (Arc::new(store.expect("a new store opens")), schema)
+}
+
+fn live_through(rules: Rules) {
+    let wished = Config { failure_persistence: None, ..Config::default() };
+    let ordinary = wished.cases == Config::with_cases(256).cases;
+    let config = Config { cases: if ordinary { CASES } else { wished.cases }, ..wished };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let outcome = TestRunner::new(config).run(&turns(), |turns| {
+        runtime.block_on(async {
+            let (store, _schema) = open(rules).await;
+            compare(store, rules, turns).await;
+        });
+        Ok(())
+    });
+    if let Err(difference) = outcome {
+        panic!("{difference}");
+    }
+}
+
+#[test]
+fn random_sequences_go_as_the_oracle_says() {
+    live_through(Rules::default());
+}
+
+#[test]
+fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
+    live_through(Rules {
+        email: Sharing::Shared,
+        external_id: Sharing::Unique,
+        put: Guard::On,
+        delete: Guard::On,
+    });
+}
+
+#[test]
+fn random_filters_and_searches_are_answered_as_the_oracle_answers() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let tally = runtime.block_on(async {
+        let (store, _schema) = open(queries::RULES).await;
+        queries::compare(store, 1, 300).await
+    });
+    assert!(tally.found > 100 && tally.empty > 30, "both occur often: {tally}");
+}
