@@ -13,6 +13,7 @@ mod exposure;
 mod flags;
 mod listener;
 mod logging;
+mod migrate;
 mod open_files;
 mod restore;
 pub mod serve;
@@ -55,6 +56,13 @@ enum Command {
     /// database already. The restored change log has a new identity: whoever followed the old one
     /// is told to begin anew.
     Restore(restore::RestoreFlags),
+    /// Move all data from a data directory into an empty PostgreSQL database
+    ///
+    /// Ids, versions, times, deleted users, the change log with its positions, cursors and
+    /// requests that may come again: all is kept, and compared in the end. The directory is not
+    /// changed; no service may run on it. If it is interrupted, the same command goes on, and
+    /// until it is finished the database is not served.
+    Migrate(migrate::MigrateFlags),
     /// Check the data in depth, while the service runs or not
     ///
     /// Holds the file, the counters, the keys, the words and the change log against the records,
@@ -75,6 +83,7 @@ pub fn run() -> ExitCode {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
         Command::Backup(flags) => backup::run(flags),
         Command::Restore(flags) => restore::run(flags),
+        Command::Migrate(flags) => migrate::run(&flags),
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Version => version::run(),

@@ -1,0 +1,223 @@
+//! `roster migrate`: the store of a data directory into an empty PostgreSQL database.
+//!
+//! What the one engine reads, the other loads; both count and hash what they hold in the end, and
+//! here it is compared. Whatever breaks off in between, the same command goes on. The source is
+//! not changed, and nobody can serve the database before all is there and equal.
+
+mod progress;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use roster_core::Json;
+use roster_postgres::Connector;
+use roster_postgres::load::{Load, Source};
+use roster_sqlite::export::{Chunk, Digest, Export, ExportError};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::backup::text;
+use crate::config::{Config, Given};
+use progress::Progress;
+
+/// Chunks that are read ahead.
+const CHUNKS_AHEAD: usize = 2;
+
+/// The flags of `roster migrate`.
+#[derive(Debug, Args)]
+pub(super) struct MigrateFlags {
+    /// The data directory to read; no service may run on it
+    #[arg(long, value_name = "DIR")]
+    from: PathBuf,
+
+    /// The empty PostgreSQL database to fill, as postgres://USER:PASSWORD@HOST/NAME
+    /// [default: the setting `database`] [env: ROSTER_DATABASE]
+    #[arg(long, value_name = "URL")]
+    to: Option<OsString>,
+
+    /// Read settings from this TOML file [env: ROSTER_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Bytes of rows that are loaded in one transaction
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
+    chunk_bytes: u32,
+
+    /// Print what was migrated as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A chunk of a table, on its way.
+type Read = (&'static str, Chunk);
+
+/// A table of the source as a whole.
+type Hashed = (&'static str, Digest);
+
+/// Migrates, and tells what.
+pub(super) fn run(flags: &MigrateFlags) -> anyhow::Result<ExitCode> {
+    let connector = connector(flags)?;
+    let export = Export::open(&flags.from)?;
+    let source = source_of(&export);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("threads cannot be started")?;
+    let chunk_bytes = usize::try_from(flags.chunk_bytes).unwrap_or(usize::MAX);
+    runtime.block_on(migrate(export, &connector, source.clone(), chunk_bytes))?;
+    let told = if flags.json { as_json(&source) } else { in_words(flags, &source) };
+    writeln!(io::stdout().lock(), "{told}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The way to the database, from the flag or from the settings of `roster serve`.
+fn connector(flags: &MigrateFlags) -> anyhow::Result<Connector> {
+    let to = flags.to.clone().map(|to| ("database", to));
+    let config_file = flags.config.clone();
+    let given = Given { flags: to.into_iter().collect(), config_file, dev: false };
+    let (config, _) = Config::load(&given)?;
+    let url = config.database.context("say which database is to be filled: --to URL")?;
+    Ok(Connector::parse(url.as_str())?)
+}
+
+fn source_of(export: &Export) -> Source {
+    let rows = export.tables().iter().map(|(table, rows)| (table.name, *rows)).collect();
+    Source { log_id: export.log_id(), head: export.head(), rows }
+}
+
+async fn migrate(
+    export: Export,
+    connector: &Connector,
+    source: Source,
+    chunk_bytes: usize,
+) -> anyhow::Result<()> {
+    let rows = source.rows.iter().map(|(_, rows)| rows).sum();
+    let mut load = Load::begin(connector, source).await?;
+    let export = load_rows(export, &mut load, rows, chunk_bytes).await?;
+    make_indexes(&load).await?;
+    verify(export, &load, rows).await?;
+    load.analyze().await?;
+    Ok(load.finish().await?)
+}
+
+/// Loads what is not there yet; the store is read ahead meanwhile.
+async fn load_rows(
+    export: Export,
+    load: &mut Load,
+    rows: u64,
+    chunk_bytes: usize,
+) -> anyhow::Result<Export> {
+    let reached = |name| load.reached(name).cloned().unwrap_or_default();
+    let from: Vec<_> = export.tables().iter().map(|(table, _)| reached(table.name)).collect();
+    let mut progress = Progress::begin("loading rows", rows, from.iter().map(|it| it.rows).sum());
+    let (sender, mut chunks) = mpsc::channel(CHUNKS_AHEAD);
+    let keys = from.into_iter().map(|reached| reached.key).collect();
+    let read = move || read_chunks(&export, keys, chunk_bytes, &sender).map(|()| export);
+    let reader = spawn_blocking(read);
+    while let Some((table, chunk)) = chunks.recv().await {
+        let Some(last_key) = chunk.last_key else { continue };
+        load.add(table, &chunk.tuples, chunk.rows, last_key).await?;
+        progress.add(chunk.rows, table);
+    }
+    let export = reader.await??;
+    progress.end();
+    Ok(export)
+}
+
+/// Reads each table from its key on, until there are no more rows or nobody takes them.
+fn read_chunks(
+    export: &Export,
+    keys: Vec<Option<Vec<u8>>>,
+    chunk_bytes: usize,
+    sender: &Sender<Read>,
+) -> Result<(), ExportError> {
+    for ((table, _), mut after) in export.tables().iter().zip(keys) {
+        loop {
+            let chunk = export.chunk(table, after.as_deref(), chunk_bytes)?;
+            if chunk.last_key.is_none() {
+                break;
+            }
+            after.clone_from(&chunk.last_key);
+            if sender.blocking_send((table.name, chunk)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn make_indexes(load: &Load) -> anyhow::Result<()> {
+    let indexes = load.indexes().await?;
+    let count = u64::try_from(indexes.len()).unwrap_or(u64::MAX);
+    let mut progress = Progress::begin("making indexes", count, 0);
+    for index in indexes {
+        load.make_index(&index).await?;
+        progress.add(1, &index.name);
+    }
+    progress.end();
+    Ok(())
+}
+
+/// Reads everything back from both sides, and compares.
+async fn verify(export: Export, load: &Load, rows: u64) -> anyhow::Result<()> {
+    let mut progress = Progress::begin("verifying rows", rows, 0);
+    let (reader, mut digests) = hash_source(export);
+    while let Some((table, expected)) = digests.recv().await {
+        let found = load.digest(table).await?;
+        if (found.rows, found.sha256) != (expected.rows, expected.sha256) {
+            bail!(
+                "{table} is not equal in the database: {} rows there, {} in the source. The \
+                 database stays marked as unfinished; begin anew with an empty one",
+                found.rows,
+                expected.rows
+            );
+        }
+        progress.add(found.rows, table);
+    }
+    reader.await??;
+    progress.end();
+    Ok(())
+}
+
+/// Hashes each table of the source, ahead of who asks.
+fn hash_source(export: Export) -> (JoinHandle<Result<(), ExportError>>, Receiver<Hashed>) {
+    let (sender, digests) = mpsc::channel(export.tables().len().max(1));
+    let reader = spawn_blocking(move || {
+        for (table, _) in export.tables() {
+            if sender.blocking_send((table.name, export.digest(table)?)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    (reader, digests)
+}
+
+fn in_words(flags: &MigrateFlags, source: &Source) -> String {
+    let Source { log_id, head, .. } = source;
+    format!(
+        "{}: {} users and {} deleted users, log {log_id} up to position {}, are in the database; \
+         serve it with --database from now on, and this directory no more",
+        flags.from.display(),
+        head.live(),
+        head.deleted,
+        head.position,
+    )
+}
+
+fn as_json(source: &Source) -> String {
+    let Source { log_id, head, rows } = source;
+    let count = |rows: u64| Json::Int(i64::try_from(rows).unwrap_or(i64::MAX));
+    let rows = rows.iter().map(|(table, rows)| ((*table).to_owned(), count(*rows))).collect();
+    let members = [
+        ("log_id", Json::Text(log_id.to_string())),
+        ("position", Json::Int(head.position)),
+        ("users", Json::Int(head.live())),
+        ("deleted_users", Json::Int(head.deleted)),
+        ("rows", Json::Object(rows)),
+    ];
+    text(members.map(|(name, value)| (name.to_owned(), value)).into())
+}
