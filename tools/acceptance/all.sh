@@ -1,19 +1,41 @@
 #!/usr/bin/env bash
 # Every acceptance command in turn, against a binary that is already built (default
-# target/release/roster, else --binary PATH); `--slice` for the small run of CI. Goes on after a
-# failure, and fails at the end if any failed.
+# target/release/roster, else --binary PATH); `--slice` for the small run of CI. What can run over
+# PostgreSQL runs a second time, over a private cluster. Goes on after a failure, and fails at the
+# end if any failed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=$("$here/venv.sh") || exit 1
 failed=()
-commands=(
-    faker_roundtrip bulk_roundtrip races kill9 idempotency follow_events purge_search backup_load
-    slow_connections contract_runs
-)
-for command in "${commands[@]}"; do
-    echo "== $command"
-    "$python" "$here/$command.py" "$@" || failed+=("$command")
+alone=(purge_search backup_load slow_connections)
+both=(faker_roundtrip bulk_roundtrip races kill9 idempotency follow_events contract_runs)
+postgres=(three_processes wire_cut)
+
+# run COMMAND ARGUMENT...
+run() {
+    local start=$SECONDS
+    echo "== $*"
+    "$python" "$here/$1.py" "${@:2}" || failed+=("$1")
+    echo "   $((SECONDS - start)) s"
+}
+
+for command in "${both[@]}" "${alone[@]}"; do
+    run "$command" "$@"
 done
+
+place=$(mktemp -d) || exit 1
+trap '"$here/../postgres.sh" stop "$place"' EXIT
+if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$place"); then
+    export ROSTER_TEST_POSTGRES
+    for command in "${both[@]}"; do
+        run "$command" "$@" --engine postgres
+    done
+    for command in "${postgres[@]}"; do
+        run "$command" "$@"
+    done
+else
+    failed+=(postgres)
+fi
 if ((${#failed[@]})); then
     echo "failed: ${failed[*]}" >&2
     exit 1

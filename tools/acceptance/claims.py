@@ -8,7 +8,8 @@ wins.
 
 import threading
 
-KINDS = ("username", "email", "patched email", "restored", "version", "key")
+KINDS = ("username", "email", "patched email", "restored", "version")
+KINDS += ("keyed create", "keyed replace", "keyed delete")
 CODES = {"username": {"username-taken"}, "email": {"email-taken"}, "restored": {"username-taken"}}
 
 
@@ -99,10 +100,24 @@ class Claims(threading.Thread):
         for winner in won:
             self.won_by[winner] += 1
 
-    def key(self, name):
-        headers = {"Idempotency-Key": f'"{name}"'}
-        answers = self.at_once([("POST", "/users", {"username": name}, headers)] * 3)
+    def keyed_create(self, name):
+        self.once(name, 201, "POST", "/users", {"username": name}, {})
+
+    def keyed_replace(self, name):
+        """A second one would meet another version."""
+        user = self.alone("POST", "/users", {"username": name}, wanted=201)["id"]
+        body = {"username": name, "nickname": "replaced"}
+        self.once(name, 200, "PUT", f"/users/{user}", body, {"If-Match": '"1"'})
+
+    def keyed_delete(self, name):
+        user = self.alone("POST", "/users", {"username": name}, wanted=201)["id"]
+        self.once(name, 204, "DELETE", f"/users/{user}", None, {})
+
+    def once(self, name, wanted, method, path, body, headers):
+        """The same request with the same key through each process: it happens once."""
+        request = (method, path, body, {**headers, "Idempotency-Key": f'"{name}"'})
+        answers = self.at_once([request] * len(self.services))
         first = [a for a in answers if a.headers.get("idempotent-replayed") != "true"]
-        told = {(a.status, a.body) for a in answers}
-        if len(first) != 1 or len(told) != 1 or answers[0].status != 201:
-            self.fault = f"{name}: {[str(answer) for answer in answers]}"
+        told = {(a.status, a.body, a.headers.get("etag")) for a in answers}
+        if len(first) != 1 or len(told) != 1 or answers[0].status != wanted:
+            self.fault = f"{name}: {method}: {[str(answer) for answer in answers]}"

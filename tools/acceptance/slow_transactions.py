@@ -19,18 +19,19 @@ FILLERS = 8
 
 
 class Locker(threading.Thread):
-    """Holds rows of users until told to stop; ids come from `victims()`."""
+    """Holds rows of users until told to stop, with pauses of up to `pause` seconds; ids come from
+    `victims()`."""
 
-    def __init__(self, database, number, victims):
+    def __init__(self, database, number, victims, pause):
         super().__init__(daemon=True)
-        self.database, self.victims = database, victims
+        self.database, self.victims, self.pause = database, victims, pause
         self.random, self.done = random.Random(f"locker {number}"), threading.Event()
         self.held, self.waiting, self.refused, self.fault = 0, 0, 0, None
 
     def run(self):
         try:
             with connect(self.database) as connection:
-                while not self.done.wait(self.random.uniform(0, 0.3)):
+                while not self.done.wait(self.random.uniform(0, self.pause)):
                     self.hold(connection)
         except Exception as error:  # noqa: BLE001
             self.fault = f"a slow transaction: {error!r}"

@@ -24,7 +24,9 @@ class Cut:
     `commit held` with PostgreSQL's word of the commit in hand; `opening k` with the k-th message,
     of either side, of a connection that was opened after arming. Ways: `reset` (all connections,
     hard), `dark` (reset, and nothing gets through for `seconds`), `freeze` (silence for `seconds`,
-    then all goes on), `freeze and reset`, and `orphan` (this one connection is silent for good).
+    then all goes on), `freeze and reset`, `orphan` (this one connection is silent for good), and
+    `late` (this one connection is reset for the service, and the message in hand reaches
+    PostgreSQL `seconds` later all the same).
     """
 
     def __init__(self, place, number, way, seconds=0.0):
@@ -92,7 +94,7 @@ class Link:
     def __init__(self, wire, service, server):
         self.wire, self.service, self.server = wire, service, server
         self.batch, self.messages = Batch(), 0
-        self.silent, self.ready = False, False
+        self.silent, self.ready, self.late, self.held = False, False, False, b""
 
     async def pass_on(self, side, raw, kind, payload):
         """One message: counted, perhaps cut, sent on."""
@@ -100,8 +102,12 @@ class Link:
         tells = self.batch.to_server if side == "front" else self.batch.from_server
         commit = tells(kind, payload)
         await self.flowing()
+        self.held = raw
         await self.wire.look(self, side, commit, sent=False)
-        (self.server if side == "front" else self.service)[1].write(raw)
+        writer = (self.server if side == "front" else self.service)[1]
+        if writer.is_closing():
+            raise ConnectionResetError
+        writer.write(raw)
         if side == "back":
             self.batch.passed_back(kind, payload)
             self.opened(kind)
@@ -150,10 +156,17 @@ class Link:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for task in tasks:
+                task.cancelled() or task.done() and task.exception()
             self.wire.links.discard(self)
             self.service[1].close()
-            self.server[1].close()
+            if not self.late:
+                self.server[1].close()
+
+    def deliver(self):
+        """What was in hand when the service was cut off arrives now; its answer is for nobody."""
+        self.server[1].write(self.held)
+        self.wire.loop.call_later(1.0, self.server[1].close)
 
     def reset(self):
         for _, writer in (self.service, self.server):
@@ -192,8 +205,8 @@ class Wire:
         self.flow = asyncio.Event()
         self.flow.set()
         serving = asyncio.start_server(self._accept, "127.0.0.1", 0)
-        server = self.loop.run_until_complete(serving)
-        self.port = server.sockets[0].getsockname()[1]
+        self.serving = self.loop.run_until_complete(serving)
+        self.port = self.serving.sockets[0].getsockname()[1]
         ready.set()
         self.loop.run_forever()
 
@@ -245,6 +258,10 @@ class Wire:
         elif cut.way == "reset":
             self._reset_links()
             self._be_whole()
+        elif cut.way == "late":
+            link.late = True
+            reset(link.service[1])
+            self.loop.call_later(cut.seconds, self._deliver, link)
         elif cut.way == "dark":
             self.dark = True
             self._reset_links()
@@ -252,9 +269,13 @@ class Wire:
         else:
             self.flow.clear()
             self.loop.call_later(cut.seconds, self._thaw, cut.way == "freeze and reset")
-        if cut.way in ("reset", "dark"):
+        if cut.way in ("reset", "dark", "late"):
             raise ConnectionResetError
         await link.flowing()
+
+    def _deliver(self, link):
+        link.deliver()
+        self._be_whole()
 
     def _thaw(self, resetting):
         if resetting:
@@ -267,12 +288,18 @@ class Wire:
         self.whole.set()
 
     def close(self):
-        def end():
-            self._reset_links()
-            self.loop.call_later(0.1, self.loop.stop)
-
-        self.loop.call_soon_threadsafe(end)
+        """Ends the proxy and every connection."""
+        self.loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self._end()))
         self.thread.join(5)
+
+    async def _end(self):
+        self.serving.close()
+        self._reset_links()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.loop.stop()
 
 
 def due(cut, link, side, commit, sent):

@@ -4,7 +4,8 @@ doubled, never a 500.
 First one write at a time: for each kind of write and each way of cutting, the wire is cut before
 the first message of its transaction, after each message to PostgreSQL, with each message of its
 answers in hand, right before COMMIT, after COMMIT, and with PostgreSQL's word of it in hand; and
-at each message of a new connection's start. Then cuts at random places while eight writers write.
+at each message of a new connection's start. Also the COMMIT of a connection that the service lost may
+arrive late, while the write is sent again. Then cuts at random places while eight writers write.
 Every answer must be what the write deserves or 503 with Retry-After; the write is sent again with
 its key until it is answered. Within 2 s of the wire being whole another write must be answered. In
 the end the change log must hold each write once, and reads meanwhile showed nothing stale.
@@ -105,6 +106,12 @@ class Run:
         for number in range(1, self.wire.opening + 2, step):
             self.stage("create", Cut("opening", number, way, self.seconds(seconds)), opening=True)
 
+    def late_commits(self, times):
+        """The service is cut off and sends the write again while its COMMIT is still to arrive."""
+        for number in range(times * len(KINDS)):
+            cut = Cut("before commit", 0, "late", self.seconds(1.2))
+            self.stage(KINDS[number % len(KINDS)], cut)
+
     def seconds(self, seconds):
         return self.random.uniform(seconds / 4, seconds)
 
@@ -148,7 +155,8 @@ def cut_everywhere(run, options):
         for kind in ("create", "delete"):
             run.every_stage(kind, "reset", 0, 2)
         for way in ("dark", "freeze", "freeze and reset", "orphan"):
-            run.stage("replace", Cut("after commit", 0, way, 0.5))
+            run.stage("replace", Cut("before commit", 0, way, 0.5))
+        run.late_commits(2)
         run.every_opening("reset", 0, 5)
     else:
         for kind in KINDS:
@@ -157,6 +165,7 @@ def cut_everywhere(run, options):
             run.every_stage(kind, "freeze", 4.0, 3)
             run.every_stage(kind, "freeze and reset", 4.0, 5)
         run.every_stage("patch", "orphan", 0, 4)
+        run.late_commits(20)
         for way in ("reset", "dark", "freeze"):
             run.every_opening(way, 1.0)
     run.at_random(options.random)
