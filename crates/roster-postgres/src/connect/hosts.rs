@@ -44,6 +44,16 @@ pub(super) fn parse(url: &str) -> Result<Vec<Config>, UrlError> {
     hosts.map(|(index, host)| Ok(of(&whole, host, port(index).ok_or(UrlError::Ports)?))).collect()
 }
 
+/// A URL of the hosts that can be shown: without the password, and without whatever else stands
+/// in the one that was given.
+pub(super) fn shown(hosts: &[Config]) -> String {
+    let names: Vec<String> = hosts.iter().map(name).collect();
+    let first = hosts.first();
+    let user = first.and_then(Config::get_user).unwrap_or_default();
+    let database = first.and_then(Config::get_dbname).unwrap_or(user);
+    format!("postgres://{user}@{}/{database}", names.join(","))
+}
+
 /// How a host is told in a message.
 pub(super) fn name(config: &Config) -> String {
     let port = config.get_ports().first().copied().unwrap_or(5432);

@@ -76,6 +76,11 @@ impl Connector {
         Ok(Self { hosts: hosts::parse(url)? })
     }
 
+    /// The hosts as a URL that can be shown.
+    pub fn shown(&self) -> String {
+        hosts::shown(&self.hosts)
+    }
+
     /// Connects to the first host that takes writes.
     pub(crate) async fn connect(&self) -> Result<Connection, ConnectError> {
         let mut attempts: FuturesUnordered<_> = self.hosts.iter().map(attempt).collect();

@@ -30,7 +30,8 @@ use crate::connect::{Connection, Connector};
 const PIECE_BYTES: usize = 64 * 1024;
 
 const CREATE_HEAD: &str = "INSERT INTO log_head \
-     (number, era, log_id, position, active, suspended, deleted) VALUES (1, $1, $2, $3, $4, $5, $6)";
+     (number, era, log_id, position, active, suspended, deleted) \
+     VALUES (1, $1, $2, $3, $4, $5, $6)";
 
 /// A load under way, on a connection of its own.
 pub struct Load {

@@ -66,6 +66,9 @@ struct State {
     single: VecDeque<Job>,
     batches: VecDeque<Job>,
     commands: usize,
+    /// A writer has batches at hand. Batches are carried out in the order in which they came, so
+    /// that no other one takes what is behind them.
+    batches_at_hand: bool,
     closed: bool,
 }
 
@@ -102,15 +105,15 @@ impl Queue {
             let came = self.came.notified();
             {
                 let mut state = self.lock();
-                if state.commands > 0 {
+                if state.has_work() {
                     let work = state.take();
                     // Others may have work too.
-                    if state.commands > 0 || state.closed {
+                    if state.has_work() || state.closed {
                         self.came.notify_one();
                     }
                     return Some(work);
                 }
-                if state.closed {
+                if state.closed && state.commands == 0 && !state.batches_at_hand {
                     self.came.notify_one();
                     return None;
                 }
@@ -123,6 +126,7 @@ impl Queue {
     /// the front.
     pub(super) fn finish(&self, work: Vec<Work>, results: Results) {
         let mut results = results.into_iter();
+        let had_batches = work.iter().any(|work| work.job.commands.len() > 1);
         let mut back = Vec::new();
         for Work { mut job, count } in work {
             job.results.extend(results.by_ref().take(count));
@@ -133,10 +137,11 @@ impl Queue {
                 back.push(job);
             }
         }
-        if back.is_empty() {
+        if !had_batches {
             return;
         }
         let mut state = self.lock();
+        state.batches_at_hand = false;
         for job in back.into_iter().rev() {
             state.commands += job.waiting();
             state.batches.push_front(job);
@@ -157,13 +162,19 @@ impl Queue {
 }
 
 impl State {
+    fn has_work(&self) -> bool {
+        !self.single.is_empty() || (!self.batches_at_hand && !self.batches.is_empty())
+    }
+
     fn take(&mut self) -> Vec<Work> {
-        let reserved = if self.batches.is_empty() { 0 } else { BATCH_COMMANDS_MIN };
+        let has_batches = !self.batches_at_hand && !self.batches.is_empty();
+        let reserved = if has_batches { BATCH_COMMANDS_MIN } else { 0 };
         let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);
         let mut work: Vec<Work> =
             self.single.drain(..single).map(|job| Work { job, count: 1 }).collect();
         let mut room = TRANSACTION_COMMANDS_MAX - single;
         while room > 0
+            && has_batches
             && let Some(job) = self.batches.pop_front()
         {
             let count = job.waiting().min(room);
@@ -171,6 +182,7 @@ impl State {
             // What is left of it comes back by `finish`.
             self.commands -= job.waiting();
             work.push(Work { job, count });
+            self.batches_at_hand = true;
         }
         self.commands -= single;
         work

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::config::{Config, Faults, Given};
+use crate::config::{Config, Given};
 
 /// The flags that tell the data directory.
 #[derive(Debug, Args)]
@@ -22,10 +22,18 @@ pub(super) struct DataFlags {
 }
 
 impl DataFlags {
-    /// The directory.
-    pub(super) fn load(self) -> Result<PathBuf, Faults> {
+    /// The directory; refused where the users are elsewhere and nobody names it here.
+    pub(super) fn load(self) -> anyhow::Result<PathBuf> {
+        let named = self.data.is_some();
         let flags = self.data.into_iter().map(|data| ("data", data.into_os_string())).collect();
         let given = Given { flags, config_file: self.config, dev: false };
-        Config::load(&given).map(|(config, _)| config.data)
+        let (config, _) = Config::load(&given)?;
+        if config.database.is_some() && !named {
+            anyhow::bail!(
+                "the users are kept in PostgreSQL (the setting `database`): use its own tools, as \
+                 pg_dump, or name a directory with --data"
+            );
+        }
+        Ok(config.data)
     }
 }

@@ -63,6 +63,11 @@ impl Batch {
         self.slots.is_empty()
     }
 
+    /// How many drafts stand in it.
+    pub(super) fn drafts(&self) -> usize {
+        self.drafts.len()
+    }
+
     /// The places of the lines, and the drafts that stand in some of them.
     pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<Draft>) {
         (self.slots, self.drafts)

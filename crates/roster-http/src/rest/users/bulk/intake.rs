@@ -107,7 +107,7 @@ impl Intake {
                 break;
             }
             let hungry = open && !self.batch.is_full();
-            let ready = !self.batch.is_empty() && !self.flight.is_full();
+            let ready = !self.batch.is_empty() && self.may_launch();
             let waiting = ready && self.flight.is_empty();
             tokio::select! {
                 biased;
@@ -125,6 +125,11 @@ impl Intake {
             let done = self.tally.done();
             self.tell(Parcel::Done(done)).await;
         }
+    }
+
+    /// A command that is alone goes before batches in the store: it waits for those in flight.
+    fn may_launch(&self) -> bool {
+        self.flight.is_empty() || (!self.flight.is_full() && self.batch.drafts() != 1)
     }
 
     fn take(&mut self, piece: Piece) {
