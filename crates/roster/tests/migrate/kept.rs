@@ -1,5 +1,6 @@
 //! What is kept: all of it.
 
+use roster_sqlite::export::Table;
 use roster_testkit::postgres::Cluster;
 
 use super::store::{ONCE, ONCE_UNCHANGED, Store, migrate, must, path, serve};
@@ -59,6 +60,26 @@ fn the_database_is_made_as_a_fresh_one_is() {
     let settings = "SELECT name FROM settings ORDER BY 1";
     assert_eq!(migrated.sql(settings), fresh.sql(settings));
     assert_eq!(migrated.sql("SELECT era FROM log_head"), "1");
+}
+
+#[test]
+fn every_column_of_the_database_is_filled() {
+    let (store, database) = (Store::empty(), Cluster::shared().database());
+    store.serve().stop();
+    store.migrate(&database.url()).success();
+    // The head and the steps of the schema are the database's own.
+    let columns = database.sql(
+        "SELECT table_name || ' ' || column_name FROM information_schema.columns \
+         WHERE table_schema = 'public' AND table_name NOT IN ('log_head', 'schema_steps')",
+    );
+    let mut there: Vec<&str> = columns.lines().collect();
+    let columns = Table::ALL.iter().flat_map(|table| {
+        table.columns.iter().map(|column| format!("{} {}", table.name, column.name))
+    });
+    let mut filled: Vec<String> = columns.collect();
+    there.sort_unstable();
+    filled.sort_unstable();
+    assert_eq!(there, filled);
 }
 
 #[test]

@@ -1,0 +1,221 @@
+"""A store of a million users moves from SQLite to PostgreSQL, and whoever asks notices nothing.
+
+Once without interruption, which is timed. Then into another database, again and again broken off:
+the command is killed with -9, or its connections are ended by the server, at random moments; in
+between a service on the half-done database must refuse to start, and another migration into it
+must go on where the last one was. In the end everything that can be read of the store must be what
+it was before: every member, version and time of every user, deleted users, the events with their
+positions; old cursors lead to the same next pages, old tags are still good, requests with an
+Idempotency-Key are replayed, and the next write takes the next version and the next position.
+"""
+
+import json
+import random
+import subprocess
+import sys
+import time
+
+from audit import Fault
+from migrate_source import fill
+from migrate_view import View
+from postgres import cluster, connect
+from service import Service, Workplace, arguments
+
+FLAGS = ("--base-url", "http://directory.example", "--log", "error")
+SIZES = (
+    "SELECT t.relname, c.relname, pg_relation_size(c.oid) FROM pg_class t"
+    " JOIN pg_class c ON c.oid = t.oid OR c.oid IN"
+    " (SELECT indexrelid FROM pg_index WHERE indrelid = t.oid)"
+    " WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace"
+    " AND pg_relation_size(c.oid) > 65536 ORDER BY 1, c.relkind DESC, 2"
+)
+
+
+class Migration:
+    """The command, under way."""
+
+    def __init__(self, options, source, target, *more):
+        command = [options.binary, "migrate", "--from", source, "--to", target, "--json", *more]
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen([str(word) for word in command], **output)
+
+    def wait(self, seconds=3600.0):
+        """Status, stdout and stderr; `TimeoutExpired` if it takes longer."""
+        out, err = self.process.communicate(timeout=seconds)
+        return self.process.returncode, out, err
+
+    def kill(self):
+        self.process.kill()
+        return self.wait()
+
+
+def whole(migration):
+    """What a migration told that came to its good end, and the seconds."""
+    began = time.monotonic()
+    status, out, err = migration.wait()
+    if status != 0:
+        raise Fault(f"the migration ended with {status}: {err}")
+    return json.loads(out), err, time.monotonic() - began
+
+
+def refused(migration, reason):
+    status, _, err = migration.wait()
+    if status != 1 or reason not in err:
+        raise Fault(f"not refused because {reason}: {status} {err}")
+
+
+def break_off(migration, target, seconds, by_server):
+    """Breaks it off after so long: its status and stderr; 0 if it came to its end before."""
+    try:
+        status, _, err = migration.wait(seconds)
+        if status != 0:
+            raise Fault(f"it ended by itself: {err}")
+        return status, err
+    except subprocess.TimeoutExpired:
+        pass
+    if not by_server:
+        status, _, err = migration.kill()
+        return status, err
+    with connect(target) as database:
+        database.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    status, _, err = migration.wait(60)
+    if status not in (0, 1) or (status == 1 and not err.splitlines()[-1].startswith("error: ")):
+        raise Fault(f"ended by the server, it said {status} {err}")
+    return status, err
+
+
+def is_marked(target):
+    with connect(target) as database:
+        has = database.execute("SELECT to_regclass('settings') IS NOT NULL").fetchone()[0]
+        asked = "SELECT count(*) FROM settings WHERE name = 'migration'"
+        return bool(has and database.execute(asked).fetchone()[0])
+
+
+def must_not_serve(options, place, target):
+    """A service on a half-done database refuses to start, and says why."""
+    command = [options.binary, "serve", "--listen", "127.0.0.1:0", "--database", target]
+    command += ["--data", place / "refused"]
+    result = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=30, check=False
+    )
+    if result.returncode != 1 or "not finished" not in result.stderr:
+        raise Fault(f"a half-done database was served: {result.returncode} {result.stderr}")
+
+
+def with_breaks(options, place, source, target, seconds):
+    """Migrates with interruptions; how many there were, and how many runs went on."""
+    chance, breaks, gone_on, status = random.Random(options.seed), 0, 0, None
+    chunks = ("--chunk-bytes", options.chunk)
+    while status != 0:
+        migration = Migration(options, source, target, *chunks)
+        if breaks < options.breaks:
+            after = seconds * chance.uniform(0.05, 0.5)
+            status, err = break_off(migration, target, after, by_server=breaks % 2)
+        else:
+            status, _, err = migration.wait()
+            if status != 0:
+                raise Fault(f"the last run ended with {status}: {err}")
+        gone_on += "going on after" in err
+        breaks += status != 0
+        if is_marked(target):
+            must_not_serve(options, place, target)
+    if not breaks or not gone_on:
+        raise Fault(f"{breaks} interruptions, {gone_on} gone on with: this proves nothing")
+    return breaks, gone_on
+
+
+def goes_on(service, view, keyed):
+    """Replays and further writes."""
+    connection = service.connect()
+    for request, before in keyed:
+        answer = connection.request(*request)
+        replayed = answer.headers.get("idempotent-replayed") == "true"
+        if not replayed or answer.body != before.body or answer.status != before.status:
+            yield f"{request[:2]} with its key was answered {answer}, not {before}"
+    log, number = view.position.rsplit("-", 1)
+    for count, (path, tag, body) in enumerate(view.tags[:100], 1):
+        answer = connection.request("PATCH", path, {"nickname": "moved"}, {"If-Match": tag})
+        version = json.loads(body)["version"] + 1
+        position = f"{log}-{int(number) + count}"
+        if answer.status != 200 or answer.json()["version"] != version:
+            yield f"{path}: version {version} was wanted, {answer} came"
+        elif answer.headers["roster-position"] != position:
+            yield f"{path}: position {position} was wanted, {answer.headers} came"
+        if connection.request("PATCH", path, {"nickname": "x"}, {"If-Match": tag}).status != 412:
+            yield f"{path}: the tag from before the last change is still taken"
+
+
+def tell_sizes(target, told):
+    """Bytes of each table and index, for each of its rows."""
+    with connect(target) as database:
+        for table, relation, size in database.execute(SIZES):
+            rows = told["rows"].get(table, 0)
+            if rows:
+                print(f"  {table}: {relation} {size:,} bytes, {size / rows:.1f} a row")
+
+
+def run(options, place, databases):
+    source = Service(options.binary, place / "data", flags=FLAGS)
+    source.start()
+    try:
+        keyed = fill(source, place, options)
+        view = View(source, place, options)
+        refused(Migration(options, source.data, databases.database()), "stop the service")
+    finally:
+        source.stop()
+    timed = databases.database("timed")
+    told, err, seconds = whole(Migration(options, source.data, timed))
+    rows = sum(told["rows"].values())
+    print(err.strip())
+    print(
+        f"{told['users']:,} users, {told['position']:,} events, {rows:,} rows in {seconds:.1f} s:"
+        f" {told['users'] / seconds:,.0f} users/s, {rows / seconds:,.0f} rows/s",
+        flush=True,
+    )
+    tell_sizes(timed, told)
+    refused(Migration(options, source.data, timed), "holds this very store already")
+    databases.drop(timed)
+    broken = databases.database("broken")
+    breaks, gone_on = with_breaks(options, place, source.data, broken, seconds)
+    service = Service(options.binary, place / "data", database=broken, flags=FLAGS)
+    service.start()
+    try:
+        faults = view.hold(service) + list(goes_on(service, view, keyed))
+    finally:
+        service.stop()
+    databases.drop(broken)
+    compared = ", ".join(f"{count:,} {kind}" for kind, count in view.counts.items())
+    print(
+        f"migrate: after {breaks} interruptions, {gone_on} of them gone on with, {compared},"
+        f" {len(view.samples)} pages by old cursors, {len(view.tags):,} tags and {len(keyed)} keys"
+        f" are as before; {len(faults)} faults"
+    )
+    return faults
+
+
+def main():
+    options = arguments(
+        __doc__,
+        users=(1_000_000, 3_000, "users to make"),
+        changes=(50_000, 800, "changes of every kind, after that"),
+        keyed=(200, 20, "requests with an Idempotency-Key"),
+        pages=(40, 5, "pages of each order"),
+        tags=(2_000, 100, "users whose tags are kept"),
+        breaks=(8, 3, "interruptions"),
+        chunk=(1 << 20, 1 << 14, "bytes that an interrupted run loads at a time"),
+    )
+    with Workplace("migrate") as place, cluster() as databases:
+        try:
+            faults = run(options, place, databases)
+        except Fault as fault:
+            faults = [str(fault)]
+        for fault in faults[:5]:
+            print(fault)
+        sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
