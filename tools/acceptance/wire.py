@@ -7,6 +7,7 @@ when the armed cut is due it does what the cut says. It runs in a thread of its 
 """
 
 import asyncio
+import contextlib
 import socket
 import struct
 import threading
@@ -24,7 +25,8 @@ class Cut:
     `commit held` with PostgreSQL's word of the commit in hand; `opening k` with the k-th message,
     of either side, of a connection that was opened after arming. Ways: `reset` (all connections,
     hard), `dark` (reset, and nothing gets through for `seconds`), `freeze` (silence for `seconds`,
-    then all goes on), `freeze and reset`, `orphan` (this one connection is silent for good), and
+    then all goes on), `freeze and reset`, `orphan` (this one connection is silent for good, from
+    the next end of a request on: in the middle of one only the death of TCP would tell), and
     `late` (this one connection is reset for the service, and the message in hand reaches
     PostgreSQL `seconds` later all the same).
     """
@@ -95,10 +97,12 @@ class Link:
         self.wire, self.service, self.server = wire, service, server
         self.batch, self.messages = Batch(), 0
         self.silent, self.ready, self.late, self.held = False, False, False, b""
+        self.kind = b""
 
     async def pass_on(self, side, raw, kind, payload):
         """One message: counted, perhaps cut, sent on."""
         self.messages += 1
+        self.kind = kind
         tells = self.batch.to_server if side == "front" else self.batch.from_server
         commit = tells(kind, payload)
         await self.flowing()
@@ -156,8 +160,10 @@ class Link:
         finally:
             for task in tasks:
                 task.cancel()
+            # What ended them is known: a side went away.
+            await asyncio.wait(tasks, timeout=1.0)
             for task in tasks:
-                task.cancelled() or task.done() and task.exception()
+                task.done() and not task.cancelled() and task.exception()
             self.wire.links.discard(self)
             self.service[1].close()
             if not self.late:
@@ -224,7 +230,9 @@ class Wire:
         self.links.add(link)
         if self.cut and self.cut.place == "opening" and self.cut.link is None:
             self.cut.link = link
-        await link.run()
+        # The proxy's own end is no error.
+        with contextlib.suppress(asyncio.CancelledError):
+            await link.run()
 
     def arm(self, cut):
         """The next cut; what came of the last one is forgotten."""
@@ -312,6 +320,9 @@ def due(cut, link, side, commit, sent):
     if cut.place == "front":
         # Before the first message, or after the k-th.
         first = cut.number == 0 and batch.front == 1 and not sent
+        if cut.way == "orphan" and not first:
+            ended = link.kind in (b"Q", b"S")
+            return side == "front" and sent and ended and batch.front >= cut.number > 0
         return side == "front" and (first or (sent and batch.front == cut.number))
     if cut.place == "back":
         return side == "back" and batch.back == cut.number

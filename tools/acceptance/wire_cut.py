@@ -4,11 +4,12 @@ doubled, never a 500.
 First one write at a time: for each kind of write and each way of cutting, the wire is cut before
 the first message of its transaction, after each message to PostgreSQL, with each message of its
 answers in hand, right before COMMIT, after COMMIT, and with PostgreSQL's word of it in hand; and
-at each message of a new connection's start. Also the COMMIT of a connection that the service lost may
-arrive late, while the write is sent again. Then cuts at random places while eight writers write.
-Every answer must be what the write deserves or 503 with Retry-After; the write is sent again with
-its key until it is answered. Within 2 s of the wire being whole another write must be answered. In
-the end the change log must hold each write once, and reads meanwhile showed nothing stale.
+at each message of a new connection's start. Also the COMMIT of a connection that the service lost
+may arrive late, while the write is sent again. Then cuts at random places while eight writers
+write. Every answer must be what the write deserves or 503 with Retry-After; the write is sent again
+with its key until it is answered. Within 2 s of the wire being whole another write must be
+answered. In the end the change log must hold each write once, and reads meanwhile showed nothing
+stale.
 """
 
 import random
@@ -26,7 +27,7 @@ from wire_writes import KINDS, Fault, Ledger, Reader, verify
 
 RECOVERY_SECONDS_MAX = 2.0
 # One connection that is silent for good and never closed: only time can tell that it is.
-ORPHAN_SECONDS_MAX = 15.0
+ORPHAN_SECONDS_MAX = 8.0
 WRITERS = 8
 COMMITS = ("before commit", "after commit", "commit held")
 STAGES_MAX = 200
