@@ -91,6 +91,20 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// The error and its causes in one text, for several who get the same one.
+    pub fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = self.source();
+        while let Some(cause) = source {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        text
+    }
+}
+
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

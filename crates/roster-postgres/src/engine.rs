@@ -10,7 +10,7 @@ use roster_core::{
 use crate::{
     pool::Tries,
     postgres::Postgres,
-    reads::{DeletedUser, LiveUser, LogHead},
+    reads::{DeletedUser, LogHead},
 };
 
 impl Store for Postgres {
@@ -23,11 +23,11 @@ impl Store for Postgres {
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { self.together(&LiveUser(id)).await })
+        Box::pin(self.gathering().user(id))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        Box::pin(async move { self.together(&DeletedUser(id)).await })
+        Box::pin(async move { self.shared().ask(&DeletedUser(id)).await })
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
@@ -35,23 +35,23 @@ impl Store for Postgres {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        Box::pin(async move { self.together(&query).await })
+        Box::pin(async move { self.shared().ask(&query).await })
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        Box::pin(async { self.together(&LogHead).await })
+        Box::pin(async { self.shared().ask(&LogHead).await })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        Box::pin(async move { self.alone(Tries::of_long(), &query).await })
+        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.alone(Tries::of_long(), &before).await })
+        Box::pin(async move { self.own().ask(Tries::of_long(), &before).await })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async { self.together(&LogHead).await.map(drop) })
+        Box::pin(async { self.shared().ask(&LogHead).await.map(drop) })
     }
 
     fn secret(&self) -> Secret {

@@ -18,7 +18,7 @@ pub(crate) struct Established {
     pub(crate) era: i64,
 }
 
-const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
+pub(crate) const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
 const KEEP_FIRST: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO NOTHING";
 const KEEP: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
@@ -43,7 +43,7 @@ pub(crate) struct Key {
     pub(crate) make: &'static str,
     /// Drops that index.
     pub(crate) drop: &'static str,
-    count: &'static str,
+    pub(crate) count: &'static str,
     refuse: fn(u64) -> OpenError,
 }
 

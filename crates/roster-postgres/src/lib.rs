@@ -13,6 +13,7 @@ mod engine;
 mod establish;
 mod events;
 mod failure;
+mod gather;
 pub mod load;
 mod open_error;
 mod page;
@@ -21,6 +22,8 @@ mod postgres;
 mod reads;
 mod schema;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use connect::{ConnectError, Connector, UrlError};

@@ -11,9 +11,10 @@ use tokio::task::JoinSet;
 
 use crate::{
     establish::{Established, establish},
+    gather::Gathering,
     open_error::OpenError,
     page::{Direct, Walked},
-    pool::{Own, Question, Shared, Tries},
+    pool::{Own, Shared, Tries},
     schema::migrate,
     settings::Settings,
     writer::{Job, Prepared, Preview, Queue, Results, Writer},
@@ -22,8 +23,9 @@ use crate::{
 /// A store over PostgreSQL.
 pub struct Postgres {
     queue: Arc<Queue>,
-    writers: Mutex<Option<JoinSet<()>>>,
-    shared: Shared,
+    gathering: Arc<Gathering>,
+    tasks: Mutex<Option<JoinSet<()>>>,
+    shared: Arc<Shared>,
     own: Own,
     rules: Rules,
     pub(crate) secret: Secret,
@@ -38,15 +40,21 @@ impl Postgres {
         migrate(&connector).await?;
         let Established { log_id, secret, era } = establish(&connector, rules).await?;
         let queue = Arc::new(Queue::new(settings.write_queue_max));
-        let mut writers = JoinSet::new();
+        let mut tasks = JoinSet::new();
         for _ in 0..settings.write_connections.max(1) {
             let writer = Writer::new(connector.clone(), Arc::clone(&queue), rules, era);
-            writers.spawn(writer.run());
+            tasks.spawn(writer.run());
+        }
+        let shared = Arc::new(Shared::new(connector.clone(), settings.shared_connections));
+        let gathering = Arc::new(Gathering::default());
+        for _ in 0..settings.shared_connections.max(1) {
+            tasks.spawn(Arc::clone(&gathering).answer(Arc::clone(&shared)));
         }
         Ok(Self {
             queue,
-            writers: Mutex::new(Some(writers)),
-            shared: Shared::new(connector.clone(), settings.shared_connections),
+            gathering,
+            tasks: Mutex::new(Some(tasks)),
+            shared,
             own: Own::new(connector, settings.own_connections),
             rules,
             secret,
@@ -57,9 +65,10 @@ impl Postgres {
     /// Carries out what still waits. Later writes are refused.
     pub async fn close(&self) {
         self.queue.close();
-        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writers) = writers {
-            writers.join_all().await;
+        self.gathering.close();
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(tasks) = tasks {
+            tasks.join_all().await;
         }
     }
 
@@ -84,43 +93,26 @@ impl Postgres {
 
     /// What a command would come to.
     pub(crate) async fn judge(&self, command: Command) -> Result<Outcome, Failure> {
-        self.alone(Tries::of_short(), &Preview { rules: self.rules, command }).await?
+        self.own.ask(Tries::of_short(), &Preview { rules: self.rules, command }).await?
+    }
+
+    pub(crate) const fn gathering(&self) -> &Arc<Gathering> {
+        &self.gathering
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) const fn own(&self) -> &Own {
+        &self.own
     }
 
     /// A page of users: one statement beside others where that is enough.
     pub(crate) async fn users(&self, query: PageQuery) -> Result<Page, StoreError> {
         match Direct::of(&query) {
-            Some(direct) => self.together(&direct).await,
-            None => self.alone(Tries::of_long(), &Walked(&query)).await,
-        }
-    }
-
-    /// Asks a short question, on a connection that others ask on too.
-    pub(crate) async fn together<Q: Question>(
-        &self,
-        question: &Q,
-    ) -> Result<Q::Answer, StoreError> {
-        let tries = Tries::of_short();
-        loop {
-            let connection = self.shared.get(tries.end()).await?;
-            if let Some(answer) = tries.ask(&connection, question).await? {
-                return Ok(answer);
-            }
-        }
-    }
-
-    /// Asks on a connection that nobody else uses meanwhile.
-    pub(crate) async fn alone<Q: Question>(
-        &self,
-        tries: Tries,
-        question: &Q,
-    ) -> Result<Q::Answer, StoreError> {
-        loop {
-            let lease = self.own.get(tries.end()).await?;
-            if let Some(answer) = tries.ask(lease.connection(), question).await? {
-                lease.give_back();
-                return Ok(answer);
-            }
+            Some(direct) => self.shared.ask(&direct).await,
+            None => self.own.ask(Tries::of_long(), &Walked(&query)).await,
         }
     }
 }

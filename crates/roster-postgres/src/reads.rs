@@ -1,4 +1,4 @@
-//! Reading single users, and the head of the log.
+//! Reading single deleted users, and the head of the log.
 
 use roster_core::{Deleted, Head, StoreError, Stored, Timestamp, UserId};
 use tokio_postgres::Row;
@@ -9,37 +9,17 @@ use crate::{
     pool::{Miss, Question},
 };
 
-pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = $1";
-
 pub(crate) const GET_DELETED: &str =
     "SELECT id, version, deleted_at, record FROM deleted_users WHERE id = $1";
 
 pub(crate) const HEAD: &str =
     "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
 
-/// Asks for the live user of an id.
-pub(crate) struct LiveUser(pub(crate) UserId);
-
 /// Asks for the deleted user of an id.
 pub(crate) struct DeletedUser(pub(crate) UserId);
 
 /// Asks where the log stands.
 pub(crate) struct LogHead;
-
-impl Question for LiveUser {
-    type Answer = Option<Stored>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        let id = self.0;
-        let get = connection.prepare(GET).await?;
-        let row = connection.client().query_opt(&get, &[&uuid(id)]).await?;
-        let stored = |row: &Row| -> Result<Stored, StoreError> {
-            let version = column(row, 0, "users.version")?;
-            Ok(Stored { id, version, record: record_column(row, 1, "users.record")? })
-        };
-        Ok(row.as_ref().map(stored).transpose()?)
-    }
-}
 
 impl Question for DeletedUser {
     type Answer = Option<Deleted>;

@@ -1,5 +1,7 @@
 //! What the engine is opened with.
 
+use std::{num::NonZero, thread::available_parallelism};
+
 use roster_core::Rules;
 
 use crate::connect::Connector;
@@ -24,11 +26,13 @@ pub struct Settings {
 impl Settings {
     /// Settings as they are where nothing is said.
     pub fn new(connector: Connector, rules: Rules) -> Self {
+        // More of them than cores only wait for each other.
+        let cores = available_parallelism().map_or(2, NonZero::get);
         Self {
             connector,
             rules,
             write_queue_max: 10_000,
-            shared_connections: 4,
+            shared_connections: cores.clamp(2, 4),
             own_connections: 4,
             write_connections: 2,
         }

@@ -10,6 +10,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    task::Poll,
 };
 
 use tokio::{
@@ -49,7 +50,17 @@ impl Connection {
         let state = Arc::new(State::default());
         let told = Arc::clone(&state);
         let driver = tokio::spawn(async move {
-            while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
+            let mut yielded = false;
+            let mut message = poll_fn(|context| {
+                // Others who are about to ask do so first: then one packet holds all of it.
+                yielded = !yielded;
+                if yielded {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                wire.poll_message(context)
+            });
+            while let Some(Ok(message)) = (&mut message).await {
                 if let AsyncMessage::Notice(notice) = message {
                     told.take_note(&notice);
                 }

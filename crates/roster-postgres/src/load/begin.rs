@@ -11,7 +11,10 @@ use super::{
     mark::{self, Source},
     target::Target,
 };
-use crate::{connect::Connector, schema};
+use crate::{
+    connect::Connector,
+    schema::{self, Turn},
+};
 
 /// The settings of a session that loads: an index of a large table takes longer than any request
 /// may, and whoever tidies the tables up meanwhile is waited for.
@@ -45,6 +48,8 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
         judge(client, &source).await?;
     }
     schema::migrate(connector).await?;
+    // No service gives birth to a store of its own meanwhile.
+    let turn = Turn::take(connector).await?;
     client.batch_execute("BEGIN").await?;
     if !judge(client, &source).await? {
         mark_empty(client, &source).await?;
@@ -54,6 +59,7 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
         reached.push((target, mark::reached(client, target).await?));
     }
     commit(&connection).await?;
+    turn.end().await?;
     if reached.iter().all(|(_, reached)| reached.rows == 0) {
         indexes::take_away(client).await?;
     }

@@ -7,11 +7,11 @@
 mod candidates;
 mod direct;
 mod found;
-mod parameters;
-mod range;
+pub(crate) mod parameters;
+pub(crate) mod range;
 mod row;
 pub(crate) mod sql;
-mod total;
+pub(crate) mod total;
 mod walked;
 
 pub(crate) use direct::Direct;

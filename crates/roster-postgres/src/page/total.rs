@@ -68,7 +68,7 @@ pub(super) async fn count(snapshot: &Snapshot<'_>, query: &PageQuery) -> Result<
 }
 
 /// The statement that counts rows which show whether they match.
-pub(super) fn counted(matches: &str) -> String {
+pub(crate) fn counted(matches: &str) -> String {
     format!(
         "SELECT count(*), count(*) FILTER (WHERE rows.matched) FROM ({matches}) AS rows (matched)"
     )

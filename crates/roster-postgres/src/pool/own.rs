@@ -11,7 +11,7 @@ use tokio::{
     time::timeout_at,
 };
 
-use super::unreachable;
+use super::{Question, Tries, unreachable};
 use crate::{
     connect::{Connection, Connector},
     failure::too_slow,
@@ -26,7 +26,7 @@ pub(crate) struct Own {
 
 /// A connection for the time of a transaction. Dropped before it was given back, it is closed:
 /// nobody knows what still runs on it.
-pub(crate) struct Lease<'p> {
+struct Lease<'p> {
     pool: &'p Own,
     connection: Arc<Connection>,
     _permit: SemaphorePermit<'p>,
@@ -37,8 +37,23 @@ impl Own {
         Self { connector, permits: Semaphore::new(connections.max(1)), idle: Mutex::default() }
     }
 
+    /// Asks on a connection that nobody else uses meanwhile.
+    pub(crate) async fn ask<Q: Question>(
+        &self,
+        tries: Tries,
+        question: &Q,
+    ) -> Result<Q::Answer, StoreError> {
+        loop {
+            let lease = self.get(tries.end()).await?;
+            if let Some(answer) = tries.ask(&lease.connection, question).await? {
+                lease.give_back();
+                return Ok(answer);
+            }
+        }
+    }
+
     /// A connection of one's own, as soon as there is one.
-    pub(crate) async fn get(&self, end: Instant) -> Result<Lease<'_>, StoreError> {
+    async fn get(&self, end: Instant) -> Result<Lease<'_>, StoreError> {
         let lease = timeout_at(end.into(), self.lease()).await;
         lease.unwrap_or_else(|_| Err(too_slow()))
     }
@@ -65,13 +80,8 @@ impl Own {
 }
 
 impl Lease<'_> {
-    /// The connection.
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
     /// Gives the connection back, outside of any transaction.
-    pub(crate) fn give_back(self) {
+    fn give_back(self) {
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(Arc::clone(&self.connection));
     }

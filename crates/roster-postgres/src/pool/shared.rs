@@ -18,7 +18,7 @@ use tokio::{
     time::{sleep, timeout_at},
 };
 
-use super::{RECONNECT_PAUSE, unreachable};
+use super::{Question, RECONNECT_PAUSE, Tries, unreachable};
 use crate::{
     connect::{Connection, Connector},
     failure::too_slow,
@@ -44,8 +44,19 @@ impl Shared {
         Self { connector, slots, turn: AtomicUsize::new(0) }
     }
 
+    /// Asks a short question.
+    pub(crate) async fn ask<Q: Question>(&self, question: &Q) -> Result<Q::Answer, StoreError> {
+        let tries = Tries::of_short();
+        loop {
+            let connection = self.get(tries.end()).await?;
+            if let Some(answer) = tries.ask(&connection, question).await? {
+                return Ok(answer);
+            }
+        }
+    }
+
     /// A connection, made anew where it has to be.
-    pub(crate) async fn get(&self, end: Instant) -> Result<Arc<Connection>, StoreError> {
+    async fn get(&self, end: Instant) -> Result<Arc<Connection>, StoreError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.slots.len();
         let Some(slot) = self.slots.get(turn) else { return Err(too_slow()) };
         if let Some(connection) = slot.usable() {

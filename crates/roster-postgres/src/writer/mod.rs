@@ -9,9 +9,9 @@
 mod attempt;
 mod columns;
 mod facts;
-mod fetch;
+pub(crate) mod fetch;
 mod flush;
-mod forget;
+pub(crate) mod forget;
 mod judge;
 mod prepared;
 mod preview;
@@ -167,7 +167,7 @@ impl Writer {
 }
 
 fn refuse_all(count: usize, error: &StoreError) -> Results {
-    let text = chain(error);
+    let text = error.with_causes();
     let refused = |_| match error {
         StoreError::Full(_) => Err(Failure::Store(StoreError::Full(text.clone().into()))),
         StoreError::Unavailable(_)
@@ -179,16 +179,4 @@ fn refuse_all(count: usize, error: &StoreError) -> Results {
         }
     };
     (0..count).map(refused).collect()
-}
-
-/// An error with its causes, for several who get the same one.
-fn chain(error: &StoreError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -1,0 +1,7 @@
+//! Tests that look inside the engine: its plans, its schema, its promises where several processes
+//! write, sessions end and locks are held. What every engine must do alike stands in the
+//! conformance suite.
+
+mod explain;
+mod plans;
+mod support;

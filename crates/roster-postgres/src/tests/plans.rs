@@ -1,0 +1,306 @@
+//! The query plan of every statement, as a snapshot.
+
+use std::ops::Bound;
+
+use roster_core::{
+    Status, Timestamp, UserId,
+    list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
+    plan::{Driver, Lookup, Range, RangeKey},
+};
+
+use super::explain::{
+    Enters::{AtKey, AtStart},
+    Statement, explain,
+};
+use crate::{
+    deleted,
+    establish::{KEYS, SETTING},
+    events,
+    page::{
+        parameters::Parameters,
+        range::{self, Bounds},
+        sql::{FURTHER, Shape, Start, WORDS, lookup, with_head},
+        total::counted,
+    },
+    reads,
+    writer::{fetch, forget, sql},
+};
+
+const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
+
+const LIMIT: usize = 51;
+
+const EQUALS: [Driver; 5] =
+    [Driver::Username, Driver::Email, Driver::ExternalId, Driver::PhoneNumber, Driver::Status];
+
+fn at_key(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
+    Statement { sql: sql.into(), indexes, enters: AtKey }
+}
+
+fn at_start(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
+    Statement { sql: sql.into(), indexes, enters: AtStart }
+}
+
+fn text() -> Option<String> {
+    Some("x".to_owned())
+}
+
+/// The driver's own condition alone.
+fn equals(driver: &Driver) -> Equals {
+    let mut equals = Equals::default();
+    match driver {
+        Driver::Ids => equals.ids = Some(vec![UserId::from_bytes([7; 16])]),
+        Driver::Username => equals.username = text(),
+        Driver::Email => equals.email = text(),
+        Driver::ExternalId => equals.external_id = text(),
+        Driver::PhoneNumber => equals.phone_number = text(),
+        Driver::Status => equals.status = Some(Status::Active),
+        Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => {}
+    }
+    equals
+}
+
+fn all_equals() -> Equals {
+    Equals {
+        ids: None,
+        username: text(),
+        email: text(),
+        external_id: text(),
+        phone_number: text(),
+        status: Some(Status::Active),
+    }
+}
+
+fn by_index(by: SortBy) -> &'static [&'static str] {
+    match by {
+        SortBy::Id => &["users_pkey"],
+        SortBy::UpdatedAt => &["users_updated_at"],
+        SortBy::Username => &["users_username"],
+        SortBy::Email => &["users_email"],
+        SortBy::FamilyName => &["users_family_name"],
+        SortBy::Name => &["users_name"],
+    }
+}
+
+fn driver_index(driver: &Driver, by: SortBy) -> &'static [&'static str] {
+    match driver {
+        Driver::Username => &["users_username"],
+        Driver::Email => &["users_email"],
+        Driver::ExternalId => &["users_external_id"],
+        Driver::PhoneNumber => &["users_phone_number"],
+        Driver::Status => &["users_status"],
+        Driver::Ids => &["users_pkey"],
+        Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => by_index(by),
+    }
+}
+
+fn page_key(by: SortBy) -> PageKey {
+    let key = match by {
+        SortBy::Id => SortKey::Id,
+        SortBy::UpdatedAt => SortKey::Time(Timestamp::from_millis(7)),
+        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
+            SortKey::Text(text())
+        }
+    };
+    PageKey { key, id: UserId::from_bytes([7; 16]) }
+}
+
+fn parameters() -> Parameters {
+    Parameters::new(LIMIT, None)
+}
+
+/// A statement of a walk, and the one that tells the head before it.
+fn both_forms(rows: &str, by: SortBy) -> [String; 2] {
+    [rows.to_owned(), with_head(rows, by)]
+}
+
+/// The rows of a walk along one index, from its start and after a place, in both directions.
+fn walks(driver: &Driver, by: SortBy, equals: &Equals) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    for direction in BOTH {
+        let shape = Shape { driver, sort: Sort { by, direction }, equals };
+        for start in [Start::First, Start::After] {
+            let whole = *driver == Driver::Sort && start == Start::First;
+            for sql in both_forms(&shape.rows(start, &mut parameters()), by) {
+                let enters = if whole { AtStart } else { AtKey };
+                statements.push(Statement { sql, indexes: driver_index(driver, by), enters });
+            }
+        }
+    }
+    statements
+}
+
+#[tokio::test]
+async fn every_page_is_read_along_its_index() {
+    let mut statements = Vec::new();
+    for by in SortBy::ALL.iter().copied() {
+        for conditions in [Equals::default(), equals(&Driver::Status), all_equals()] {
+            statements.extend(walks(&Driver::Sort, by, &conditions));
+        }
+    }
+    for driver in EQUALS {
+        for conditions in [equals(&driver), all_equals()] {
+            statements.extend(walks(&driver, SortBy::Id, &conditions));
+        }
+    }
+    statements.extend(walks(&Driver::Email, SortBy::Email, &equals(&Driver::Email)));
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+/// The ranges that filters ask for, by an order.
+fn ranges(by: SortBy) -> [Range; 4] {
+    let key = || match by {
+        SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
+        SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
+        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
+            RangeKey::Text("x".to_owned())
+        }
+    };
+    [
+        (Bound::Included(key()), Bound::Excluded(key())),
+        (Bound::Excluded(key()), Bound::Unbounded),
+        (Bound::Unbounded, Bound::Included(key())),
+        (Bound::Included(key()), Bound::Included(key())),
+    ]
+    .map(|(from, to)| Range { by, from, to })
+}
+
+#[tokio::test]
+async fn every_range_is_read_along_its_index() {
+    let mut statements = Vec::new();
+    for by in SortBy::ALL.iter().copied() {
+        for range in ranges(by) {
+            let found = range::ids(by, &Bounds::of(&range), &mut parameters());
+            statements.push(at_key(by_index(by), found));
+            let driver = Driver::Range(range.clone());
+            for direction in BOTH {
+                let sort = Sort { by, direction };
+                for conditions in [Equals::default(), equals(&Driver::Status)] {
+                    let shape = Shape { driver: &driver, sort, equals: &conditions };
+                    for after in [None, Some(page_key(by))] {
+                        let (bounds, start) = Bounds::after(&range, sort, after.as_ref());
+                        let rows = shape.rows_in(&bounds, start, &mut parameters());
+                        let forms = both_forms(&rows, by);
+                        statements.extend(forms.map(|sql| at_key(by_index(by), sql)));
+                    }
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+#[tokio::test]
+async fn rows_that_are_put_in_order_afterwards_are_found_along_an_index() {
+    let mut statements = Vec::new();
+    for driver in EQUALS.into_iter().chain([Driver::Ids]) {
+        let index = |by| driver_index(&driver, by);
+        for by in SortBy::ALL.iter().copied() {
+            let sort = Sort { by, direction: Direction::Ascending };
+            for conditions in [equals(&driver), all_equals()] {
+                let shape = Shape { driver: &driver, sort, equals: &conditions };
+                statements.push(at_key(index(by), shape.driven(&mut parameters())));
+                let matches = shape.matches(&mut parameters());
+                statements.push(at_key(index(by), counted(&matches)));
+                if driver == Driver::Ids {
+                    statements.push(at_key(index(by), shape.of_ids(&mut parameters())));
+                    statements.push(at_key(index(by), shape.keys_of_ids(&mut parameters())));
+                }
+            }
+        }
+    }
+    let everyone = Shape {
+        driver: &Driver::Sort,
+        sort: Sort { by: SortBy::Id, direction: Direction::Ascending },
+        equals: &Equals::default(),
+    };
+    assert!(everyone.residuals().next().is_none(), "counted by the head");
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+#[tokio::test]
+async fn keys_and_words_are_found_along_an_index() {
+    let key = || "x".to_owned();
+    let lookups: [(Lookup, &'static [&'static str]); 7] = [
+        (Lookup::Id(UserId::from_bytes([7; 16])), &["users_pkey"]),
+        (Lookup::Username(key()), &["users_username"]),
+        (Lookup::Email(key()), &["users_email"]),
+        (Lookup::AnyEmail(key()), &["users_email"]),
+        (Lookup::ExternalId(key()), &["users_external_id"]),
+        (Lookup::PhoneNumber(key()), &["users_phone_number"]),
+        (Lookup::AnyPhoneNumber(key()), &["users_phone_number"]),
+    ];
+    let mut statements: Vec<Statement> =
+        lookups.iter().map(|(one, index)| at_key(index, lookup(one))).collect();
+    statements.push(at_key(&["further_keys_pkey"], FURTHER));
+    statements.push(at_key(&["words_pkey"], WORDS));
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+#[tokio::test]
+async fn single_users_the_log_and_those_who_left_are_read_along_an_index() {
+    let mut statements = vec![
+        at_key(&["users_pkey"], reads::GET),
+        at_key(&["deleted_users_pkey"], reads::GET_DELETED),
+        at_key(&[], reads::HEAD),
+        at_start(&["events_pkey"], events::rows(false, false)),
+        at_start(&["events_pkey"], events::rows(false, true)),
+        at_start(&["events_pkey", "events_user"], events::rows(true, false)),
+    ];
+    for direction in BOTH {
+        for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
+            let sql = deleted::rows(direction, after, before);
+            let make = if after || before { at_key } else { at_start };
+            statements.push(make(&["deleted_users_deleted_at"], sql));
+        }
+    }
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+#[tokio::test]
+async fn every_write_finds_its_rows_along_an_index() {
+    let holders = &["users_username", "users_email", "users_external_id"];
+    let statements = vec![
+        at_key(&["users_pkey"], fetch::LOAD),
+        at_key(&["users_pkey"], fetch::LOCK),
+        at_key(&["deleted_users_pkey"], fetch::LOAD_DELETED),
+        at_key(&["deleted_users_pkey"], fetch::LOCK_DELETED),
+        at_key(holders, fetch::HOLDERS),
+        at_key(&["idempotency_keys_pkey", "events_pkey"], fetch::MARKS),
+        at_key(&["users_pkey"], sql::DELETE),
+        at_key(&["deleted_users_pkey"], sql::DROP_DELETED),
+        at_key(&["users_pkey"], sql::REPLACE),
+        at_key(&[], sql::CREATE),
+        at_key(&[], sql::KEEP_DELETED),
+        at_key(&["words_pkey"], sql::DROP_WORDS),
+        at_key(&[], sql::ADD_WORDS),
+        at_key(&["further_keys_pkey"], sql::DROP_KEYS),
+        at_key(&[], sql::ADD_KEYS),
+        at_key(&["events_user"], sql::EMPTY_EVENTS),
+        at_key(&["idempotency_keys_pkey", "idempotency_keys_user"], sql::FORGET_MARKS),
+        at_key(&[], sql::APPEND),
+        at_key(&[], sql::POSITION),
+    ];
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+#[tokio::test]
+async fn what_has_outlived_its_time_is_found_along_an_index() {
+    let statements = vec![
+        at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], forget::DROP_KEYS),
+        at_start(&["events_pkey"], forget::OLDEST_EVENTS),
+        at_key(&["events_pkey"], forget::DROP_EVENTS),
+    ];
+    insta::assert_snapshot!(explain(statements).await);
+}
+
+#[tokio::test]
+async fn settings_and_shared_keys_are_read_along_an_index() {
+    let [email, external_id] = KEYS;
+    let statements = vec![
+        at_key(&["settings_pkey"], SETTING),
+        at_start(&["users_email"], email.count),
+        at_start(&["users_external_id"], external_id.count),
+    ];
+    insta::assert_snapshot!(explain(statements).await);
+}

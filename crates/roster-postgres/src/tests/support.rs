@@ -1,0 +1,99 @@
+//! What the tests of the engine share: stores over a schema of their own, commands, ids, and a
+//! session beside the stores.
+
+use roster_core::{
+    Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome,
+    Preconditions, Rules, Store, StoreError, Timestamp, UserId, json,
+};
+use roster_testkit::postgres::{Cluster, Schema};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+use crate::{Connector, Postgres, Settings};
+
+pub(super) const DAY: i64 = 1_790_000_000_000;
+
+pub(super) fn schema() -> Schema {
+    Cluster::shared().schema()
+}
+
+/// The n-th id: its moment is n milliseconds into the day.
+pub(super) fn id(n: u64) -> UserId {
+    let millis = DAY.unsigned_abs() + n;
+    UserId::from_bytes(
+        ((u128::from(millis) << 80) | (0x7 << 76) | (0x2 << 62) | u128::from(n)).to_be_bytes(),
+    )
+}
+
+pub(super) fn settings(url: &str) -> Settings {
+    Settings::new(Connector::parse(url).unwrap(), Rules::default())
+}
+
+pub(super) async fn open(url: &str) -> Postgres {
+    Postgres::open(settings(url)).await.unwrap()
+}
+
+pub(super) async fn open_with(url: &str, rules: Rules) -> Postgres {
+    Postgres::open(Settings { rules, ..settings(url) }).await.unwrap()
+}
+
+/// A session beside the stores, as an operator has one.
+pub(super) async fn beside(url: &str) -> Client {
+    let (client, wire) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(wire);
+    client
+}
+
+/// The first column of a statement's rows, each as text.
+pub(super) async fn column(client: &Client, sql: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    for message in client.simple_query(sql).await.unwrap() {
+        if let SimpleQueryMessage::Row(row) = message {
+            texts.push(row.get(0).unwrap_or("NULL").to_owned());
+        }
+    }
+    texts
+}
+
+pub(super) fn tree(text: &str) -> Json {
+    json::read(text.as_bytes()).unwrap()
+}
+
+pub(super) fn command(at: u64, act: Act) -> Command {
+    let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
+    let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
+    Command { act, at, caller, idempotency: None }
+}
+
+pub(super) fn create(n: u64, user: &str) -> Command {
+    let draft = Box::new(Draft::parse(tree(user)));
+    command(n, Act::Create { id: id(n), draft, on_conflict: OnConflict::Fail })
+}
+
+pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
+    let patch = Box::new(tree(patch));
+    command(at, Act::Patch { id: id(n), patch, held: Preconditions::default() })
+}
+
+pub(super) fn delete(at: u64, n: u64) -> Command {
+    command(at, Act::Delete { id: id(n), held: Preconditions::default() })
+}
+
+pub(super) fn restore(at: u64, n: u64) -> Command {
+    command(at, Act::Restore { id: id(n), held: Preconditions::default() })
+}
+
+/// The command as a request that may come twice, under a key.
+pub(super) fn once(key: u8, command: Command) -> Command {
+    let mark = Idempotency { key: [key; 32], fingerprint: [1; 32] };
+    Command { idempotency: Some(mark), ..command }
+}
+
+/// Carries out one command.
+pub(super) async fn apply(store: &Postgres, command: Command) -> Result<Outcome, Failure> {
+    store.apply(vec![command]).await.pop().unwrap()
+}
+
+/// Whether the caller is told that it is unknown what became of the write.
+pub(super) fn is_unavailable<T>(result: &Result<T, Failure>) -> bool {
+    matches!(result, Err(Failure::Store(StoreError::Unavailable(_))))
+}
