@@ -1,8 +1,10 @@
 //! What breaks off goes on, or is refused; nothing half-done passes for done.
 
+use std::{fs, path::Path, thread};
+
 use roster_testkit::postgres::{Cluster, Database};
 
-use super::store::{Store, must, refusal_to_serve, serve};
+use super::store::{Store, migrate, must, refusal_to_serve, serve};
 use super::view::View;
 use super::wire::{Direction, Wire};
 
@@ -144,5 +146,32 @@ fn a_difference_is_found_and_the_database_stays_closed() {
         assert!(is_marked(&database), "{tamper}");
         let refused = refusal_to_serve(&store.directory(), &database);
         assert!(refused.contains("is not finished"), "{refused}");
+    }
+}
+
+#[test]
+fn of_two_at_once_one_comes_to_the_end_and_the_other_says_why() {
+    let store = Store::filled();
+    let service = store.serve();
+    let view = View::of(&service);
+    service.stop();
+    let copy = tempfile::tempdir().unwrap();
+    fs::copy(store.directory().join("roster.db"), copy.path().join("roster.db")).unwrap();
+    // One may be done before the other has begun: then it is tried again.
+    let (mut met, mut rounds) = (0, 0);
+    while met == 0 {
+        rounds += 1;
+        assert!(rounds < 20, "they never met");
+        let database = Cluster::shared().database();
+        let run = |from: &Path| migrate(from, &database.url(), &["--chunk-bytes", "500"]);
+        let both = thread::scope(|scope| {
+            let one = scope.spawn(|| run(&store.directory()));
+            [run(copy.path()), one.join().unwrap()]
+        });
+        let ended: Vec<_> = both.iter().filter(|outcome| outcome.status == Some(0)).collect();
+        assert_eq!(ended.len(), 1, "{both:?}");
+        met += both.iter().filter(|outcome| outcome.err.contains("somebody else writes")).count();
+        assert!(!is_marked(&database));
+        view.must_be_that_of(&serve(&store.directory(), &database));
     }
 }
