@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use hdrhistogram::Histogram;
 
 /// What all askers of a loop got done.
@@ -56,7 +56,6 @@ impl Counter {
             self.latency_ns.add(counter.latency_ns)?;
         }
         let answers = u32::try_from(self.latency_ns.len())?;
-        ensure!(answers > 0, "nothing was answered in time");
         let at = |quantile| Duration::from_nanos(self.latency_ns.value_at_quantile(quantile));
         let rate = f64::from(answers) / elapsed.as_secs_f64();
         Ok(Done { answers, rate, p50: at(0.5), p99: at(0.99) })
@@ -72,7 +71,7 @@ mod tests {
     #[test]
     fn answers_of_all_askers_count_until_the_time_is_over() {
         let all = Counter::start(Duration::from_hours(1)).unwrap();
-        assert!(all.clone().sum(vec![all.clone()]).is_err());
+        assert_eq!(all.clone().sum(vec![all.clone()]).unwrap().answers, 0);
         let askers = [all.clone(), all.clone()].map(|mut asker| {
             let asked = asker.ask().unwrap();
             asker.answered(asked);

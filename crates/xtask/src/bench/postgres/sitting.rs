@@ -193,16 +193,14 @@ impl<'a> Sitting<'a> {
     fn measure(&mut self, (who, act, callers): Key, round: u64) -> Result<Sample> {
         let Options { warm_up, measure, .. } = *self.options;
         let seed = round << 8;
-        match who {
-            Who::Bare => {
-                self.bare(act, callers, warm_up, seed)?;
-                self.bare(act, callers, measure, seed + 1)
-            }
-            Who::Service | Who::Sqlite => {
-                self.over_http(who, act, callers, warm_up, seed)?;
-                self.over_http(who, act, callers, measure, seed + 1)
-            }
-        }
+        let mut run = |measure, seed| match who {
+            Who::Bare => self.bare(act, callers, measure, seed),
+            Who::Service | Who::Sqlite => self.over_http(who, act, callers, measure, seed),
+        };
+        run(warm_up, seed)?;
+        let sample = run(measure, seed + 1)?;
+        ensure!(sample.rate > 0.0, "nothing was answered in time");
+        Ok(sample)
     }
 
     fn over_http(
@@ -222,13 +220,12 @@ impl<'a> Sitting<'a> {
         let before = process::family_cpu_times(self.cluster.id())?;
         let outcome = side.run(act, load, seed)?;
         let database = process::family_cpu_times(self.cluster.id())?.since(&before);
-        ensure!(outcome.answers > 0, "nothing was answered in time");
         Ok(Sample {
             rate: outcome.rate(),
             p50_us: microseconds(outcome.latency(0.5)),
             p99_us: microseconds(outcome.latency(0.99)),
             asker_us: microseconds(outcome.cpu_per_answer()),
-            database_us: microseconds(database / outcome.answers),
+            database_us: microseconds(database / outcome.answers.max(1)),
         })
     }
 
@@ -243,13 +240,13 @@ impl<'a> Sitting<'a> {
             Act::Post => self.runtime.block_on(self.creates.run(askers, measure))?,
             Act::List | Act::Filter | Act::Put | Act::Delete => bail!("no loop does this"),
         };
-        let after = times()?;
+        let (after, answers) = (times()?, done.answers.max(1));
         Ok(Sample {
             rate: done.rate,
             p50_us: microseconds(done.p50),
             p99_us: microseconds(done.p99),
-            asker_us: microseconds(after.0.since(&before.0) / done.answers),
-            database_us: microseconds(after.1.since(&before.1) / done.answers),
+            asker_us: microseconds(after.0.since(&before.0) / answers),
+            database_us: microseconds(after.1.since(&before.1) / answers),
         })
     }
 
