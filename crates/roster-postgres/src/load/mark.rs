@@ -130,3 +130,45 @@ async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, LoadErr
 fn name(target: &Target) -> String {
     format!("{MARK}.{}", target.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(log: u8, position: i64, keys: u64) -> Source {
+        let head = Head { position, active: 1, suspended: 0, deleted: 0 };
+        let rows = vec![("users", 1), ("idempotency_keys", keys)];
+        Source { log_id: LogId([log; 8]), head, rows }
+    }
+
+    #[test]
+    fn a_mark_is_recognized_by_its_own_source_alone() {
+        let source_of_mark = source(7, 5, 0);
+        let mark = source_of_mark.mark();
+        assert_eq!(mark, "0707070707070707-5 users=1 idempotency_keys=0");
+        assert!(source_of_mark.recognize(mark.as_bytes()).is_ok());
+        for changed in [source(7, 6, 0), source(7, 5, 1)] {
+            let refused = changed.recognize(mark.as_bytes());
+            assert!(matches!(refused, Err(LoadError::SourceChanged)), "{refused:?}");
+        }
+        let other = source(8, 5, 0).recognize(mark.as_bytes());
+        let ends_at = source_of_mark.position();
+        assert!(matches!(other, Err(LoadError::OtherSource { source: Some(it) }) if it == ends_at));
+        for unknown in ["", "7", "\u{fffd}", "0707070707070707 users=1"] {
+            let refused = source_of_mark.recognize(unknown.as_bytes());
+            assert!(matches!(refused, Err(LoadError::OtherSource { source: None })), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn how_far_a_table_came_reads_back_as_it_was_written() {
+        for reached in [
+            Reached::default(),
+            Reached { rows: 1, key: Some(vec![0, 0, 0, 1, 0xff]) },
+            Reached { rows: u64::MAX, key: Some(vec![0; 24]) },
+        ] {
+            assert_eq!(Reached::from_value(&reached.to_value()), Some(reached));
+        }
+        assert_eq!(Reached::from_value(&[0; 7]), None);
+    }
+}

@@ -163,3 +163,29 @@ impl Target {
         Self { name: "tests", columns, key_columns: 1, beside: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_go_in_and_come_back_in_one_order() {
+        let target = Target::of_tests();
+        assert_eq!(
+            target.copy_in_sql(),
+            "COPY tests (\"same\", \"small\", \"sort\") FROM STDIN (FORMAT binary)"
+        );
+        assert_eq!(
+            target.copy_out_sql(),
+            "COPY (SELECT \"same\", \"small\"::bigint, nullif(\"sort\", '\\xff'::bytea) \
+             FROM tests ORDER BY \"same\") TO STDOUT (FORMAT binary)"
+        );
+    }
+
+    #[test]
+    fn the_notes_of_the_load_are_not_taken_for_settings_of_the_source() {
+        let settings = Target::named("settings").map(Target::copy_out_sql).unwrap_or_default();
+        let without = "WHERE NOT (name = 'migration' OR name LIKE 'migration.%')";
+        assert!(settings.contains(without), "{settings}");
+    }
+}

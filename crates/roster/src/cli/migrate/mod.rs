@@ -67,7 +67,10 @@ pub(super) fn run(flags: &MigrateFlags) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("threads cannot be started")?;
     let chunk_bytes = usize::try_from(flags.chunk_bytes).unwrap_or(usize::MAX);
-    runtime.block_on(migrate(export, &connector, source.clone(), chunk_bytes))?;
+    let migrated = runtime.block_on(migrate(export, &connector, source.clone(), chunk_bytes));
+    // Whoever still reads the source for a migration that failed is not waited for.
+    runtime.shutdown_background();
+    migrated?;
     let told = if flags.json { as_json(&source) } else { in_words(flags, &source) };
     writeln!(io::stdout().lock(), "{told}")?;
     Ok(ExitCode::SUCCESS)
