@@ -73,7 +73,8 @@ def wait_until_gone(url, pids, within=30.0):
 @contextlib.contextmanager
 def cluster():
     """The cluster that ROSTER_TEST_POSTGRES names, else one of our own until the end."""
-    if given := os.environ.get("ROSTER_TEST_POSTGRES"):
+    # Taken out of the environment: the binary refuses settings that it does not know.
+    if given := os.environ.pop("ROSTER_TEST_POSTGRES", None):
         yield Cluster(given)
         return
     end_with_sigterm()

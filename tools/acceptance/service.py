@@ -247,7 +247,8 @@ def arguments(description, engines=False, **counts):
 
     `engines` is for the commands that run over PostgreSQL as well."""
     parser = argparse.ArgumentParser(description=description)
-    default = os.environ.get("ROSTER_BINARY", str(ROOT / "target" / "release" / "roster"))
+    # Taken out of the environment: the binary refuses settings that it does not know.
+    default = os.environ.pop("ROSTER_BINARY", str(ROOT / "target" / "release" / "roster"))
     parser.add_argument("--binary", default=default, help=f"the service (default {default})")
     parser.add_argument("--slice", action="store_true", help="the small run of CI")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (default 1)")
