@@ -29,7 +29,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     say(&format!("\nMedians of {} rounds, {} users\n", options.rounds, options.users))?;
     table::print_figures(&results)?;
     say("Bytes on the disk, as the service filled it\n")?;
-    table::print_relations(&results.relations, options.users)?;
+    table::print_disk(&results.disk, options.users)?;
     say("Against the targets\n")?;
     print_rows(&table::rows(&results))
 }

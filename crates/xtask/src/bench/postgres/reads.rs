@@ -1,9 +1,9 @@
 //! What PostgreSQL allows a reader: the same point reads in a bare loop, without HTTP.
 //!
 //! As many pipelined connections as the service reads on, shared by as many askers as there are
-//! callers; the statement is the one that the service reads a user with.
+//! callers, and a statement for each read.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZero, sync::Arc, thread::available_parallelism, time::Duration};
 
 use anyhow::{Result, ensure};
 use tokio::task::JoinSet;
@@ -13,8 +13,11 @@ use uuid::Uuid;
 use super::counter::{Counter, Done};
 use crate::bench::people::Random;
 
-/// Connections that the service reads on.
-pub(super) const CONNECTIONS: usize = 4;
+/// Connections that the service reads on: as many as it uses by default.
+pub(super) fn connections() -> usize {
+    available_parallelism().map_or(2, NonZero::get).clamp(2, 4)
+}
+
 /// A user by its id.
 const ONE: &str = "SELECT version, record FROM users WHERE id = $1";
 /// Fewest bytes of a record: a fast read of nothing would be no result.

@@ -95,7 +95,7 @@ pub(super) struct Sample {
 pub(super) struct Results {
     samples: BTreeMap<Key, Vec<Sample>>,
     /// What the service's database took of the disk when it was filled.
-    pub(super) relations: Vec<Relation>,
+    pub(super) disk: Disk,
     /// From the start of the service on a filled database to its first 200, in milliseconds.
     pub(super) cold_start_ms: f64,
 }
@@ -111,6 +111,14 @@ impl Results {
         let rounds = self.samples.get(&a)?.iter().zip(self.samples.get(&b)?);
         median(rounds.map(|(a, b)| a.rate / b.rate).collect())
     }
+}
+
+/// What a filled database takes of the disk.
+pub(super) struct Disk {
+    /// Its tables and indexes.
+    pub(super) relations: Vec<Relation>,
+    /// Bytes of the write-ahead log that were written to fill it.
+    pub(super) log_bytes: i64,
 }
 
 /// What runs during a sitting. Services go before their database does.
@@ -131,7 +139,7 @@ pub(super) fn run(options: &Options) -> Result<Results> {
         fs::remove_dir_all(place)?;
     }
     fs::create_dir_all(place)?;
-    let (mut sitting, relations) = Sitting::begin(options, place)?;
+    let (mut sitting, disk) = Sitting::begin(options, place)?;
     let mut samples = BTreeMap::<_, Vec<_>>::new();
     for round in 1..=options.rounds {
         say(&format!("round {round} of {}", options.rounds))?;
@@ -147,12 +155,12 @@ pub(super) fn run(options: &Options) -> Result<Results> {
     let cold_start_ms = sitting.service.server.cold_start.as_secs_f64() * 1e3;
     sitting.end()?;
     fs::remove_dir_all(place)?;
-    Ok(Results { samples, relations, cold_start_ms })
+    Ok(Results { samples, disk, cold_start_ms })
 }
 
 impl<'a> Sitting<'a> {
     /// Starts everything and fills both services.
-    fn begin(options: &'a Options, place: &Path) -> Result<(Self, Vec<Relation>)> {
+    fn begin(options: &'a Options, place: &Path) -> Result<(Self, Disk)> {
         let folder = place.join("postgres");
         fs::create_dir(&folder)?;
         let mut cluster = Cluster::start(&folder)?;
@@ -164,14 +172,16 @@ impl<'a> Sitting<'a> {
         let (data, url) = (place.join("data"), cluster.url(roster));
         let words = ["--database", url.as_str()];
         let server = seed::start(options, &data, &words)?;
+        let before = runtime.block_on(stored::written(&admin))?;
         let users = seed::fill(&server, options.users)?;
+        let log_bytes = runtime.block_on(stored::written(&admin))? - before;
         server.stop()?;
         execute(&format!("CREATE DATABASE {bare} TEMPLATE {roster}"))?;
         execute("CHECKPOINT")?;
         let clients = |cluster: &mut Cluster, database, count| -> Result<Vec<_>> {
             (0..count).map(|_| runtime.block_on(cluster.connect(database))).collect()
         };
-        let readers = clients(&mut cluster, roster, reads::CONNECTIONS)?;
+        let readers = clients(&mut cluster, roster, reads::connections())?;
         let writers = clients(&mut cluster, bare, CALLERS.into_iter().max().unwrap_or(1))?;
         let client = readers.first().context("no connections")?;
         runtime.block_on(client.batch_execute("VACUUM (ANALYZE)"))?;
@@ -185,7 +195,8 @@ impl<'a> Sitting<'a> {
         let server = seed::start(options, &place.join("sqlite"), &[])?;
         let users = seed::fill(&server, options.users)?;
         let sqlite = Side::new(server, users, options.users);
-        Ok((Self { options, service, sqlite, reads, creates, runtime, cluster }, relations))
+        let disk = Disk { relations, log_bytes };
+        Ok((Self { options, service, sqlite, reads, creates, runtime, cluster }, disk))
     }
 
     /// One thing by one of them. The warm-up is a run of its own, for the CPU time of PostgreSQL

@@ -103,3 +103,9 @@ pub(super) async fn relations(client: &Client) -> Result<Vec<Relation>> {
     };
     rows.iter().map(relation).collect()
 }
+
+/// Bytes that were ever written to the write-ahead log.
+pub(super) async fn written(client: &Client) -> Result<i64> {
+    let sql = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint";
+    Ok(client.query_one(sql, &[]).await?.try_get(0)?)
+}

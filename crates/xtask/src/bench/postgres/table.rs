@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::{
-    sitting::{Act, CALLERS, Key, MEASURED, Results, Sample, Who},
-    stored::Relation,
-};
+use super::sitting::{Act, CALLERS, Disk, Key, MEASURED, Results, Sample, Who};
 use crate::bench::report::{Row, Target, number, print_table};
 
 /// Callers of the rows that are judged.
@@ -53,20 +50,22 @@ pub(super) fn print_figures(results: &Results) -> Result<()> {
 }
 
 /// Prints what tables and indexes take of the disk for each of so many users.
-pub(super) fn print_relations(relations: &[Relation], users: u64) -> Result<()> {
+pub(super) fn print_disk(disk: &Disk, users: u64) -> Result<()> {
     let users = f64::from(u32::try_from(users)?);
     let of_one = |bytes: i64| -> Result<String> {
         Ok(number(f64::from(u32::try_from(bytes / 1024)?) * 1024.0 / users, "B"))
     };
     let mut tables = BTreeMap::<&str, i64>::new();
     let mut lines = Vec::new();
-    for relation in relations {
+    for relation in &disk.relations {
         *tables.entry(&relation.table).or_default() += relation.bytes;
         lines.push(vec![relation.table.clone(), relation.name.clone(), of_one(relation.bytes)?]);
     }
     for (table, bytes) in tables {
         lines.push(vec![table.to_owned(), "all of it".to_owned(), of_one(bytes)?]);
     }
+    let log = "write-ahead log of the creates".to_owned();
+    lines.push(vec![String::new(), log, of_one(disk.log_bytes)?]);
     print_table(&["table", "table or index", "bytes a user"], &lines)
 }
 
