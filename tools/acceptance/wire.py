@@ -106,7 +106,8 @@ class Link:
         tells = self.batch.to_server if side == "front" else self.batch.from_server
         commit = tells(kind, payload)
         await self.flowing()
-        self.held = raw
+        if side == "front":
+            self.held = raw
         await self.wire.look(self, side, commit, sent=False)
         writer = (self.server if side == "front" else self.service)[1]
         if writer.is_closing():
