@@ -31,6 +31,15 @@ macro_rules! over_each_engine {
                 }
             )*
         }
+
+        mod postgres {
+            $(
+                #[test]
+                fn $case() {
+                    super::$case($crate::process::Engine::Postgres);
+                }
+            )*
+        }
     };
 }
 

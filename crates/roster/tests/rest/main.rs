@@ -63,6 +63,10 @@ macro_rules! cases {
             tests! { Sqlite: $($($module::$case,)*)* }
         }
 
+        mod postgres {
+            tests! { Postgres: $($($module::$case,)*)* }
+        }
+
         /// Every case, for the ledger.
         fn all_cases() -> Vec<(&'static str, ledger::Case)> {
             vec![$($((stringify!($case), |stage| Box::pin($module::$case(stage))),)*)*]
@@ -200,6 +204,7 @@ cases! {
         lines_end_in_every_usual_way,
         a_line_has_at_most_64_kib_and_the_stream_any_length,
         verdicts_come_in_the_order_of_many_lines,
+        a_line_that_is_alone_in_its_batch_waits_for_its_turn,
         who_is_there_already_is_kept_skipped_or_replaced,
         a_replacement_that_changes_nothing_leaves_no_trace,
         a_replacement_ignores_what_a_create_ignores,

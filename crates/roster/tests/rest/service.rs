@@ -20,10 +20,12 @@ use roster_http::{
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
-use roster_sqlite::{Settings, Sqlite};
+use roster_postgres::{Connector, Postgres};
+use roster_sqlite::Sqlite;
 use roster_testkit::{
     Oracle, TestClock,
     openapi::{Description, Ledger},
+    postgres::Cluster,
 };
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot};
@@ -38,6 +40,7 @@ use crate::{
 pub(crate) enum Engine {
     Oracle,
     Sqlite,
+    Postgres,
 }
 
 /// What a case is given: an engine to open services over, and the books of what was seen.
@@ -99,7 +102,7 @@ impl Stage {
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
         let Setup { base_url, rules, front, secret } = setup;
-        let (store, kept) = self.store(rules);
+        let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
         let room = Arc::new(AtomicBool::new(true));
@@ -139,14 +142,21 @@ impl Stage {
     }
 
     /// A new store, and what it lies in.
-    fn store(&self, rules: Rules) -> (Arc<dyn Store>, Box<dyn Any + Send + Sync>) {
+    async fn store(&self, rules: Rules) -> (Arc<dyn Store>, Box<dyn Any + Send + Sync>) {
         match self.engine {
             Engine::Oracle => (Arc::new(Oracle::new(rules)), Box::new(())),
             Engine::Sqlite => {
                 let directory = tempfile::tempdir().expect("a directory");
-                let settings = Settings::new(directory.path().to_owned(), rules);
+                let settings = roster_sqlite::Settings::new(directory.path().to_owned(), rules);
                 let store = Sqlite::open(settings).expect("the store opens");
                 (Arc::new(store), Box::new(directory))
+            }
+            Engine::Postgres => {
+                let schema = Cluster::shared().schema();
+                let connector = Connector::parse(&schema.url()).expect("a URL");
+                let settings = roster_postgres::Settings::new(connector, rules);
+                let store = Postgres::open(settings).await.expect("the store opens");
+                (Arc::new(store), Box::new(schema))
             }
         }
     }

@@ -231,6 +231,18 @@ pub(crate) async fn verdicts_come_in_the_order_of_many_lines(stage: Stage) {
     assert_eq!(logged.iter().collect::<Vec<_>>(), ids);
 }
 
+pub(crate) async fn a_line_that_is_alone_in_its_batch_waits_for_its_turn(stage: Stage) {
+    // Two full batches, then one of a single line: it asks for what the line before it made.
+    for round in 0..8 {
+        let service = stage.open().await;
+        let line = |number: usize| json!({"username": format!("u{}", number.min(512))}).to_string();
+        let all: Vec<String> = (1..=513).map(line).collect();
+        let told = verdicts(import(&service, "", all.join("\n")).await);
+        let statuses = told.iter().map(|verdict| &verdict["status"]).collect::<Vec<_>>();
+        assert_eq!(statuses[510..], [&json!(201), &json!(201), &json!(409)], "round {round}");
+    }
+}
+
 /// What lines come to: the status, `skip`, or the code of the problem.
 fn outcomes(told: &[Value]) -> Vec<String> {
     let outcome = |verdict: &Value| {
