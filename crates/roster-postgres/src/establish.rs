@@ -75,7 +75,7 @@ pub(crate) async fn establish(
     connector: &Connector,
     rules: Rules,
 ) -> Result<Established, OpenError> {
-    let connection = connector.connect().await?;
+    let connection = connector.connect_patiently().await?;
     let client = connection.client();
     client.batch_execute("SET lock_timeout = '10min'").await?;
     if setting(client, MIGRATION).await?.is_some() {

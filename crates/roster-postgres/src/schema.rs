@@ -41,7 +41,7 @@ const PATIENCE: &str = "SET lock_timeout = '10min'";
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let steps = steps();
     let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
-    let connection = connector.connect().await?;
+    let connection = connector.connect_patiently().await?;
     let client = connection.client();
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
@@ -74,7 +74,7 @@ pub(crate) struct Turn(Connection);
 impl Turn {
     /// Waits for it. It is given back by the database, should this process be gone.
     pub(crate) async fn take(connector: &Connector) -> Result<Self, OpenError> {
-        let connection = connector.connect().await?;
+        let connection = connector.connect_patiently().await?;
         let client = connection.client();
         // It stands still in its transaction while another connection makes the changes.
         client.batch_execute(PATIENCE).await?;

@@ -8,10 +8,11 @@
 #![expect(clippy::missing_panics_doc, reason = "a test without its database fails")]
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, Permissions},
     io::{BufRead, BufReader},
     net::TcpListener,
-    os::unix::process::CommandExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{self, Child, Command, Stdio},
     sync::{
@@ -19,7 +20,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// The variable that names a cluster which runs already: the URL of a database in which schemas may
@@ -38,8 +39,16 @@ pub struct Cluster {
     url: String,
     programs: PathBuf,
     made: AtomicU32,
+    own: Option<Own>,
+}
+
+/// A cluster that this process has started.
+#[derive(Debug)]
+struct Own {
+    directory: PathBuf,
+    owner: Option<(u32, u32)>,
     /// Ends the cluster when this process is gone.
-    _own: Option<Child>,
+    _child: Child,
 }
 
 /// An empty database of its own, dropped when this is.
@@ -61,14 +70,23 @@ impl Cluster {
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
         SHARED.get_or_init(|| {
-            let programs = programs();
-            let made = AtomicU32::new(0);
-            if let Some(url) = running() {
-                return Self { url, programs, made, _own: None };
-            }
-            let (url, child) = start(&programs);
-            Self { url, programs, made, _own: Some(child) }
+            let Some(url) = running() else {
+                return Self::with(&[], &[]);
+            };
+            Self { url, programs: programs(), made: AtomicU32::new(0), own: None }
         })
+    }
+
+    /// A cluster for one test: with files among its data, and with further settings.
+    pub fn with(files: &[(&str, &str)], settings: &[&str]) -> Self {
+        let programs = programs();
+        let (url, own) = start(&programs, files, settings);
+        Self { url, programs, made: AtomicU32::new(0), own: Some(own) }
+    }
+
+    /// Puts a file among the data of a cluster that this process has started.
+    pub fn put(&self, name: &str, text: &str) {
+        self.own.as_ref().expect("a cluster of our own").put(name, text);
     }
 
     /// Makes an empty database.
@@ -111,18 +129,31 @@ impl Cluster {
         }
     }
 
-    fn carry_out(&self, url: &str, sql: &str) -> String {
+    /// Carries out SQL as PostgreSQL's own client does it at a URL: what it prints, or the errors.
+    pub fn ask(&self, url: &str, sql: &str) -> Result<String, String> {
         let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql];
         let done = Command::new(self.programs.join("psql")).args(arguments).output();
         let done = done.expect("psql runs");
-        let errors = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{sql}: {errors}");
-        String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+        let printed = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if done.status.success() { Ok(printed(&done.stdout)) } else { Err(printed(&done.stderr)) }
+    }
+
+    fn carry_out(&self, url: &str, sql: &str) -> String {
+        self.ask(url, sql).unwrap_or_else(|errors| panic!("{sql}: {errors}"))
     }
 
     fn name(&self, what: &str) -> String {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
-        format!("{what}_{}_{number}", process::id())
+        // Process ids come round, and what a failed test made stays.
+        let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        format!("{what}_{}_{}_{number}", process::id(), moment.as_millis())
+    }
+}
+
+impl Own {
+    /// A file that its owner alone can read, since it may be a key.
+    fn put(&self, name: &str, text: &str) {
+        put(&self.directory.join("data").join(name), text, self.owner);
     }
 }
 
@@ -184,7 +215,7 @@ fn programs() -> PathBuf {
         .expect("PostgreSQL is not installed: apt-get install postgresql")
 }
 
-fn start(programs: &Path) -> (String, Child) {
+fn start(programs: &Path, files: &[(&str, &str)], settings: &[&str]) -> (String, Own) {
     let directory = tempfile::Builder::new().prefix("roster-postgres").tempdir();
     // Whoever serves removes it: nothing of this process runs at its end.
     let directory = directory.expect("a temporary folder").keep();
@@ -200,15 +231,32 @@ fn start(programs: &Path) -> (String, Child) {
     initdb.arg("--pwfile").arg(&password).arg("-D").arg(directory.join("data"));
     let made = initdb.current_dir("/").output().expect("initdb runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for (name, text) in files {
+        put(&directory.join("data").join(name), text, owner);
+    }
     let port = free_port();
-    let child = serve(programs, &directory, port, owner);
+    let child = serve(programs, &directory, port, owner, settings);
     let url = format!("postgres://roster:{PASSWORD}@127.0.0.1:{port}/postgres");
     await_answer(programs, &url);
-    (url, child)
+    (url, Own { directory, owner, _child: child })
+}
+
+fn put(path: &Path, text: &str, owner: Option<(u32, u32)>) {
+    fs::write(path, text).expect("the folder takes a file");
+    fs::set_permissions(path, Permissions::from_mode(0o600)).expect("the file is ours");
+    if let Some((user, group)) = owner {
+        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("the file changes hands");
+    }
 }
 
 /// Serves until standard input ends, which it does when this process is gone.
-fn serve(programs: &Path, directory: &Path, port: u16, owner: Option<(u32, u32)>) -> Child {
+fn serve(
+    programs: &Path,
+    directory: &Path,
+    port: u16,
+    owner: Option<(u32, u32)>,
+    settings: &[&str],
+) -> Child {
     let script = r#""$0" "$@" -D "$DIRECTORY/data" 2>"$DIRECTORY/log" & server=$!
         echo started
         read -r _
@@ -219,7 +267,7 @@ fn serve(programs: &Path, directory: &Path, port: u16, owner: Option<(u32, u32)>
     shell.args(["-c", script]).arg(programs.join("postgres")).env("DIRECTORY", directory);
     let port = format!("port={port}");
     // A test ends no machine: what is on the disk after a crash is tried elsewhere.
-    for setting in [
+    let ordinary = [
         "listen_addresses=127.0.0.1",
         &port,
         "unix_socket_directories=",
@@ -227,7 +275,8 @@ fn serve(programs: &Path, directory: &Path, port: u16, owner: Option<(u32, u32)>
         "full_page_writes=off",
         "max_connections=300",
         "shared_buffers=64MB",
-    ] {
+    ];
+    for setting in ordinary.iter().chain(settings) {
         shell.args(["-c", setting]);
     }
     shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -4,8 +4,10 @@ use std::{fmt, time::Duration};
 
 use tokio_postgres::{
     Config,
-    config::{Host, SslMode},
+    config::{Host, SslNegotiation},
 };
+
+use super::tls::{self, Tls, TlsError};
 
 /// Why a URL names no database.
 #[derive(Debug)]
@@ -18,21 +20,24 @@ pub enum UrlError {
     NoUser,
     /// Ports and hosts do not go together.
     Ports,
-    /// It asks for what there is not yet.
-    Tls,
+    /// It asks for TLS from the first byte, which is not supported.
+    DirectTls,
+    /// It asks for TLS that cannot be had.
+    Tls(TlsError),
 }
 
-/// The configurations of the hosts that a URL names.
-pub(super) fn parse(url: &str) -> Result<Vec<Config>, UrlError> {
-    let whole: Config = url.parse().map_err(UrlError::Malformed)?;
+/// The configurations of the hosts that a URL names, and how the wires to them are protected.
+pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), UrlError> {
+    let (rest, parameters) = tls::take_out(url).map_err(UrlError::Tls)?;
+    let whole: Config = rest.parse().map_err(UrlError::Malformed)?;
     if whole.get_hosts().is_empty() {
         return Err(UrlError::NoHost);
     }
     if whole.get_user().is_none() {
         return Err(UrlError::NoUser);
     }
-    if whole.get_ssl_mode() == SslMode::Require {
-        return Err(UrlError::Tls);
+    if whole.get_ssl_negotiation() == SslNegotiation::Direct {
+        return Err(UrlError::DirectTls);
     }
     let ports = whole.get_ports();
     let port = |index: usize| match ports {
@@ -41,7 +46,9 @@ pub(super) fn parse(url: &str) -> Result<Vec<Config>, UrlError> {
         many => many.get(index).copied(),
     };
     let hosts = whole.get_hosts().iter().enumerate();
-    hosts.map(|(index, host)| Ok(of(&whole, host, port(index).ok_or(UrlError::Ports)?))).collect()
+    let host = |(index, host)| Ok(of(&whole, host, port(index).ok_or(UrlError::Ports)?));
+    let hosts = hosts.map(host).collect::<Result<_, UrlError>>()?;
+    Ok((hosts, Tls::of(&parameters).map_err(UrlError::Tls)?))
 }
 
 /// A URL of the hosts that can be shown: without the password, and without whatever else stands
@@ -83,7 +90,7 @@ fn of(whole: &Config, host: &Host, port: u16) -> Config {
     if let Some(options) = whole.get_options() {
         config.options(options);
     }
-    config.ssl_mode(whole.get_ssl_mode()).channel_binding(whole.get_channel_binding());
+    config.channel_binding(whole.get_channel_binding());
     // A wire that is dead shows by itself, even where nobody waits for an answer.
     config.keepalives_idle(Duration::from_secs(10)).tcp_user_timeout(Duration::from_secs(10));
     config
@@ -99,7 +106,8 @@ impl fmt::Display for UrlError {
             Self::NoHost => f.write_str("it names no host"),
             Self::NoUser => f.write_str("it names no user: postgres://USER@HOST/DATABASE"),
             Self::Ports => f.write_str("give each host a port, or all of them one"),
-            Self::Tls => f.write_str("sslmode=require is not supported"),
+            Self::DirectTls => f.write_str("sslnegotiation=direct is not supported"),
+            Self::Tls(error) => write!(f, "{error}"),
         }
     }
 }

@@ -6,19 +6,26 @@
 
 mod connection;
 mod hosts;
+mod tls;
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::Config;
 
-use crate::failure::Told;
 pub(crate) use connection::Connection;
 pub use hosts::UrlError;
+use tls::Tls;
 
 /// How long one host may take until it is known that it takes writes.
-const HOST_TIMEOUT: Duration = Duration::from_millis(1500);
+const HOST_TIMEOUT: Duration = Duration::from_millis(2000);
+
+/// How long a start waits for a server that does not answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What every session is set to, where the database knows it. A statement's way is fixed by its
 /// shape and these, not by statistics: no scan of a table, no sort of what an index has in order,
@@ -30,13 +37,21 @@ const SESSION: &[(&str, &str)] = &[
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
     ("enable_material", "off"),
+    ("enable_sort", "off"),
+    ("enable_incremental_sort", "off"),
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
     ("plan_cache_mode", "force_generic_plan"),
     ("idle_in_transaction_session_timeout", "5000"),
     ("lock_timeout", "1000"),
+    ("transaction_timeout", "15000"),
     ("statement_timeout", "0"),
     ("client_connection_check_interval", "1000"),
+    // A session whose process or network is gone is ended too, and its locks with it.
+    ("tcp_keepalives_idle", "5"),
+    ("tcp_keepalives_interval", "2"),
+    ("tcp_keepalives_count", "3"),
+    ("tcp_user_timeout", "10000"),
     ("default_transaction_isolation", "read committed"),
     // An answered write is on disk. Where more than that is set, it stays.
     ("synchronous_commit", "on"),
@@ -46,6 +61,7 @@ const SESSION: &[(&str, &str)] = &[
 #[derive(Clone)]
 pub struct Connector {
     hosts: Vec<Config>,
+    tls: Tls,
 }
 
 /// Why there is no connection.
@@ -71,9 +87,10 @@ pub enum ConnectError {
 }
 
 impl Connector {
-    /// A connector to the hosts of a URL.
+    /// A connector to the hosts of a URL. Reads the certificates that it names.
     pub fn parse(url: &str) -> Result<Self, UrlError> {
-        Ok(Self { hosts: hosts::parse(url)? })
+        let (hosts, tls) = hosts::parse(url)?;
+        Ok(Self { hosts, tls })
     }
 
     /// The hosts as a URL that can be shown.
@@ -81,9 +98,22 @@ impl Connector {
         hosts::shown(&self.hosts)
     }
 
+    /// Connects as [`Connector::connect`] does, and goes on for a while where a server is there
+    /// but does not answer yet.
+    pub(crate) async fn connect_patiently(&self) -> Result<Connection, ConnectError> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.connect().await {
+                Err(ConnectError::Silent { .. }) if Instant::now() < end => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Connects to the first host that takes writes.
     pub(crate) async fn connect(&self) -> Result<Connection, ConnectError> {
-        let mut attempts: FuturesUnordered<_> = self.hosts.iter().map(attempt).collect();
+        let attempts = self.hosts.iter().map(|host| attempt(host, &self.tls));
+        let mut attempts: FuturesUnordered<_> = attempts.collect();
         let mut told: Option<ConnectError> = None;
         while let Some(attempt) = attempts.next().await {
             match attempt {
@@ -99,20 +129,17 @@ impl Connector {
     }
 }
 
-async fn attempt(config: &Config) -> Result<Connection, ConnectError> {
-    match timeout(HOST_TIMEOUT, connect_to(config)).await {
+async fn attempt(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
+    match timeout(HOST_TIMEOUT, connect_to(config, tls)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(ConnectError::Silent { host: hosts::name(config) }),
     }
 }
 
-async fn connect_to(config: &Config) -> Result<Connection, ConnectError> {
-    let refused = |error| {
-        let reason = Told(error).to_string();
-        ConnectError::Refused { host: hosts::name(config), reason }
-    };
-    let (client, wire) = config.connect(NoTls).await.map_err(refused)?;
-    let connection = Connection::drive(client, wire);
+async fn connect_to(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
+    let because = |reason| ConnectError::Refused { host: hosts::name(config), reason };
+    let refused = |error| because(tls::told(error));
+    let connection = tls.connect(config).await.map_err(because)?;
     let rows = connection.client().query("SHOW transaction_read_only", &[]).await;
     let row = rows.map_err(refused)?.pop();
     let state = row.and_then(|row| row.try_get::<_, String>(0).ok());

@@ -3,22 +3,21 @@
 use std::cmp::Ordering;
 
 use roster_core::{
-    Head, StoreError,
+    Head,
     list::{Page, PageKey, PageQuery, SortBy, SortKey},
     page::{Flow, Walk, order},
     plan::{Driver, Plan},
 };
-use tokio_postgres::Row;
 
 use super::{
     parameters::Parameters,
     range::Bounds,
-    row::{key_of, take},
+    row::{behind, take},
     sql::{Shape, Start, with_head},
     total,
 };
 use crate::{
-    columns::{column, corrupt, id_column},
+    columns::{column, corrupt},
     connect::Connection,
     pool::{Miss, Question},
 };
@@ -52,7 +51,8 @@ impl<'q> Direct<'q> {
             return None;
         }
         let shape = Shape { driver: &plan.driver, sort: query.sort, equals: &query.equals };
-        let limit = query.limit.saturating_add(1);
+        // One tells that there is a next page; one may be the row at the place.
+        let limit = query.limit.saturating_add(2);
         let mut parameters = Parameters::new(limit, query.after.as_ref());
         let rows = match &plan.driver {
             Driver::Ids | Driver::Lookups(_) | Driver::Words => return None,
@@ -79,15 +79,6 @@ impl<'q> Direct<'q> {
     pub(crate) fn sql(&self) -> &str {
         &self.sql
     }
-
-    /// Whether a row comes after the place where the page begins: told by the statement, unless
-    /// it is the one row of a user name.
-    fn is_behind(&self, row: &Row) -> Result<bool, StoreError> {
-        let Some(after) = &self.query.after else { return Ok(true) };
-        let place = (key_of(row, 2, self.query.sort.by)?, id_column(row, 0, "users.id")?);
-        let begin = (after.key.clone(), after.id);
-        Ok(order::compare(&place, &begin, self.query.sort.direction) == Ordering::Greater)
-    }
 }
 
 impl Question for Direct<'_> {
@@ -105,8 +96,8 @@ impl Question for Direct<'_> {
         };
         let total = self.query.count.then(|| total::kept(self.query, head)).flatten();
         let mut walk = Walk::new(self.query);
-        for row in rows {
-            if self.is_behind(row)? && take(&mut walk, row, self.query.sort.by)? == Flow::Stop {
+        for row in behind(rows, self.query.after.as_ref(), self.query.sort)? {
+            if take(&mut walk, row, self.query.sort.by)? == Flow::Stop {
                 break;
             }
         }

@@ -12,7 +12,7 @@ use roster_core::{
 
 use super::{
     parameters::Parameters,
-    sql::{Start, key_column},
+    sql::{Start, key_column, order},
 };
 
 /// The bounds that stand in a statement: comparison and value.
@@ -92,14 +92,8 @@ impl Bounds {
 /// The ids of a range.
 pub(crate) fn ids(by: SortBy, bounds: &Bounds, parameters: &mut Parameters) -> String {
     let mut sql = "SELECT id FROM users".to_owned();
-    let column = key_column(by);
-    bounds.write(&mut sql, column.unwrap_or("id"), parameters);
-    match column {
-        Some(key) => {
-            let _infallible = write!(sql, " ORDER BY {key}, id");
-        }
-        None => sql.push_str(" ORDER BY id"),
-    }
+    bounds.write(&mut sql, key_column(by).unwrap_or("id"), parameters);
+    order(&mut sql, by, "");
     let _infallible = write!(sql, " LIMIT {}", parameters.limit());
     sql
 }

@@ -1,9 +1,11 @@
 //! The rows of a page as the walk takes them.
 
+use std::cmp::Ordering;
+
 use roster_core::{
     StoreError, Timestamp,
-    list::{SortBy, SortKey},
-    page::{Flow, Walk},
+    list::{PageKey, Sort, SortBy, SortKey},
+    page::{Flow, Walk, order},
 };
 use tokio_postgres::Row;
 
@@ -18,6 +20,19 @@ pub(super) fn take(walk: &mut Walk<'_>, row: &Row, by: SortBy) -> Result<Flow, S
         record: record.map(str::as_bytes),
     };
     walk.take(&shown, || key_of(row, 2, by))
+}
+
+/// The rows that come after a place, of rows in order of which at most the first one does not.
+pub(super) fn behind<'r>(
+    rows: &'r [Row],
+    after: Option<&PageKey>,
+    sort: Sort,
+) -> Result<&'r [Row], StoreError> {
+    let (Some(after), Some((first, rest))) = (after, rows.split_first()) else { return Ok(rows) };
+    let place = (key_of(first, 2, sort.by)?, id_column(first, 0, "users.id")?);
+    let begin = (after.key.clone(), after.id);
+    let is_behind = order::compare(&place, &begin, sort.direction) == Ordering::Greater;
+    Ok(if is_behind { rows } else { rest })
 }
 
 /// The sort key in a column.

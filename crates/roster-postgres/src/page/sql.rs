@@ -138,17 +138,10 @@ impl Shape<'_> {
         if let Some(condition) = driving(self.driver) {
             self.along(condition, start, &mut sql, to);
         } else {
-            let key = key_column(self.sort.by);
-            // Writing to a string does not fail.
-            let _infallible = match (key, start) {
-                (Some(key), Start::After) => {
-                    let (after, id) = (to.after_key(), to.after_id());
-                    write!(sql, " WHERE ({key}, id) {comparison} ({after}, {id})")
-                }
-                (None, Start::After) => write!(sql, " WHERE id {comparison} {}", to.after_id()),
-                (_, Start::First) => Ok(()),
-            };
-            order(&mut sql, key, way);
+            if start == Start::After {
+                behind(&mut sql, "WHERE", self.sort.by, comparison, to);
+            }
+            order(&mut sql, self.sort.by, way);
         }
         let _infallible = write!(sql, " LIMIT {}", to.limit());
         sql
@@ -158,18 +151,12 @@ impl Shape<'_> {
     pub(crate) fn rows_in(&self, bounds: &Bounds, start: Start, to: &mut Parameters) -> String {
         let mut sql = self.select(to);
         let (comparison, way) = way(self.sort.direction);
-        let key = key_column(self.sort.by);
-        let word = bounds.write(&mut sql, key.unwrap_or("id"), to);
+        let word = bounds.write(&mut sql, key_column(self.sort.by).unwrap_or("id"), to);
         if start == Start::After {
-            let _infallible = match key {
-                Some(key) => {
-                    let (after, id) = (to.after_key(), to.after_id());
-                    write!(sql, " {word} ({key}, id) {comparison} ({after}, {id})")
-                }
-                None => write!(sql, " {word} id {comparison} {}", to.after_id()),
-            };
+            behind(&mut sql, word, self.sort.by, comparison, to);
         }
-        order(&mut sql, key, way);
+        order(&mut sql, self.sort.by, way);
+        // Writing to a string does not fail.
         let _infallible = write!(sql, " LIMIT {}", to.limit());
         sql
     }
@@ -217,7 +204,7 @@ impl Shape<'_> {
         let (_, way) = way(self.sort.direction);
         let (column, key) = (condition.column(), to.equal(condition, self.equals));
         let _infallible = match (condition, start, self.sort.direction) {
-            (Condition::Username, ..) => write!(sql, " WHERE {column} = {key}"),
+            (Condition::Username, ..) => return push(sql, &[" WHERE ", column, " = ", &key]),
             (_, Start::First, _) => {
                 write!(sql, " WHERE {column} >= {key} AND {column} <= {key}")
             }
@@ -230,7 +217,7 @@ impl Shape<'_> {
                 write!(sql, " WHERE ({column}, id) < ({key}, {id}) AND {column} >= {key}")
             }
         };
-        order(sql, Some(column), way);
+        let _infallible = write!(sql, " ORDER BY {column}{way}, id{way}");
     }
 
     fn select(&self, to: &mut Parameters) -> String {
@@ -262,11 +249,34 @@ const fn way(direction: Direction) -> (char, &'static str) {
     }
 }
 
-fn order(sql: &mut String, key: Option<&str>, way: &str) {
-    let _infallible = match key {
-        Some(key) => write!(sql, " ORDER BY {key}{way}, id{way}"),
-        None => write!(sql, " ORDER BY id{way}"),
+/// The rows behind a place. Of a user name, which one row has, also the row at the place itself:
+/// whoever reads passes over it.
+fn behind(sql: &mut String, word: &str, by: SortBy, comparison: char, to: &mut Parameters) {
+    let _infallible = match (by, key_column(by)) {
+        (SortBy::Username, Some(key)) => {
+            write!(sql, " {word} {key} {comparison}= {}", to.after_key())
+        }
+        (_, Some(key)) => {
+            let (after, id) = (to.after_key(), to.after_id());
+            write!(sql, " {word} ({key}, id) {comparison} ({after}, {id})")
+        }
+        (_, None) => write!(sql, " {word} id {comparison} {}", to.after_id()),
     };
+}
+
+/// The order of an index. The one of user names has no id: each name is one row's.
+pub(super) fn order(sql: &mut String, by: SortBy, way: &str) {
+    let _infallible = match (by, key_column(by)) {
+        (SortBy::Username, Some(key)) => write!(sql, " ORDER BY {key}{way}"),
+        (_, Some(key)) => write!(sql, " ORDER BY {key}{way}, id{way}"),
+        (_, None) => write!(sql, " ORDER BY id{way}"),
+    };
+}
+
+fn push(sql: &mut String, parts: &[&str]) {
+    for part in parts {
+        sql.push_str(part);
+    }
 }
 
 /// A statement that tells the head of the log in a first row, and then the rows of another one:

@@ -14,7 +14,7 @@ use super::{
     found::{self, Found},
     parameters::Parameters,
     range::Bounds,
-    row::{key_of, take},
+    row::{behind, key_of, take},
     sql::{Shape, Start},
     total,
 };
@@ -150,7 +150,7 @@ async fn along(
         (Some(_), _) => query.after.clone(),
     };
     let most = query.examined_max.max(1).saturating_add(1);
-    let mut portion = query.limit.saturating_add(1).clamp(PORTION_MIN, PORTION_MAX).min(most);
+    let mut portion = query.limit.saturating_add(2).clamp(PORTION_MIN, PORTION_MAX).min(most);
     loop {
         let mut parameters = Parameters::new(portion, after.as_ref());
         let sql = if let Some(range) = range {
@@ -161,7 +161,7 @@ async fn along(
             shape.rows(start, &mut parameters)
         };
         let rows = snapshot.rows(&sql, &parameters).await?;
-        for row in &rows {
+        for row in behind(&rows, after.as_ref(), shape.sort)? {
             if take(walk, row, by)? == Flow::Stop {
                 return Ok(());
             }

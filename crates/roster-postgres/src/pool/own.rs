@@ -8,10 +8,10 @@ use std::{
 use roster_core::StoreError;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
-    time::timeout_at,
+    time::{sleep, timeout_at},
 };
 
-use super::{Question, Tries, unreachable};
+use super::{Question, RECONNECT_PAUSE, Tries, unreachable};
 use crate::{
     connect::{Connection, Connector},
     failure::too_slow,
@@ -54,8 +54,14 @@ impl Own {
 
     /// A connection of one's own, as soon as there is one.
     async fn get(&self, end: Instant) -> Result<Lease<'_>, StoreError> {
-        let lease = timeout_at(end.into(), self.lease()).await;
-        lease.unwrap_or_else(|_| Err(too_slow()))
+        loop {
+            let lease = timeout_at(end.into(), self.lease()).await;
+            match lease.unwrap_or_else(|_| Err(too_slow())) {
+                // A primary that is being replaced is waited for.
+                Err(_) if Instant::now() < end => sleep(RECONNECT_PAUSE).await,
+                outcome => return outcome,
+            }
+        }
     }
 
     async fn lease(&self) -> Result<Lease<'_>, StoreError> {

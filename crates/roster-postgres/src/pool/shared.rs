@@ -62,8 +62,14 @@ impl Shared {
         if let Some(connection) = slot.usable() {
             return Ok(connection);
         }
-        let made = timeout_at(end.into(), slot.connect(&self.connector)).await;
-        made.unwrap_or_else(|_| Err(too_slow()))
+        loop {
+            let made = timeout_at(end.into(), slot.connect(&self.connector)).await;
+            match made.unwrap_or_else(|_| Err(too_slow())) {
+                // A primary that is being replaced is waited for.
+                Err(_) if Instant::now() < end => {}
+                outcome => return outcome,
+            }
+        }
     }
 }
 

@@ -27,6 +27,10 @@ pub(super) enum Enters {
 /// Tables of one row, or of the schema's own steps.
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
+/// How an index is named that holds the key of another one unique, where the rules say so. Keys that
+/// are looked up may be found along either.
+const UNIQUE: &str = "_unique";
+
 const OTHER_RULES: Rules = Rules {
     email: Sharing::Shared,
     external_id: Sharing::Unique,
@@ -43,7 +47,7 @@ INSERT INTO users SELECT
     CASE WHEN n % 10 = 0 THEN '\xff' ELSE ('family' || n % 40)::bytea END,
     ('name' || n % 5000)::bytea, repeat('record ', 60)
 FROM generate_series(1, 20000) AS n;
-INSERT INTO deleted_users SELECT lpad(to_hex(n), 32, 'f')::uuid, 2, n / 100, ('gone' || n)::bytea,
+INSERT INTO deleted_users SELECT lpad(to_hex(n + 1000000), 32, '0')::uuid, 2, n / 100, ('gone' || n)::bytea,
     NULL, NULL, repeat('record ', 60) FROM generate_series(1, 5000) AS n;
 INSERT INTO events SELECT n, CASE WHEN n % 9 = 0 THEN 'user.deleted' ELSE 'user.created' END, n,
     'anonymous', 'request', lpad(to_hex(n % 20000), 32, '0')::uuid, 1, 'name', 'record'
@@ -85,11 +89,13 @@ pub(super) async fn explain(statements: Vec<Statement>) -> String {
             ("full, other rules", &full_others),
         ];
         for (state, plans) in states {
-            if let Some(fault) = fault(statement, &plans[nth]) {
-                writeln!(faults, "{state}: {fault}: {}\n{}", statement.sql, plans[nth]).unwrap();
-            } else if plans[nth] != empty[nth] {
-                writeln!(faults, "{state}: another plan: {}", statement.sql).unwrap();
-                writeln!(faults, "{}\n{}", plans[nth], empty[nth]).unwrap();
+            let told = fault(statement, &plans[nth]).or_else(|| {
+                let alike = plans[nth].replace(UNIQUE, "") == empty[nth].replace(UNIQUE, "");
+                (!alike).then(|| format!("another plan than\n{}", empty[nth]))
+            });
+            if let Some(fault) = told {
+                writeln!(faults, "{state}: {}\n{}{fault}\n", statement.sql, plans[nth]).unwrap();
+                break;
             }
         }
         writeln!(text, "{}\n{}", statement.sql, empty[nth]).unwrap();
@@ -132,10 +138,12 @@ fn fault(statement: &Statement, plan: &str) -> Option<String> {
         if step.starts_with("Sort") || step.starts_with("Incremental Sort") {
             return Some("sorts".to_owned());
         }
-        if step.starts_with("Index") && let Some((_, rest)) = step.split_once(" using ") {
+        if step.starts_with("Index")
+            && let Some((_, rest)) = step.split_once(" using ")
+        {
             let (index, table) = rest.split_once(" on ").unwrap();
             if !SMALL.contains(&table.split(' ').next().unwrap()) {
-                indexes.insert(index);
+                indexes.insert(index.trim_end_matches(UNIQUE));
                 scans += 1;
             }
         }

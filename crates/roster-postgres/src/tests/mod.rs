@@ -2,6 +2,14 @@
 //! write, sessions end and locks are held. What every engine must do alike stands in the
 //! conformance suite.
 
+mod ending;
 mod explain;
+mod following;
+mod keeping;
+mod locking;
+mod opening;
 mod plans;
+mod racing;
+mod repeating;
 mod support;
+mod warning;

@@ -15,7 +15,7 @@ use super::explain::{
 use crate::{
     deleted,
     establish::{KEYS, SETTING},
-    events,
+    events, gather,
     page::{
         parameters::Parameters,
         range::{self, Bounds},
@@ -240,7 +240,7 @@ async fn keys_and_words_are_found_along_an_index() {
 #[tokio::test]
 async fn single_users_the_log_and_those_who_left_are_read_along_an_index() {
     let mut statements = vec![
-        at_key(&["users_pkey"], reads::GET),
+        at_key(&["users_pkey"], gather::GET),
         at_key(&["deleted_users_pkey"], reads::GET_DELETED),
         at_key(&[], reads::HEAD),
         at_start(&["events_pkey"], events::rows(false, false)),

@@ -83,8 +83,10 @@ pub(super) fn restore(at: u64, n: u64) -> Command {
 }
 
 /// The command as a request that may come twice, under a key.
-pub(super) fn once(key: u8, command: Command) -> Command {
-    let mark = Idempotency { key: [key; 32], fingerprint: [1; 32] };
+pub(super) fn once(key: u64, command: Command) -> Command {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&key.to_be_bytes());
+    let mark = Idempotency { key: bytes, fingerprint: [1; 32] };
     Command { idempotency: Some(mark), ..command }
 }
 
@@ -96,4 +98,43 @@ pub(super) async fn apply(store: &Postgres, command: Command) -> Result<Outcome,
 /// Whether the caller is told that it is unknown what became of the write.
 pub(super) fn is_unavailable<T>(result: &Result<T, Failure>) -> bool {
     matches!(result, Err(Failure::Store(StoreError::Unavailable(_))))
+}
+
+/// All that must be true of the tables whenever nobody writes: the log has no gap and tells every
+/// user as it is, no step of a user twice, and the counters count. Gives the last position.
+pub(super) async fn assert_sound(client: &Client) -> i64 {
+    for (what, sql) in [
+        ("events", "SELECT count(*) FROM events"),
+        ("last event", "SELECT coalesce(max(position), 0) FROM events"),
+    ] {
+        let head = column(client, "SELECT position FROM log_head").await;
+        assert_eq!(column(client, sql).await, head, "{what}");
+    }
+    for (what, sql) in [
+        (
+            "users that the log tells otherwise",
+            "SELECT count(*) FROM users AS u WHERE NOT EXISTS (SELECT FROM events AS e \
+             WHERE e.user_id = u.id AND e.version = u.version AND e.record = u.record)",
+        ),
+        (
+            "steps that were made twice",
+            "SELECT count(*) FROM (SELECT FROM events GROUP BY user_id, version \
+             HAVING count(*) > 1) AS twice",
+        ),
+        (
+            "events of nobody",
+            "SELECT count(*) FROM events AS e WHERE NOT EXISTS (SELECT FROM users \
+             WHERE id = e.user_id UNION ALL SELECT FROM deleted_users WHERE id = e.user_id)",
+        ),
+        (
+            "miscounted users",
+            "SELECT count(*) FROM log_head WHERE (active, suspended, deleted) <> \
+             ((SELECT count(*) FROM users WHERE status = 0), \
+             (SELECT count(*) FROM users WHERE status = 1), \
+             (SELECT count(*) FROM deleted_users))",
+        ),
+    ] {
+        assert_eq!(column(client, sql).await, ["0"], "{what}");
+    }
+    column(client, "SELECT position FROM log_head").await[0].parse().unwrap()
 }

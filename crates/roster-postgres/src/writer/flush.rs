@@ -91,7 +91,8 @@ pub(crate) async fn flush(
         (sql::DROP_KEYS, !dropped_keys.is_empty(), dropped_keys.keys()),
         (sql::ADD_KEYS, !added_keys.is_empty(), added_keys.keys()),
         (sql::EMPTY_EVENTS, !purged.is_empty(), vec![&purged]),
-        (sql::FORGET_MARKS, !(purged.is_empty() && outlived.is_empty()), vec![&outlived, &purged]),
+        (sql::FORGET_MARKS, !outlived.is_empty(), vec![&outlived]),
+        (sql::FORGET_MARKS_OF_USERS, !purged.is_empty(), vec![&purged]),
         (sql::APPEND, true, appended),
     ];
     let steps: Vec<_> = steps.into_iter().filter(|(_, wanted, _)| *wanted).collect();

@@ -1,0 +1,68 @@
+//! What a password is bound to: the certificate that the server has shown (RFC 5929, section 4).
+//!
+//! Whoever sits in between with a certificate of his own cannot pass the login on, even where
+//! nobody has verified the certificate.
+
+use sha2::{Digest as _, Sha256, Sha384, Sha512};
+use tokio_rustls::rustls::{pki_types::CertificateDer, server::ParsedCertificate};
+
+/// The hash `tls-server-end-point`, by the hash function of the certificate's own signature.
+/// `None` where that has none, or where PostgreSQL does not know which it is; and where the
+/// certificate cannot be read, for the server has not shown then that it holds its key.
+pub(super) fn server_end_point(server: &CertificateDer<'_>) -> Option<Vec<u8>> {
+    ParsedCertificate::try_from(server).ok()?;
+    Some(match signature_algorithm(server)? {
+        // MD5 and SHA-1 are too weak to bind anything: SHA-256 stands in for them.
+        MD5_WITH_RSA | SHA1_WITH_RSA | ECDSA_WITH_SHA1 | SHA256_WITH_RSA | ECDSA_WITH_SHA256 => {
+            Sha256::digest(server).to_vec()
+        }
+        SHA384_WITH_RSA | ECDSA_WITH_SHA384 => Sha384::digest(server).to_vec(),
+        SHA512_WITH_RSA | ECDSA_WITH_SHA512 => Sha512::digest(server).to_vec(),
+        _ => return None,
+    })
+}
+
+/// Object identifiers (RFC 3279, RFC 4055, RFC 5758) as they are encoded.
+const MD5_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x04];
+const SHA1_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x05];
+const SHA256_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b];
+const SHA384_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0c];
+const SHA512_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0d];
+const ECDSA_WITH_SHA1: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x01];
+const ECDSA_WITH_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
+const ECDSA_WITH_SHA384: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03];
+const ECDSA_WITH_SHA512: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x04];
+
+const SEQUENCE: u8 = 0x30;
+const OBJECT_IDENTIFIER: u8 = 0x06;
+
+/// The second part of a certificate begins with it (RFC 5280, section 4.1).
+fn signature_algorithm(certificate: &[u8]) -> Option<&[u8]> {
+    let (parts, _) = element(certificate, SEQUENCE)?;
+    let (_signed, rest) = element(parts, SEQUENCE)?;
+    let (algorithm, _signature) = element(rest, SEQUENCE)?;
+    let (identifier, _parameters) = element(algorithm, OBJECT_IDENTIFIER)?;
+    Some(identifier)
+}
+
+/// The contents of the first element in DER, if it is of this kind, and what follows it.
+fn element(input: &[u8], kind: u8) -> Option<(&[u8], &[u8])> {
+    let (&[tag, length], rest) = input.split_first_chunk::<2>()?;
+    if tag != kind {
+        return None;
+    }
+    // Up to 127 it is the length itself; above, it says how many bytes the length takes.
+    let (length, rest) = match length {
+        0..=0x7f => (usize::from(length), rest),
+        0x81 => {
+            let (&length, rest) = rest.split_first()?;
+            (usize::from(length), rest)
+        }
+        0x82 => {
+            let (&length, rest) = rest.split_first_chunk::<2>()?;
+            (usize::from(u16::from_be_bytes(length)), rest)
+        }
+        _ => return None,
+    };
+    rest.split_at_checked(length)
+}

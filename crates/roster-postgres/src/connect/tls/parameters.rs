@@ -1,0 +1,244 @@
+//! What a URL says of TLS: taken out before the driver reads the rest, since it knows fewer of
+//! libpq's words and refuses the others.
+//!
+//! The query is found and decoded exactly as the driver does it. Of a parameter that is given
+//! twice the last one counts, as for libpq.
+
+use std::{borrow::Cow, fmt, path::PathBuf};
+
+use percent_encoding::percent_decode_str;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::{error::TlsError, files, verifier::Authorities};
+
+/// libpq's `sslmode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// No TLS.
+    Disable,
+    /// TLS if the server offers it.
+    Prefer,
+    /// TLS, and whoever the server is, unless authorities are named.
+    Require,
+    /// TLS, and a certificate that one of the authorities vouches for.
+    VerifyCa,
+    /// That, and for the name that is connected to.
+    VerifyFull,
+}
+
+/// The modes by their names.
+const MODES: [(&str, Mode); 5] = [
+    ("disable", Mode::Disable),
+    ("prefer", Mode::Prefer),
+    ("require", Mode::Require),
+    ("verify-ca", Mode::VerifyCa),
+    ("verify-full", Mode::VerifyFull),
+];
+
+/// Where the authorities are that may vouch for the server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Roots {
+    /// In a file.
+    File(PathBuf),
+    /// In the store of the system.
+    System,
+}
+
+/// What the URL says of TLS.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::connect) struct Parameters {
+    mode: Option<Mode>,
+    pub(super) roots: Option<Roots>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+/// Takes the parameters out of a URL, and gives the rest of it.
+pub(in crate::connect) fn take_out(url: &str) -> Result<(String, Parameters), TlsError> {
+    // A password may hold a question mark: the query begins after the credentials.
+    let credentials = url.find('@').map_or(0, |at| at.saturating_add(1));
+    let (before, after) = url.split_at(credentials);
+    let Some((place, query)) = after.split_once('?') else {
+        return Ok((url.to_owned(), Parameters::default()));
+    };
+    let mut parameters = Parameters::default();
+    let mut kept = Vec::new();
+    for parameter in query.split('&') {
+        if !parameters.take(parameter)? {
+            kept.push(parameter);
+        }
+    }
+    let sign = if kept.is_empty() { "" } else { "?" };
+    Ok((format!("{before}{place}{sign}{}", kept.join("&")), parameters))
+}
+
+impl Parameters {
+    /// What is asked for. Where authorities are named that would vouch for nothing, that is a
+    /// mistake; and where they are those of the system, whose certificates anybody gets for names
+    /// of their own, only the name tells one server from another (libpq 16 has it so too).
+    pub(super) fn mode(&self) -> Result<Mode, TlsError> {
+        match (self.mode, &self.roots) {
+            (None | Some(Mode::VerifyFull), Some(Roots::System)) => Ok(Mode::VerifyFull),
+            (Some(mode), Some(Roots::System)) => Err(TlsError::Weak { mode, roots: "system" }),
+            (None | Some(Mode::Prefer), Some(Roots::File(_))) => {
+                Err(TlsError::Weak { mode: Mode::Prefer, roots: "FILE" })
+            }
+            (Some(mode), _) => Ok(mode),
+            (None, None) => Ok(Mode::Prefer),
+        }
+    }
+
+    /// The certificate by which the server knows us, and its key.
+    pub(super) fn identity(
+        &self,
+    ) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>, TlsError> {
+        match (&self.certificate, &self.key) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => {
+                Ok(Some((files::certificates("sslcert", certificate)?, files::key(key)?)))
+            }
+            (Some(_), None) | (None, Some(_)) => Err(TlsError::Half),
+        }
+    }
+
+    /// Takes a parameter if it is one of ours.
+    fn take(&mut self, parameter: &str) -> Result<bool, TlsError> {
+        let Some((name, value)) = parameter.split_once('=') else {
+            return Ok(false);
+        };
+        let Ok(name) = percent_decode_str(name).decode_utf8() else {
+            return Ok(false);
+        };
+        match &*name {
+            "sslmode" => self.mode = Some(Mode::parse(&decode("sslmode", value)?)?),
+            "sslrootcert" => {
+                let value = decode("sslrootcert", value)?;
+                let file = || Roots::File(PathBuf::from(&*value));
+                self.roots = (!value.is_empty())
+                    .then(|| if value == "system" { Roots::System } else { file() });
+            }
+            "sslcert" => self.certificate = path("sslcert", value)?,
+            "sslkey" => self.key = path("sslkey", value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl Roots {
+    pub(super) fn read(&self) -> Result<Authorities, TlsError> {
+        match self {
+            Self::File(path) => files::authorities(path),
+            Self::System => files::system(),
+        }
+    }
+}
+
+impl Mode {
+    fn parse(text: &str) -> Result<Self, TlsError> {
+        let found = MODES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, mode)| *mode).ok_or_else(|| TlsError::Mode { found: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = MODES.iter().find(|(_, mode)| mode == self).map_or("", |(name, _)| *name);
+        f.write_str(name)
+    }
+}
+
+/// A path; as for libpq, one without a letter is none.
+fn path(name: &'static str, value: &str) -> Result<Option<PathBuf>, TlsError> {
+    let path = decode(name, value)?;
+    Ok((!path.is_empty()).then(|| PathBuf::from(&*path)))
+}
+
+fn decode<'a>(name: &'static str, value: &'a str) -> Result<Cow<'a, str>, TlsError> {
+    percent_decode_str(value).decode_utf8().map_err(|_| TlsError::Text { name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn taken(url: &str) -> (String, Parameters) {
+        take_out(url).unwrap()
+    }
+
+    fn mode(url: &str) -> Result<Mode, TlsError> {
+        taken(url).1.mode()
+    }
+
+    #[test]
+    fn what_is_not_of_tls_stays_as_it_was() {
+        for url in [
+            "postgres://ada@db",
+            "postgres://ada:s3?cret=1&sslmode=x@db/users",
+            "postgres://ada@a:1,b:2,[::1]:3/users?application_name=a%26b&options=-c%20x%3Dy",
+            "postgres://ada@db?connect_timeout=1&connect_timeout=2",
+            "postgres://ada@db/users?nonsense&=&a==b",
+        ] {
+            assert_eq!(taken(url), (url.to_owned(), Parameters::default()), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_of_tls_is_taken_out_and_decoded() {
+        let (rest, found) = taken(
+            "postgres://ada:s%3f?@a:1,b:2/u?sslcert=%2Fa%2Fb%26c.pem&dbname=x&%73slmode=verify%2Dca\
+             &sslkey=k%20y&sslrootcert=/r%C3%B6%40ot.pem&options=-csslmode%3D1",
+        );
+        assert_eq!(rest, "postgres://ada:s%3f?@a:1,b:2/u?dbname=x&options=-csslmode%3D1");
+        let expected = Parameters {
+            mode: Some(Mode::VerifyCa),
+            roots: Some(Roots::File(PathBuf::from("/rö@ot.pem"))),
+            certificate: Some(PathBuf::from("/a/b&c.pem")),
+            key: Some(PathBuf::from("k y")),
+        };
+        assert_eq!(found, expected);
+        assert_eq!(taken("postgres://ada@db?sslmode=disable").0, "postgres://ada@db");
+        assert_eq!(taken("postgres://ada@db/?&sslmode=disable&").0, "postgres://ada@db/?&");
+    }
+
+    #[test]
+    fn of_a_parameter_given_twice_the_last_one_counts() {
+        let url = "postgres://ada@db?sslmode=disable&sslmode=require";
+        assert_eq!(mode(url).unwrap(), Mode::Require);
+        let (_, found) = taken("postgres://ada@db?sslrootcert=a&sslrootcert=&sslcert=a&sslcert=");
+        assert_eq!(found, Parameters::default());
+    }
+
+    #[test]
+    fn the_default_is_prefer_and_with_the_authorities_of_the_system_verify_full() {
+        assert_eq!(mode("postgres://ada@db").unwrap(), Mode::Prefer);
+        assert_eq!(mode("postgres://ada@db?sslrootcert=system").unwrap(), Mode::VerifyFull);
+        let (_, file) = taken("postgres://ada@db?sslrootcert=.%2Fsystem");
+        assert_eq!(file.roots, Some(Roots::File(PathBuf::from("./system"))));
+    }
+
+    #[test]
+    fn authorities_that_would_vouch_for_nothing_are_a_mistake() {
+        for (parameters, said) in [
+            ("sslrootcert=a.pem", "sslrootcert=FILE"),
+            ("sslrootcert=a.pem&sslmode=prefer", "sslmode=prefer"),
+            ("sslrootcert=system&sslmode=disable", "sslmode=disable"),
+            ("sslrootcert=system&sslmode=prefer", "sslmode=prefer"),
+            ("sslrootcert=system&sslmode=require", "sslmode=require"),
+            ("sslrootcert=system&sslmode=verify-ca", "sslmode=verify-ca"),
+        ] {
+            let error = mode(&format!("postgres://ada@db/u?{parameters}")).unwrap_err().to_string();
+            assert!(error.contains(said) && error.contains("verify-full"), "{parameters}: {error}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_none_of_libpqs_are_refused() {
+        for mode in ["", "maybe", "Require", "allow", "verify_full", "verify-full%20", "%ff"] {
+            let url = format!("postgres://ada@db?sslmode={mode}");
+            assert!(take_out(&url).is_err(), "{url}");
+        }
+        assert!(take_out("postgres://ada@db?sslkey=%ff").is_err());
+    }
+}

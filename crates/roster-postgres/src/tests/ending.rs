@@ -1,0 +1,156 @@
+//! Sessions that the server ends: whoever reads is answered all the same, and no write is lost
+//! or happens twice.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use roster_core::{Outcome, Store, list::PageQuery};
+use tokio::time::sleep;
+use tokio_postgres::Client;
+
+use super::support::{
+    apply, assert_sound, beside, column, create, id, is_unavailable, once, open, patch, schema,
+};
+use crate::Postgres;
+
+/// A URL whose sessions are told apart from all others, and the statement that ends them.
+fn named(url: &str) -> (String, String) {
+    // The schema's name is in the URL, and nobody else's.
+    let name = url.rsplit_once("%3D").unwrap().1;
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
+    );
+    (format!("{url}&application_name={name}"), end)
+}
+
+/// Ends all sessions; gives how many there were.
+async fn end_all(client: &Client, end: &str) -> usize {
+    column(client, end).await.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_sessions_that_are_ended_are_not_noticed_by_anybody() {
+    let schema = schema();
+    let (url, end) = named(&schema.url());
+    let client = beside(&schema.url()).await;
+    let store = open(&url).await;
+    for n in 1..=6 {
+        apply(&store, create(n, &format!(r#"{{"username":"u{n}"}}"#))).await.unwrap();
+        for _ in 0..8 {
+            assert!(store.get(id(n)).await.unwrap().is_some());
+        }
+        let query = PageQuery { count: true, ..PageQuery::first(600) };
+        assert_eq!(store.page(query).await.unwrap().items.len(), usize::try_from(n).unwrap());
+        assert!(end_all(&client, &end).await >= 3, "writer, shared, own");
+        let began = Instant::now();
+        if n % 2 == 0 {
+            assert!(store.get(id(n)).await.unwrap().is_some());
+            assert_eq!(store.head().await.unwrap().position, n.cast_signed());
+            assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        }
+        // The next write comes over a session that is ended, too.
+    }
+    assert_eq!(assert_sound(&client).await, 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_under_way_are_answered_by_another_session() {
+    let schema = schema();
+    let (url, end) = named(&schema.url());
+    let client = beside(&schema.url()).await;
+    let store = Arc::new(open(&url).await);
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    let ends = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..8)
+        .map(|reader| {
+            let (store, ends) = (Arc::clone(&store), Arc::clone(&ends));
+            tokio::spawn(async move {
+                let mut reads = 0;
+                while !ends.load(Ordering::SeqCst) || reads < 5 {
+                    let limit = if reader % 2 == 0 { 5 } else { 600 };
+                    assert!(store.get(id(1)).await.unwrap().is_some());
+                    assert_eq!(store.page(PageQuery::first(limit)).await.unwrap().items.len(), 1);
+                    reads += 1;
+                }
+            })
+        })
+        .collect();
+    let mut ended = 0;
+    for _ in 0..8 {
+        sleep(Duration::from_millis(100)).await;
+        ended += end_all(&client, &end).await;
+    }
+    ends.store(true, Ordering::SeqCst);
+    for reader in readers {
+        reader.await.unwrap();
+    }
+    assert!(ended > 8, "{ended} sessions");
+}
+
+/// Writes each request until it is told what became of it; gives how often that was not known.
+async fn insist(store: &Postgres, n: u64) -> (Outcome, u32) {
+    let mut unknown = 0;
+    loop {
+        let command = if n % 4 == 0 {
+            patch(n, 1, &format!(r#"{{"title":"{n}"}}"#))
+        } else {
+            create(n, &format!(r#"{{"username":"u{n}"}}"#))
+        };
+        let result = apply(store, once(n, command)).await;
+        if is_unavailable(&result) {
+            unknown += 1;
+            continue;
+        }
+        return (result.unwrap(), unknown);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_are_ended_under_writes_lose_none_and_double_none() {
+    const WRITERS: u64 = 6;
+    let schema = schema();
+    let (url, end) = named(&schema.url());
+    let client = beside(&schema.url()).await;
+    let store = Arc::new(open(&url).await);
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    let ends = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let (store, ends) = (Arc::clone(&store), Arc::clone(&ends));
+            tokio::spawn(async move {
+                let mut told = Vec::new();
+                for n in (1..).map(|turn| turn * WRITERS + writer + 2) {
+                    told.push((n, insist(&store, n).await.0));
+                    if ends.load(Ordering::SeqCst) {
+                        return told;
+                    }
+                }
+                told
+            })
+        })
+        .collect();
+    let mut ended = 0;
+    for turn in 0..30 {
+        sleep(Duration::from_millis(40 + 7 * turn % 30)).await;
+        ended += end_all(&client, &end).await;
+    }
+    ends.store(true, Ordering::SeqCst);
+    let mut told = Vec::new();
+    for writer in writers {
+        told.extend(writer.await.unwrap());
+    }
+    assert!(ended > 20, "{ended} sessions");
+    let position = assert_sound(&client).await;
+    assert_eq!(position, i64::try_from(told.len()).unwrap() + 1, "each request happened once");
+    let mut positions: Vec<i64> = told.iter().map(|(_, outcome)| outcome.position).collect();
+    positions.sort_unstable();
+    assert_eq!(positions, (2..=position).collect::<Vec<_>>());
+    for (n, outcome) in told.iter().filter(|(n, _)| n % 4 != 0) {
+        assert_eq!(store.get(id(*n)).await.unwrap().as_ref(), Some(&outcome.stored));
+    }
+}

@@ -1,0 +1,105 @@
+//! Locks that somebody else holds: a write waits for them, and within a deadline alone.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use roster_core::Store;
+use tokio::{join, time::sleep};
+use tokio_postgres::Client;
+
+use super::support::{
+    apply, assert_sound, beside, column, create, id, is_unavailable, open, patch, schema,
+};
+
+const HEAD: &str = "SELECT FROM log_head FOR UPDATE";
+
+/// Longer than a write waits, and than a statement of its last try can wait after that.
+const TOO_LONG: Duration = Duration::from_millis(10_500);
+
+async fn hold(client: &Client, what: &str, time: Duration) {
+    client.batch_execute(&format!("BEGIN; {what}")).await.unwrap();
+    sleep(time).await;
+    client.batch_execute("COMMIT").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_wait_for_whoever_holds_the_head_of_the_log() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    let began = Instant::now();
+    let write = async {
+        sleep(Duration::from_millis(100)).await;
+        let create = |n| apply(&store, create(n, &format!(r#"{{"username":"u{n}"}}"#)));
+        let (created, changed) =
+            join!(join_all((2..=6).map(create)), apply(&store, patch(7, 1, r#"{"title":"T"}"#)));
+        assert!(created.iter().all(Result::is_ok), "{created:?}");
+        assert!(changed.is_ok(), "{changed:?}");
+        began.elapsed()
+    };
+    let read = async {
+        sleep(Duration::from_millis(300)).await;
+        // Nobody waits who only reads.
+        assert_eq!(store.head().await.unwrap().position, 1);
+        assert!(store.get(id(1)).await.unwrap().is_some());
+        began.elapsed()
+    };
+    let ((), written, read) = join!(hold(&client, HEAD, Duration::from_secs(2)), write, read);
+    assert!(written >= Duration::from_secs(2), "{written:?}");
+    assert!(read < Duration::from_secs(2), "{read:?}");
+    assert_eq!(assert_sound(&client).await, 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waits_too_long_is_given_up_and_does_not_happen() {
+    join!(wait_too_long_for_the_head(), wait_too_long_for_a_row());
+}
+
+async fn wait_too_long_for_the_head() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    let write = async {
+        sleep(Duration::from_millis(50)).await;
+        let began = Instant::now();
+        let refused = apply(&store, create(1, r#"{"username":"ada"}"#)).await;
+        assert!(is_unavailable(&refused), "{refused:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    };
+    join!(hold(&client, HEAD, TOO_LONG), write);
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["0"]);
+    assert_eq!(assert_sound(&client).await, 0);
+    let created = apply(&store, create(2, r#"{"username":"ada"}"#)).await.unwrap();
+    assert_eq!(created.position, 1);
+}
+
+async fn wait_too_long_for_a_row() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    for n in 1..=2 {
+        apply(&store, create(n, &format!(r#"{{"username":"u{n}"}}"#))).await.unwrap();
+    }
+    let row = format!("SELECT FROM users WHERE id = '{}' FOR UPDATE", id(1));
+    let write = async {
+        sleep(Duration::from_millis(50)).await;
+        let refused = apply(&store, patch(3, 1, r#"{"title":"T"}"#)).await;
+        assert!(is_unavailable(&refused), "{refused:?}");
+    };
+    // Through the other connection that writes.
+    let others = async {
+        sleep(Duration::from_millis(200)).await;
+        let began = Instant::now();
+        for n in 10..20 {
+            apply(&store, patch(n, 2, &format!(r#"{{"title":"{n}"}}"#))).await.unwrap();
+        }
+        assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    };
+    join!(hold(&client, &row, TOO_LONG), write, others);
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(store.get(id(1)).await.unwrap().unwrap().version, 1);
+    assert_eq!(assert_sound(&client).await, 12);
+    assert!(apply(&store, patch(30, 1, r#"{"title":"T"}"#)).await.is_ok());
+}

@@ -1,0 +1,77 @@
+//! A commit that the server warned of: what became of the write is not known, and a repeated
+//! request finds out.
+
+use roster_core::{Outcome, Store};
+
+use super::support::{
+    apply, assert_sound, beside, column, create, id, is_unavailable, once, open, schema,
+};
+
+/// Says something while the head is moved, or in the midst of the commit.
+fn trigger(level: &str, kind: &str, when: &str) -> String {
+    format!(
+        "CREATE FUNCTION say() RETURNS trigger LANGUAGE plpgsql \
+         AS $$ BEGIN RAISE {level} 'said'; RETURN NULL; END $$; \
+         CREATE {kind} said AFTER UPDATE ON log_head {when} FOR EACH ROW EXECUTE FUNCTION say()"
+    )
+}
+
+const SILENT: &str = "DROP TRIGGER said ON log_head; DROP FUNCTION say()";
+
+const AT_COMMIT: &str = "DEFERRABLE INITIALLY DEFERRED";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_commit_is_warned_of_is_in_doubt_and_found_by_its_key() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    for (n, kind, when) in [(1, "TRIGGER", ""), (2, "CONSTRAINT TRIGGER", AT_COMMIT)] {
+        client.batch_execute(&trigger("WARNING", kind, when)).await.unwrap();
+        let user = format!(r#"{{"username":"u{n}"}}"#);
+        let result = apply(&store, once(n, create(n, &user))).await;
+        assert!(is_unavailable(&result), "{result:?}");
+        client.batch_execute(SILENT).await.unwrap();
+        // It is there; had the server fallen then, it might not be.
+        let there = store.get(id(n)).await.unwrap().unwrap();
+        let again = apply(&store, once(n, create(n, &user))).await.unwrap();
+        assert_eq!((again.replayed, again.position), (true, n.cast_signed()));
+        assert_eq!(again.stored, there);
+    }
+    assert_eq!(assert_sound(&client).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_who_share_the_commit_are_in_doubt_and_none_is_written_twice() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    client.batch_execute(&trigger("WARNING", "TRIGGER", "")).await.unwrap();
+    let users = (1..=300).map(|n| create(n, &format!(r#"{{"username":"u{n}"}}"#))).collect();
+    assert!(store.apply(users).await.iter().all(is_unavailable));
+    client.batch_execute(SILENT).await.unwrap();
+    assert_eq!(assert_sound(&client).await, 300);
+    assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["300"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mere_notice_is_no_doubt() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    client.batch_execute(&trigger("NOTICE", "CONSTRAINT TRIGGER", AT_COMMIT)).await.unwrap();
+    let created = apply(&store, create(1, r#"{"username":"ada"}"#)).await;
+    assert!(matches!(created, Ok(Outcome { position: 1, .. })), "{created:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_is_refused_at_its_end_wrote_nothing() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    client.batch_execute(&trigger("EXCEPTION", "CONSTRAINT TRIGGER", AT_COMMIT)).await.unwrap();
+    let refused = apply(&store, create(1, r#"{"username":"ada"}"#)).await;
+    assert!(refused.is_err());
+    client.batch_execute(SILENT).await.unwrap();
+    assert_eq!(assert_sound(&client).await, 0);
+    assert_eq!(apply(&store, create(2, r#"{"username":"ada"}"#)).await.unwrap().position, 1);
+}
