@@ -34,11 +34,11 @@ impl Authority {
 
     /// A certificate for these names.
     pub(crate) fn issue(&self, names: &[&str]) -> Identity {
-        self.issue_as(of_server(names))
+        self.issue_as(&of_server(names))
     }
 
     /// A certificate as it is described.
-    pub(crate) fn issue_as(&self, params: CertificateParams) -> Identity {
+    pub(crate) fn issue_as(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
         Identity { certificate, key: key.serialize_pem() }

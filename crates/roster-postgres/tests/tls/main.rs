@@ -1,6 +1,8 @@
 //! TLS between the service and a real server: every mode, every kind of certificate, and what is
 //! said where there is no connection. PostgreSQL's own client is asked the same.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "this is how a test fails")]
+
 mod certificates;
 mod files;
 mod server;
@@ -77,46 +79,29 @@ async fn a_certificate_is_trusted_as_far_as_libpq_trusts_it() {
     let alone = self_signed(&of_server(&["localhost"]));
     let own = self_signed(&of_server_and_authority(&["localhost"]));
     let old = self_signed(&expired(of_server_and_authority(&["localhost"])));
-    let untrusted = || refused("certificate is not trusted");
+    let expired_one = || known.issue_as(&expired(of_server(&["localhost"])));
+    let early = || known.issue_as(&to_come(of_server(&["localhost"])));
+    let both = || known.issue(&["a.example", "localhost"]);
+    let address = || known.issue(&["127.0.0.1"]);
+    // What is shown, the authorities that are named, and what comes of it.
     let cases: Vec<(&str, Identity, &str, Wire)> = vec![
-        (
-            "vouched for in two steps",
-            Identity { certificate: whole, ..copy(&chained) },
-            ROOT,
-            Wire::Tls,
-        ),
-        ("without the step between", copy(&chained), ROOT, untrusted()),
-        ("vouched for by itself", copy(&alone), &alone.certificate, Wire::Tls),
-        ("vouched for by itself, an authority", copy(&own), &own.certificate, Wire::Tls),
-        ("the same, and nobody knows it", copy(&own), ROOT, refused("is one of an authority")),
-        ("an authority's, out of time", copy(&old), &old.certificate, refused("has expired")),
-        (
-            "out of time",
-            known.issue_as(expired(of_server(&["localhost"]))),
-            ROOT,
-            refused("has expired"),
-        ),
-        (
-            "too early",
-            known.issue_as(to_come(of_server(&["localhost"]))),
-            ROOT,
-            refused("is not valid yet"),
-        ),
-        ("among others", known.issue(&["a.example", "localhost"]), ROOT, Wire::Tls),
-        (
-            "for an address",
-            known.issue(&["127.0.0.1"]),
-            ROOT,
-            refused("but for IpAddress(127.0.0.1)"),
-        ),
+        ("in-two-steps", with(&chained, &whole), ROOT, Wire::Tls),
+        ("without-the-step-between", copy(&chained), ROOT, refused("certificate is not trusted")),
+        ("by-itself", copy(&alone), &alone.certificate, Wire::Tls),
+        ("by-itself-an-authority", copy(&own), &own.certificate, Wire::Tls),
+        ("by-itself-unknown", copy(&own), ROOT, refused("is one of an authority")),
+        ("by-itself-expired", copy(&old), &old.certificate, refused("has expired")),
+        ("expired", expired_one(), ROOT, refused("has expired")),
+        ("early", early(), ROOT, refused("is not valid yet")),
+        ("among-others", both(), ROOT, Wire::Tls),
+        ("for-an-address", address(), ROOT, refused("but for IpAddress(127.0.0.1)")),
     ];
     let server = Server::start(&cases[0].1);
     for (what, shown, roots, expected) in cases {
         server.show(&shown);
         let roots = roots.replace(ROOT, &format!("{}{}", other.certificate, known.certificate));
-        let root = server.file("root.pem", &roots);
+        let root = server.file(what, &roots);
         let parameters = format!("sslmode=verify-full&sslrootcert={}", root.display());
-        println!("{what}");
         expect(&server, &server.url("localhost", &parameters), &expected).await;
     }
 }
@@ -125,7 +110,11 @@ async fn a_certificate_is_trusted_as_far_as_libpq_trusts_it() {
 const ROOT: &str = "ROOT";
 
 fn copy(identity: &Identity) -> Identity {
-    Identity { certificate: identity.certificate.clone(), key: identity.key.clone() }
+    with(identity, &identity.certificate)
+}
+
+fn with(identity: &Identity, certificate: &str) -> Identity {
+    Identity { certificate: certificate.to_owned(), key: identity.key.clone() }
 }
 
 #[tokio::test]
@@ -144,7 +133,7 @@ async fn an_address_is_verified_as_a_name_is() {
 #[tokio::test]
 async fn certificates_of_a_past_form_are_refused_where_they_are_verified() {
     let known = Authority::new("known");
-    let server = Server::start(&known.issue_as(of_server_by_common_name("localhost")));
+    let server = Server::start(&known.issue_as(&of_server_by_common_name("localhost")));
     let root = server.file("root.pem", &known.certificate);
     let verified = |path: &std::path::Path| {
         server.url("localhost", &format!("sslmode=verify-full&sslrootcert={}", path.display()))

@@ -66,3 +66,55 @@ fn element(input: &[u8], kind: u8) -> Option<(&[u8], &[u8])> {
     };
     rest.split_at_checked(length)
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{
+        CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519,
+        SignatureAlgorithm,
+    };
+
+    use super::*;
+
+    fn certificate(algorithm: &'static SignatureAlgorithm) -> CertificateDer<'static> {
+        let key = KeyPair::generate_for(algorithm).unwrap();
+        let params = CertificateParams::new(vec!["db".to_owned()]).unwrap();
+        params.self_signed(&key).unwrap().der().clone()
+    }
+
+    #[test]
+    fn the_hash_function_is_that_of_the_signature() {
+        let short = certificate(&PKCS_ECDSA_P256_SHA256);
+        assert_eq!(server_end_point(&short), Some(Sha256::digest(&short).to_vec()));
+        let long = certificate(&PKCS_ECDSA_P384_SHA384);
+        assert_eq!(server_end_point(&long), Some(Sha384::digest(&long).to_vec()));
+        assert_eq!(server_end_point(&certificate(&PKCS_ED25519)), None);
+    }
+
+    #[test]
+    fn what_is_no_certificate_binds_nothing() {
+        let whole = certificate(&PKCS_ECDSA_P256_SHA256);
+        for end in 0..whole.len() {
+            assert_eq!(server_end_point(&CertificateDer::from(&whole[..end])), None, "{end}");
+            assert_eq!(signature_algorithm(&whole[..end]), None, "{end}");
+        }
+        let long = [SEQUENCE, 0x84, 0xff, 0xff, 0xff, 0xff, 0];
+        assert_eq!(signature_algorithm(&long), None);
+        let indefinite = [SEQUENCE, 0x80, 0, 0];
+        assert_eq!(signature_algorithm(&indefinite), None);
+    }
+
+    #[test]
+    fn lengths_are_read_in_all_their_forms() {
+        for (length, head) in [
+            (0x7f, vec![SEQUENCE, 0x7f]),
+            (0x80, vec![SEQUENCE, 0x81, 0x80]),
+            (0x1234, vec![SEQUENCE, 0x82, 0x12, 0x34]),
+        ] {
+            let contents = vec![7; length];
+            let encoded = [&*head, &*contents, b"rest"].concat();
+            assert_eq!(element(&encoded, SEQUENCE), Some((&*contents, &b"rest"[..])));
+            assert_eq!(element(&encoded, OBJECT_IDENTIFIER), None);
+        }
+    }
+}

@@ -10,6 +10,8 @@ mod error;
 mod files;
 mod parameters;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod verifier;
 
 use std::{error::Error as _, sync::Arc};
