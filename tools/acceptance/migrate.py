@@ -79,7 +79,8 @@ def break_off(migration, target, seconds, by_server):
     with connect(target) as database:
         database.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND usename = current_user"
+            " AND pid <> pg_backend_pid()"
         )
     status, _, err = migration.wait(60)
     if status not in (0, 1) or (status == 1 and not err.splitlines()[-1].startswith("error: ")):
