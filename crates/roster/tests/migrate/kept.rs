@@ -3,7 +3,7 @@
 use roster_sqlite::export::Table;
 use roster_testkit::postgres::Cluster;
 
-use super::store::{ONCE, ONCE_UNCHANGED, Store, migrate, must, path, serve};
+use super::store::{ONCE, ONCE_UNCHANGED, Store, command, migrate, must, outcome, path, serve};
 use super::view::View;
 
 #[test]
@@ -118,4 +118,19 @@ fn what_was_migrated_is_told_as_json() {
     assert_eq!((&told["users"], &told["deleted_users"]), (&36.into(), &5.into()), "{told}");
     assert_eq!(told["rows"]["events"], told["position"], "{told}");
     assert_eq!(told["log_id"].as_str().map(str::len), Some(16), "{told}");
+}
+
+#[test]
+fn the_database_may_be_named_where_nobody_else_reads_it() {
+    let store = Store::filled();
+    let (one, other) = (Cluster::shared().database(), Cluster::shared().database());
+    let mut from_environment = command(&store.directory());
+    outcome(from_environment.env("ROSTER_DATABASE", one.url())).success();
+    let file = store.directory().parent().unwrap().join("roster.toml");
+    std::fs::write(&file, format!("database = \"{}\"\n", other.url())).unwrap();
+    let mut from_file = command(&store.directory());
+    outcome(from_file.arg("--config").arg(&file)).success();
+    for database in [one, other] {
+        assert_eq!(database.sql("SELECT count(*) FROM users"), "36");
+    }
 }

@@ -2,7 +2,7 @@
 
 use roster_testkit::postgres::Cluster;
 
-use super::store::{Store, migrate, must, serve};
+use super::store::{Store, command, migrate, must, outcome, serve};
 
 #[test]
 fn a_database_with_users_is_refused_and_left_alone() {
@@ -83,4 +83,15 @@ fn a_database_that_cannot_be_reached_is_told_without_the_password() {
     let told = store.migrate(&format!("postgres://roster:kept-to-itself@{address}/x")).failure();
     assert!(told.contains(&address.to_string()), "{told}");
     assert!(!told.contains("kept-to-itself"), "{told}");
+}
+
+#[test]
+fn a_database_that_nobody_named_is_asked_for() {
+    let store = Store::filled();
+    let told = outcome(&mut command(&store.directory())).failure();
+    assert!(told.contains("--to URL"), "{told}");
+    let wrong = store.migrate("mysql://roster:kept-to-itself@localhost/roster");
+    assert_eq!(wrong.status, Some(78), "{wrong:?}");
+    assert!(wrong.err.contains("flag --database: "), "{wrong:?}");
+    assert!(!wrong.err.contains("kept-to-itself"), "{wrong:?}");
 }

@@ -77,8 +77,18 @@ impl Store {
 
 /// Runs the command.
 pub(crate) fn migrate(from: &Path, to: &str, more: &[&str]) -> Outcome {
+    outcome(command(from).args(["--to", to]).args(more))
+}
+
+/// The command without a database.
+pub(crate) fn command(from: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
-    command.args(["migrate", "--to", to, "--from"]).arg(from).args(more).env_clear();
+    command.args(["migrate", "--from"]).arg(from).env_clear();
+    command
+}
+
+/// What a command comes to.
+pub(crate) fn outcome(command: &mut Command) -> Outcome {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Outcome { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
