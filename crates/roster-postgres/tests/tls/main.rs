@@ -82,11 +82,13 @@ async fn a_certificate_is_trusted_as_far_as_libpq_trusts_it() {
     let expired_one = || known.issue_as(&expired(of_server(&["localhost"])));
     let early = || known.issue_as(&to_come(of_server(&["localhost"])));
     let both = || known.issue(&["a.example", "localhost"]);
+    let namesake = || Authority::new("known").issue(&["localhost"]);
     let address = || known.issue(&["127.0.0.1"]);
     // What is shown, the authorities that are named, and what comes of it.
     let cases: Vec<(&str, Identity, &str, Wire)> = vec![
         ("in-two-steps", with(&chained, &whole), ROOT, Wire::Tls),
         ("without-the-step-between", copy(&chained), ROOT, refused("certificate is not trusted")),
+        ("by-a-namesake", namesake(), ROOT, refused("certificate is not trusted")),
         ("by-itself", copy(&alone), &alone.certificate, Wire::Tls),
         ("by-itself-an-authority", copy(&own), &own.certificate, Wire::Tls),
         ("by-itself-unknown", copy(&own), ROOT, refused("is one of an authority")),

@@ -167,6 +167,9 @@ fn certificate(f: &mut fmt::Formatter<'_>, host: &str, error: &CertificateError)
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             f.write_str("is not trusted: none of the authorities in sslrootcert vouches for it")
         }
+        CertificateError::ApplicationVerificationFailure => {
+            f.write_str("is not its own: it does not hold the key")
+        }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             f.write_str("has expired")
         }

@@ -131,7 +131,7 @@ impl ServerCertVerifier for Verifier {
         if self.passes(server) {
             return Ok(HandshakeSignatureValid::assertion());
         }
-        verify_tls12_signature(message, server, signed, &self.algorithms)
+        verify_tls12_signature(message, server, signed, &self.algorithms).map_err(not_its_own)
     }
 
     fn verify_tls13_signature(
@@ -143,12 +143,20 @@ impl ServerCertVerifier for Verifier {
         if self.passes(server) {
             return Ok(HandshakeSignatureValid::assertion());
         }
-        verify_tls13_signature(message, server, signed, &self.algorithms)
+        verify_tls13_signature(message, server, signed, &self.algorithms).map_err(not_its_own)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
     }
+}
+
+/// Tells a signature of the handshake from one of an authority.
+fn not_its_own(error: Error) -> Error {
+    if error == Error::InvalidCertificate(CertificateError::BadSignature) {
+        return CertificateError::ApplicationVerificationFailure.into();
+    }
+    error
 }
 
 /// Whether a certificate was refused because it is one of an authority and not of a server.
