@@ -39,8 +39,7 @@ class Run:
     def __init__(self, service, wire, ledger, seed):
         self.service, self.wire, self.ledger = service, wire, ledger
         self.random = random.Random(f"{seed} cuts")
-        self.stages, self.recoveries, self.orphans = set(), [], []
-        self.cuts = {}
+        self.stages, self.recoveries = set(), {}
 
     def fill(self, count):
         """Users to write to."""
@@ -80,12 +79,10 @@ class Run:
         """From the moment that the wire is whole: how long until a write is answered."""
         if not self.wire.whole.wait(cut.seconds + 10):
             raise Fault(f"cut {cut}: the wire was not whole again")
-        self.cuts[cut.way] = self.cuts.get(cut.way, 0) + 1
         self.write("create")
         took = time.monotonic() - self.wire.whole_at
-        orphan = cut.way == "orphan"
-        (self.orphans if orphan else self.recoveries).append(took)
-        if took > (ORPHAN_SECONDS_MAX if orphan else RECOVERY_SECONDS_MAX):
+        self.recoveries.setdefault(cut.way, []).append(took)
+        if took > (ORPHAN_SECONDS_MAX if cut.way == "orphan" else RECOVERY_SECONDS_MAX):
             where = f"cut {cut} at {self.wire.last[1]}"
             raise Fault(f"{where}: a write was answered {took:.2f} s after the wire was whole")
 
@@ -216,17 +213,18 @@ def main():
 
 
 def report(run, reader, count, seconds):
-    ways = ", ".join(f"{number} {way}" for way, number in run.cuts.items())
-    worst = max(run.recoveries, default=0.0)
     print(
-        f"wire cut: {len(run.stages)} stages, {run.wire.made} cuts ({ways}) in {seconds:.0f} s; "
+        f"wire cut: {len(run.stages)} stages, {run.wire.made} cuts in {seconds:.0f} s; "
         f"{run.ledger.answered:,} writes answered, {count:,} events, {run.ledger.unavailable:,} "
-        f"answers 503 {run.ledger.codes}, {run.ledger.replays} replays; a write again p50 "
-        f"{percentile(run.recoveries, 0.5):.2f} s, worst {worst:.2f} s after the wire was whole, "
-        f"worst {max(run.orphans, default=0.0):.2f} s beside a silent connection; slowest write "
+        f"answers 503 {run.ledger.codes}, {run.ledger.replays} replays; slowest write "
         f"{run.ledger.slowest:.1f} s; {reader.reads if reader else 0:,} reads, "
         f"{reader.unavailable if reader else 0} of them 503"
     )
+    for way, took in run.recoveries.items():
+        print(
+            f"{way}: {len(took)} cuts, a write again p50 {percentile(took, 0.5):.2f} s, worst "
+            f"{max(took):.2f} s after the wire was whole"
+        )
 
 
 if __name__ == "__main__":
