@@ -22,7 +22,7 @@ pub use hosts::UrlError;
 use tls::Tls;
 
 /// How long one host may take until it is known that it takes writes.
-const HOST_TIMEOUT: Duration = Duration::from_millis(2000);
+const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a start waits for a server that does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);

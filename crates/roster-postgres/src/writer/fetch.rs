@@ -28,8 +28,11 @@ pub(crate) const LOCK_DELETED: &str =
 /// Who holds what: the number of the kind of claim, the key, the user.
 pub(crate) const HOLDERS: &str = "SELECT 0, username_key, id FROM users \
      WHERE username_key = ANY($1) \
-     UNION ALL SELECT 1, email_key, id FROM users WHERE email_key = ANY($2) \
-     UNION ALL SELECT 2, external_id, id FROM users WHERE external_id = ANY($3)";
+     UNION ALL SELECT 1, email_key, id FROM users WHERE email_key = ANY($2)";
+
+/// The same, where external ids are unique too.
+pub(crate) const HOLDERS_OF_EXTERNAL_IDS: &str =
+    "SELECT 2, external_id, id FROM users WHERE external_id = ANY($1)";
 
 /// What requests came to; the event has the record of a change.
 pub(crate) const MARKS: &str = "SELECT known.key, known.fingerprint, known.at, known.user_id, \
@@ -62,10 +65,11 @@ pub(crate) async fn fetch(
     let deleted: Vec<Uuid> = missing.deleted.iter().copied().map(uuid).collect();
     let holders = HolderKeys::of(missing);
     let marks: Vec<&[u8]> = missing.marks.iter().map(<[u8; 32]>::as_slice).collect();
-    let steps: [(&str, bool, Vec<&(dyn ToSql + Sync)>); 4] = [
+    let steps: [(&str, bool, Vec<&(dyn ToSql + Sync)>); 5] = [
         (load, !live.is_empty(), vec![&live]),
         (load_deleted, !deleted.is_empty(), vec![&deleted]),
-        (HOLDERS, !missing.holders.is_empty(), holders.parameters()),
+        (HOLDERS, holders.are_names(), vec![&holders.usernames, &holders.emails]),
+        (HOLDERS_OF_EXTERNAL_IDS, !holders.external_ids.is_empty(), vec![&holders.external_ids]),
         // Last: a first try that holds the rows or keys above is over by then, its marks there.
         (MARKS, !marks.is_empty(), vec![&marks]),
     ];
@@ -83,7 +87,8 @@ pub(crate) async fn fetch(
     });
     let mut answers = try_join_all(asked).await?.into_iter();
     let mut next = || answers.next().unwrap_or_default();
-    let (live, deleted, holders, marks) = (next(), next(), next(), next());
+    let (live, deleted, holders, of_external_ids) = (next(), next(), next(), next());
+    let marks = next();
     for id in &missing.live {
         facts.live.insert(*id, Row::Nobody);
     }
@@ -103,7 +108,7 @@ pub(crate) async fn fetch(
         let id = id_column(row, 0, "deleted_users.id")?;
         facts.deleted.insert(id, loaded(row, "deleted_users")?);
     }
-    for row in &holders {
+    for row in holders.iter().chain(&of_external_ids) {
         let (claim, id) = holder(row)?;
         facts.holders.insert(claim, Some(id_of(id)));
     }
@@ -135,8 +140,8 @@ impl<'m> HolderKeys<'m> {
         keys
     }
 
-    fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
-        vec![&self.usernames, &self.emails, &self.external_ids]
+    const fn are_names(&self) -> bool {
+        !(self.usernames.is_empty() && self.emails.is_empty())
     }
 }
 

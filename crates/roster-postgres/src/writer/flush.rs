@@ -79,17 +79,20 @@ pub(crate) async fn flush(
         vec![&count, &writes.active, &writes.suspended, &writes.kept_deleted, &era];
     let appended = [head, events.parameters(), marks.parameters()].concat();
     let (replaced_keys, created_keys) = (replaced.keys(), created.keys());
+    let enters = !created.is_empty();
+    let entering =
+        [created.parameters(&created_keys), added_words.words(), added_keys.keys()].concat();
     let steps: Vec<(&str, bool, Parameters<'_>)> = vec![
         // What is dropped goes first: another user may take its key.
         (sql::DELETE, !gone.is_empty(), vec![&gone]),
         (sql::DROP_DELETED, !dropped.is_empty(), vec![&dropped]),
         (sql::REPLACE, !replaced.is_empty(), replaced.parameters(&replaced_keys)),
-        (sql::CREATE, !created.is_empty(), created.parameters(&created_keys)),
         (sql::KEEP_DELETED, !kept.is_empty(), kept.parameters()),
         (sql::DROP_WORDS, !dropped_words.is_empty(), dropped_words.words()),
-        (sql::ADD_WORDS, !added_words.is_empty(), added_words.words()),
         (sql::DROP_KEYS, !dropped_keys.is_empty(), dropped_keys.keys()),
-        (sql::ADD_KEYS, !added_keys.is_empty(), added_keys.keys()),
+        (sql::CREATE, enters, entering),
+        (sql::ADD_WORDS, !enters && !added_words.is_empty(), added_words.words()),
+        (sql::ADD_KEYS, !enters && !added_keys.is_empty(), added_keys.keys()),
         (sql::EMPTY_EVENTS, !purged.is_empty(), vec![&purged]),
         (sql::FORGET_MARKS, !outlived.is_empty(), vec![&outlived]),
         (sql::FORGET_MARKS_OF_USERS, !purged.is_empty(), vec![&purged]),

@@ -5,10 +5,16 @@ pub(crate) const DELETE: &str = "DELETE FROM users WHERE id = ANY($1)";
 
 pub(crate) const DROP_DELETED: &str = "DELETE FROM deleted_users WHERE id = ANY($1)";
 
-pub(crate) const CREATE: &str = "INSERT INTO users (id, version, status, updated_at, \
-     username_key, email_key, phone_number_key, external_id, family_name_key, name_key, record) \
-     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bytea[], \
-     $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::text[])";
+/// Users that are new, with all words and further keys that are: a statement costs more than what
+/// it inserts.
+pub(crate) const CREATE: &str = "WITH created AS (INSERT INTO users (id, version, status, \
+     updated_at, username_key, email_key, phone_number_key, external_id, family_name_key, \
+     name_key, record) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], \
+     $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], \
+     $10::bytea[], $11::text[])), \
+     worded AS (INSERT INTO words (word, id) SELECT * FROM unnest($12::bytea[], $13::uuid[])) \
+     INSERT INTO further_keys (kind, key, id) \
+     SELECT * FROM unnest($14::smallint[], $15::bytea[], $16::uuid[])";
 
 pub(crate) const REPLACE: &str = "UPDATE users SET version = new.version, status = new.status, \
      updated_at = new.updated_at, username_key = new.username_key, email_key = new.email_key, \
