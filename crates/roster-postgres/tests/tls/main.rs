@@ -189,6 +189,18 @@ async fn prefer_goes_on_without_tls_where_the_server_lets_nobody_in_by_it() {
 }
 
 #[tokio::test]
+async fn a_socket_of_the_file_system_needs_no_tls() {
+    let known = Authority::new("known");
+    let server = Server::start(&known.issue(&["localhost"]));
+    let root = server.file("root.pem", &known.certificate);
+    let verified = format!("sslmode=verify-full&sslrootcert={}", root.display());
+    for parameters in ["sslmode=disable", "sslmode=prefer", "sslmode=require", &verified] {
+        let url = server.url(&server.socket(), parameters);
+        expect(&server, &url, &Wire::Clear).await;
+    }
+}
+
+#[tokio::test]
 async fn a_password_is_bound_to_the_certificate() {
     let server = Server::start(&Authority::new("any").issue(&["localhost"]));
     let url = |parameters: &str| server.url("localhost", parameters);

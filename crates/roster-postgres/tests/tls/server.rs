@@ -42,7 +42,7 @@ impl Server {
     /// One that shows this certificate.
     pub(crate) fn start(shown: &Identity) -> Self {
         let files = [("server.crt", &*shown.certificate), ("server.key", &*shown.key)];
-        let cluster = Cluster::with(&files, &[]);
+        let cluster = Cluster::with(&files, &["unix_socket_directories=."]);
         let folder = tempfile::tempdir().unwrap();
         let server = Self { cluster, folder, asked: AtomicU32::new(0) };
         server.set("ssl", "on");
@@ -77,6 +77,11 @@ impl Server {
     pub(crate) fn url(&self, host: &str, parameters: &str) -> String {
         let url = self.cluster.url("postgres").replace("127.0.0.1", host);
         format!("{url}?{parameters}")
+    }
+
+    /// The folder of its socket, as it stands in a URL.
+    pub(crate) fn socket(&self) -> String {
+        self.administer("SHOW data_directory").replace('/', "%2F")
     }
 
     /// Host and port by one of its names.
