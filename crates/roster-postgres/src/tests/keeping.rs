@@ -53,9 +53,8 @@ async fn the_longest_keys_are_kept_found_and_walked() {
     let notes = "\u{1D160}".repeat(TEXT_LENGTH_MAX / 3);
     for (n, text) in (1..).zip([&ideographs, &folded, &notes]) {
         let username = if n == 1 { text.clone() } else { format!("u{n}") };
-        let user = format!(
-            r#"{{"username":"{username}","name":"{text}","family_name":"{text}","external_id":"{text}"}}"#
-        );
+        let keys = format!(r#""name":"{text}","family_name":"{text}","external_id":"{text}""#);
+        let user = format!(r#"{{"username":"{username}",{keys}}}"#);
         let created = apply(&store, create(n, &user)).await.unwrap();
         assert_eq!(store.get(id(n)).await.unwrap().unwrap(), created.stored);
         let kept = User::from_record(&created.stored.record).unwrap();
@@ -67,9 +66,8 @@ async fn the_longest_keys_are_kept_found_and_walked() {
     }
     let domain = "d".repeat(60);
     let address = format!("{}@{domain}.{domain}.example", scattered(0x3041, 0x50, 21));
-    let user = format!(
-        r#"{{"username":"mail","emails":[{{"value":"{address}","primary":true}},{{"value":"b{address}"}}]}}"#
-    );
+    let both = format!(r#"{{"value":"{address}","primary":true}},{{"value":"b{address}"}}"#);
+    let user = format!(r#"{{"username":"mail","emails":[{both}]}}"#);
     apply(&store, create(9, &user)).await.unwrap();
     assert_walked(&store, 4).await;
     assert_sound(&beside(&url).await).await;

@@ -11,5 +11,6 @@ mod opening;
 mod plans;
 mod racing;
 mod repeating;
+mod scanning;
 mod support;
 mod warning;

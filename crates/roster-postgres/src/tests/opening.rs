@@ -153,8 +153,8 @@ async fn addresses_are_held_unique_by_an_index_while_the_policy_says_so() {
         open_with(&url, rules).await.close().await;
         assert_eq!(column(&client, UNIQUE_INDEXES).await, indexes);
     }
-    let twin = "INSERT INTO users SELECT gen_random_uuid(), 1, 0, 0, gen_random_uuid()::text::bytea, \
-         'a@x', NULL, NULL, '\\xff', '\\xff', '{}'";
+    let twin = "INSERT INTO users SELECT gen_random_uuid(), 1, 0, 0, \
+         gen_random_uuid()::text::bytea, 'a@x', NULL, NULL, '\\xff', '\\xff', '{}'";
     client.batch_execute(twin).await.unwrap();
     let refused = client.batch_execute(twin).await.unwrap_err();
     let constraint = refused.as_db_error().unwrap().constraint();
@@ -174,7 +174,7 @@ async fn a_policy_that_the_users_break_is_refused_and_changes_nothing() {
     }
     let refused = Postgres::open(settings(&url)).await.err();
     assert!(matches!(refused, Some(OpenError::SharedEmails { count: 2 })), "{refused:?}");
-    assert_eq!(column(&beside(&url).await, UNIQUE_INDEXES).await, [] as [&str; 0]);
+    assert!(column(&beside(&url).await, UNIQUE_INDEXES).await.is_empty());
     // Its era has not ended.
     apply(&store, create(5, r#"{"username":"u5","email":"1@example.com"}"#)).await.unwrap();
 }

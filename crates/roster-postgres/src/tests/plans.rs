@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use roster_core::{
-    Status, Timestamp, UserId,
+    Guard, Rules, Sharing, Status, Timestamp, UserId,
     list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
     plan::{Driver, Lookup, Range, RangeKey},
 };
@@ -22,9 +22,54 @@ use crate::{
         sql::{FURTHER, Shape, Start, WORDS, lookup, with_head},
         total::counted,
     },
-    reads,
+    reads::{GET_DELETED, HEAD},
     writer::{fetch, forget, sql},
 };
+
+const fn rules(email: Sharing, external_id: Sharing) -> Rules {
+    Rules { email, external_id, put: Guard::Off, delete: Guard::Off }
+}
+
+#[tokio::test]
+async fn every_statement_goes_along_its_index_whatever_is_there() {
+    let groups = [
+        ("pages", pages()),
+        ("pages_of_ranges", pages_of_ranges()),
+        ("unordered", unordered()),
+        ("lookups", lookups()),
+        ("reads", reads()),
+        ("writes", writes()),
+        ("outlived", outlived()),
+    ];
+    let rules = [
+        rules(Sharing::Unique, Sharing::Shared),
+        rules(Sharing::Shared, Sharing::Unique),
+        rules(Sharing::Unique, Sharing::Unique),
+    ];
+    for (name, plans) in explain(&rules, &groups).await {
+        insta::assert_snapshot!(name, plans);
+    }
+}
+
+#[tokio::test]
+async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
+    let [email, external_id] = KEYS;
+    let counted = vec![
+        at_key(&["users_email"], email.count),
+        at_start(&["users_external_id"], external_id.count),
+        at_key(&["settings_pkey"], SETTING),
+    ];
+    // Before they are, and as long as they are.
+    let held = vec![at_key(&["users_external_id"], fetch::HOLDERS_OF_EXTERNAL_IDS)];
+    for (sharing, name, statements) in
+        [(Sharing::Shared, "counted_keys", counted), (Sharing::Unique, "unique_keys", held)]
+    {
+        let rules = [rules(Sharing::Shared, sharing)];
+        for (name, plans) in explain(&rules, &[(name, statements)]).await {
+            insta::assert_snapshot!(name, plans);
+        }
+    }
+}
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
@@ -41,8 +86,8 @@ fn at_start(indexes: &'static [&'static str], sql: impl Into<String>) -> Stateme
     Statement { sql: sql.into(), indexes, enters: AtStart }
 }
 
-fn text() -> Option<String> {
-    Some("x".to_owned())
+fn text() -> String {
+    "x".to_owned()
 }
 
 /// The driver's own condition alone.
@@ -50,10 +95,10 @@ fn equals(driver: &Driver) -> Equals {
     let mut equals = Equals::default();
     match driver {
         Driver::Ids => equals.ids = Some(vec![UserId::from_bytes([7; 16])]),
-        Driver::Username => equals.username = text(),
-        Driver::Email => equals.email = text(),
-        Driver::ExternalId => equals.external_id = text(),
-        Driver::PhoneNumber => equals.phone_number = text(),
+        Driver::Username => equals.username = Some(text()),
+        Driver::Email => equals.email = Some(text()),
+        Driver::ExternalId => equals.external_id = Some(text()),
+        Driver::PhoneNumber => equals.phone_number = Some(text()),
         Driver::Status => equals.status = Some(Status::Active),
         Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => {}
     }
@@ -63,10 +108,10 @@ fn equals(driver: &Driver) -> Equals {
 fn all_equals() -> Equals {
     Equals {
         ids: None,
-        username: text(),
-        email: text(),
-        external_id: text(),
-        phone_number: text(),
+        username: Some(text()),
+        email: Some(text()),
+        external_id: Some(text()),
+        phone_number: Some(text()),
         status: Some(Status::Active),
     }
 }
@@ -99,7 +144,7 @@ fn page_key(by: SortBy) -> PageKey {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(Timestamp::from_millis(7)),
         SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            SortKey::Text(text())
+            SortKey::Text(Some(text()))
         }
     };
     PageKey { key, id: UserId::from_bytes([7; 16]) }
@@ -109,9 +154,11 @@ fn parameters() -> Parameters {
     Parameters::new(LIMIT, None)
 }
 
-/// A statement of a walk, and the one that tells the head before it.
-fn both_forms(rows: &str, by: SortBy) -> [String; 2] {
-    [rows.to_owned(), with_head(rows, by)]
+/// A statement of a walk; where nothing is left to be tested, the one that tells the head too.
+fn forms(shape: &Shape<'_>, rows: String) -> Vec<String> {
+    let is_direct = shape.residuals().next().is_none();
+    let direct = is_direct.then(|| with_head(&rows, shape.sort.by));
+    [rows].into_iter().chain(direct).collect()
 }
 
 /// The rows of a walk along one index, from its start and after a place, in both directions.
@@ -121,7 +168,7 @@ fn walks(driver: &Driver, by: SortBy, equals: &Equals) -> Vec<Statement> {
         let shape = Shape { driver, sort: Sort { by, direction }, equals };
         for start in [Start::First, Start::After] {
             let whole = *driver == Driver::Sort && start == Start::First;
-            for sql in both_forms(&shape.rows(start, &mut parameters()), by) {
+            for sql in forms(&shape, shape.rows(start, &mut parameters())) {
                 let enters = if whole { AtStart } else { AtKey };
                 statements.push(Statement { sql, indexes: driver_index(driver, by), enters });
             }
@@ -130,8 +177,8 @@ fn walks(driver: &Driver, by: SortBy, equals: &Equals) -> Vec<Statement> {
     statements
 }
 
-#[tokio::test]
-async fn every_page_is_read_along_its_index() {
+/// Pages that are walked along one index.
+fn pages() -> Vec<Statement> {
     let mut statements = Vec::new();
     for by in SortBy::ALL.iter().copied() {
         for conditions in [Equals::default(), equals(&Driver::Status), all_equals()] {
@@ -144,7 +191,7 @@ async fn every_page_is_read_along_its_index() {
         }
     }
     statements.extend(walks(&Driver::Email, SortBy::Email, &equals(&Driver::Email)));
-    insta::assert_snapshot!(explain(statements).await);
+    statements
 }
 
 /// The ranges that filters ask for, by an order.
@@ -153,7 +200,7 @@ fn ranges(by: SortBy) -> [Range; 4] {
         SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
         SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
         SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            RangeKey::Text("x".to_owned())
+            RangeKey::Text(text())
         }
     };
     [
@@ -165,8 +212,8 @@ fn ranges(by: SortBy) -> [Range; 4] {
     .map(|(from, to)| Range { by, from, to })
 }
 
-#[tokio::test]
-async fn every_range_is_read_along_its_index() {
+/// Pages along a range of an index, and ids of it.
+fn pages_of_ranges() -> Vec<Statement> {
     let mut statements = Vec::new();
     for by in SortBy::ALL.iter().copied() {
         for range in ranges(by) {
@@ -180,18 +227,18 @@ async fn every_range_is_read_along_its_index() {
                     for after in [None, Some(page_key(by))] {
                         let (bounds, start) = Bounds::after(&range, sort, after.as_ref());
                         let rows = shape.rows_in(&bounds, start, &mut parameters());
-                        let forms = both_forms(&rows, by);
+                        let forms = forms(&shape, rows).into_iter();
                         statements.extend(forms.map(|sql| at_key(by_index(by), sql)));
                     }
                 }
             }
         }
     }
-    insta::assert_snapshot!(explain(statements).await);
+    statements
 }
 
-#[tokio::test]
-async fn rows_that_are_put_in_order_afterwards_are_found_along_an_index() {
+/// Rows that are put in order afterwards, and totals.
+fn unordered() -> Vec<Statement> {
     let mut statements = Vec::new();
     for driver in EQUALS.into_iter().chain([Driver::Ids]) {
         let index = |by| driver_index(&driver, by);
@@ -215,34 +262,33 @@ async fn rows_that_are_put_in_order_afterwards_are_found_along_an_index() {
         equals: &Equals::default(),
     };
     assert!(everyone.residuals().next().is_none(), "counted by the head");
-    insta::assert_snapshot!(explain(statements).await);
+    statements
 }
 
-#[tokio::test]
-async fn keys_and_words_are_found_along_an_index() {
-    let key = || "x".to_owned();
+/// Ids that keys and words find.
+fn lookups() -> Vec<Statement> {
     let lookups: [(Lookup, &'static [&'static str]); 7] = [
         (Lookup::Id(UserId::from_bytes([7; 16])), &["users_pkey"]),
-        (Lookup::Username(key()), &["users_username"]),
-        (Lookup::Email(key()), &["users_email"]),
-        (Lookup::AnyEmail(key()), &["users_email"]),
-        (Lookup::ExternalId(key()), &["users_external_id"]),
-        (Lookup::PhoneNumber(key()), &["users_phone_number"]),
-        (Lookup::AnyPhoneNumber(key()), &["users_phone_number"]),
+        (Lookup::Username(text()), &["users_username"]),
+        (Lookup::Email(text()), &["users_email"]),
+        (Lookup::AnyEmail(text()), &["users_email"]),
+        (Lookup::ExternalId(text()), &["users_external_id"]),
+        (Lookup::PhoneNumber(text()), &["users_phone_number"]),
+        (Lookup::AnyPhoneNumber(text()), &["users_phone_number"]),
     ];
     let mut statements: Vec<Statement> =
         lookups.iter().map(|(one, index)| at_key(index, lookup(one))).collect();
     statements.push(at_key(&["further_keys_pkey"], FURTHER));
     statements.push(at_key(&["words_pkey"], WORDS));
-    insta::assert_snapshot!(explain(statements).await);
+    statements
 }
 
-#[tokio::test]
-async fn single_users_the_log_and_those_who_left_are_read_along_an_index() {
+/// Single users, the head, the log, those who left.
+fn reads() -> Vec<Statement> {
     let mut statements = vec![
         at_key(&["users_pkey"], gather::GET),
-        at_key(&["deleted_users_pkey"], reads::GET_DELETED),
-        at_key(&[], reads::HEAD),
+        at_key(&["deleted_users_pkey"], GET_DELETED),
+        at_key(&[], HEAD),
         at_start(&["events_pkey"], events::rows(false, false)),
         at_start(&["events_pkey"], events::rows(false, true)),
         at_start(&["events_pkey", "events_user"], events::rows(true, false)),
@@ -254,18 +300,17 @@ async fn single_users_the_log_and_those_who_left_are_read_along_an_index() {
             statements.push(make(&["deleted_users_deleted_at"], sql));
         }
     }
-    insta::assert_snapshot!(explain(statements).await);
+    statements
 }
 
-#[tokio::test]
-async fn every_write_finds_its_rows_along_an_index() {
-    let holders = &["users_username", "users_email", "users_external_id"];
-    let statements = vec![
+/// All that a write asks, and all that it writes.
+fn writes() -> Vec<Statement> {
+    vec![
         at_key(&["users_pkey"], fetch::LOAD),
         at_key(&["users_pkey"], fetch::LOCK),
         at_key(&["deleted_users_pkey"], fetch::LOAD_DELETED),
         at_key(&["deleted_users_pkey"], fetch::LOCK_DELETED),
-        at_key(holders, fetch::HOLDERS),
+        at_key(&["users_username", "users_email"], fetch::HOLDERS),
         at_key(&["idempotency_keys_pkey", "events_pkey"], fetch::MARKS),
         at_key(&["users_pkey"], sql::DELETE),
         at_key(&["deleted_users_pkey"], sql::DROP_DELETED),
@@ -277,30 +322,18 @@ async fn every_write_finds_its_rows_along_an_index() {
         at_key(&["further_keys_pkey"], sql::DROP_KEYS),
         at_key(&[], sql::ADD_KEYS),
         at_key(&["events_user"], sql::EMPTY_EVENTS),
-        at_key(&["idempotency_keys_pkey", "idempotency_keys_user"], sql::FORGET_MARKS),
+        at_key(&["idempotency_keys_pkey"], sql::FORGET_MARKS),
+        at_key(&["idempotency_keys_user"], sql::FORGET_MARKS_OF_USERS),
         at_key(&[], sql::APPEND),
         at_key(&[], sql::POSITION),
-    ];
-    insta::assert_snapshot!(explain(statements).await);
+    ]
 }
 
-#[tokio::test]
-async fn what_has_outlived_its_time_is_found_along_an_index() {
-    let statements = vec![
+/// What has outlived its time.
+fn outlived() -> Vec<Statement> {
+    vec![
         at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], forget::DROP_KEYS),
         at_start(&["events_pkey"], forget::OLDEST_EVENTS),
         at_key(&["events_pkey"], forget::DROP_EVENTS),
-    ];
-    insta::assert_snapshot!(explain(statements).await);
-}
-
-#[tokio::test]
-async fn settings_and_shared_keys_are_read_along_an_index() {
-    let [email, external_id] = KEYS;
-    let statements = vec![
-        at_key(&["settings_pkey"], SETTING),
-        at_start(&["users_email"], email.count),
-        at_start(&["users_external_id"], external_id.count),
-    ];
-    insta::assert_snapshot!(explain(statements).await);
+    ]
 }

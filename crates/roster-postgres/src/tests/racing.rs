@@ -23,9 +23,14 @@ const UNIQUE: Rules = Rules {
     delete: roster_core::Guard::Off,
 };
 
+/// Whether one succeeded and the other learned what is taken.
 fn is_won(one: &Result<Outcome, Failure>, other: &Result<Outcome, Failure>, taken: Taken) -> bool {
-    let is_refused = |result: &Result<_, Failure>| matches!(result, Err(Failure::Refused(Refusal::Taken(what))) if *what == taken);
-    (one.is_ok() && is_refused(other)) || (other.is_ok() && is_refused(one))
+    match (one, other) {
+        (Ok(_), Err(Failure::Refused(refusal))) | (Err(Failure::Refused(refusal)), Ok(_)) => {
+            *refusal == Refusal::Taken(taken)
+        }
+        _ => false,
+    }
 }
 
 /// In each round two commands that claim the same go to two stores at once; `before` was carried

@@ -43,6 +43,13 @@ pub(super) async fn beside(url: &str) -> Client {
     client
 }
 
+/// A URL whose sessions are told apart from all others, and the name that tells them.
+pub(super) fn named(url: &str) -> (String, String) {
+    // The schema's name is in the URL, and nobody else's.
+    let name = url.rsplit_once("%3D").unwrap().1.to_owned();
+    (format!("{url}&application_name={name}"), name)
+}
+
 /// The first column of a statement's rows, each as text.
 pub(super) async fn column(client: &Client, sql: &str) -> Vec<String> {
     let mut texts = Vec::new();
@@ -80,6 +87,10 @@ pub(super) fn delete(at: u64, n: u64) -> Command {
 
 pub(super) fn restore(at: u64, n: u64) -> Command {
     command(at, Act::Restore { id: id(n), held: Preconditions::default() })
+}
+
+pub(super) fn purge(at: u64, n: u64) -> Command {
+    command(at, Act::Purge { id: id(n), held: Preconditions::default() })
 }
 
 /// The command as a request that may come twice, under a key.
