@@ -186,7 +186,7 @@ async fn commits_that_a_killed_process_left_in_the_log_are_read() {
     fill(&store).await;
     // What lies there while the service runs is what a kill leaves.
     let crashed = tempfile::tempdir().unwrap();
-    for end in ["", "-wal"] {
+    for end in ["-wal", ""] {
         let name = format!("{DATABASE}{end}");
         std::fs::copy(directory.path().join(&name), crashed.path().join(&name)).unwrap();
     }
