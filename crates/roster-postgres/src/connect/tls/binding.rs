@@ -73,6 +73,7 @@ mod tests {
         CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519,
         SignatureAlgorithm,
     };
+    use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
     use super::*;
 
@@ -102,6 +103,15 @@ mod tests {
         assert_eq!(signature_algorithm(&long), None);
         let indefinite = [SEQUENCE, 0x80, 0, 0];
         assert_eq!(signature_algorithm(&indefinite), None);
+    }
+
+    /// Its handshake proves nothing: such a certificate passes for anybody who shows it.
+    #[test]
+    fn a_certificate_that_cannot_be_read_binds_nothing() {
+        let old = include_bytes!("../../../tests/tls/version_1.crt");
+        let old = CertificateDer::from_pem_slice(old).unwrap();
+        assert_eq!(signature_algorithm(&old), Some(ECDSA_WITH_SHA256));
+        assert_eq!(server_end_point(&old), None);
     }
 
     #[test]
