@@ -10,6 +10,7 @@
 use std::{
     env,
     fs::{self, Permissions},
+    hash::{BuildHasher, RandomState},
     io::{BufRead, BufReader},
     net::TcpListener,
     os::unix::{fs::PermissionsExt, process::CommandExt},
@@ -20,7 +21,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
     },
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 /// The variable that names a cluster which runs already: the URL of a database in which schemas may
@@ -145,8 +146,8 @@ impl Cluster {
     fn name(&self, what: &str) -> String {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         // Process ids come round, and what a failed test made stays.
-        let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        format!("{what}_{}_{}_{number}", process::id(), moment.as_millis())
+        let random = RandomState::new().hash_one(number);
+        format!("{what}_{}_{random:08x}_{number}", process::id())
     }
 }
 

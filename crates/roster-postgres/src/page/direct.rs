@@ -73,12 +73,6 @@ impl<'q> Direct<'q> {
         };
         Some(Self { query, sql: with_head(&rows, query.sort.by), parameters })
     }
-
-    /// The statement.
-    #[cfg(test)]
-    pub(crate) fn sql(&self) -> &str {
-        &self.sql
-    }
 }
 
 impl Question for Direct<'_> {
