@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use tokio_rustls::rustls::{pki_types::CertificateDer, server::ParsedCertificate};
 
 /// The hash `tls-server-end-point`, by the hash function of the certificate's own signature.
-/// `None` where that has none, or where PostgreSQL does not know which it is; and where the
-/// certificate cannot be read, for the server has not shown then that it holds its key.
+/// `None` where that names none by itself (RSA-PSS, Ed25519), and where the certificate cannot be
+/// read, for the server has not shown then that it holds its key.
 pub(super) fn server_end_point(server: &CertificateDer<'_>) -> Option<Vec<u8>> {
     ParsedCertificate::try_from(server).ok()?;
     Some(match signature_algorithm(server)? {
