@@ -1,6 +1,6 @@
 //! Databases that the service keeps its users with.
 
-use std::{fs, thread};
+use std::{fs, net::TcpListener, thread};
 
 use roster_testkit::process::{Engine, Place, Process};
 
@@ -100,11 +100,14 @@ fn processes_that_start_at_once_over_an_empty_database_all_serve() {
 }
 
 #[test]
-fn a_host_that_is_away_keeps_nobody_from_the_next() {
+fn hosts_that_are_away_or_say_nothing_keep_nobody_from_the_next() {
     let place = Place::new(Engine::Postgres);
     let url = place.database().unwrap().url();
     let (before, after) = url.split_once('@').unwrap();
-    let url = format!("{before}@127.0.0.1:1,{after}");
+    // It accepts, and never says a word.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let url = format!("{before}@127.0.0.1:1,{address},{after}");
     let words = ["serve", "--listen", "127.0.0.1:0", "--log", "error", "--database", &url];
     let service = Process::start(&mut roster(place.path(), &words));
     service.create(&named("ada"));
