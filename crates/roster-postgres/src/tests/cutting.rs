@@ -1,0 +1,142 @@
+//! A wire that is cut at the commit: nobody is told what did not happen, and nothing is repeated
+//! that may have.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+use roster_core::{Outcome, Store};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    time::sleep,
+};
+
+use super::support::{
+    apply, assert_sound, beside, create, id, is_unavailable, once, open, patch, schema,
+};
+
+/// Where the next commit that comes by is cut.
+const NOWHERE: u8 = 0;
+/// It does not reach the server.
+const BEFORE: u8 = 1;
+/// It does, and its answer does not come back.
+const BEHIND: u8 = 2;
+
+/// A simple query that ends a transaction, as it stands on the wire.
+const COMMIT: &[u8] = b"COMMIT\0";
+
+/// Longer than a commit takes.
+const A_WHILE: Duration = Duration::from_millis(300);
+
+/// Puts a wire that can be cut before the server of a URL; gives the URL of the wire.
+async fn wire(url: &str, place: Arc<AtomicU8>) -> String {
+    let (before, rest) = url.split_once('@').unwrap();
+    let (server, rest) = rest.split_once('/').unwrap();
+    let server = server.to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let (server, place) = (server.clone(), Arc::clone(&place));
+            tokio::spawn(async move {
+                let server = TcpStream::connect(server).await.unwrap();
+                carry(client, server, &place).await;
+            });
+        }
+    });
+    format!("{before}@127.0.0.1:{port}/{rest}")
+}
+
+/// Carries both ways until one end is gone, or the wire is cut.
+async fn carry(client: TcpStream, server: TcpStream, place: &AtomicU8) {
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    let is_cut = AtomicBool::new(false);
+    tokio::select! {
+        () = forth(from_client, to_server, place, &is_cut) => {}
+        () = back(from_server, to_client, &is_cut) => {}
+    }
+}
+
+async fn forth(
+    mut client: OwnedReadHalf,
+    mut server: OwnedWriteHalf,
+    place: &AtomicU8,
+    is_cut: &AtomicBool,
+) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = client.read(&mut bytes).await {
+        let sent = &bytes[..count];
+        let place = if sent.windows(COMMIT.len()).any(|window| window == COMMIT) {
+            place.swap(NOWHERE, Ordering::SeqCst)
+        } else {
+            NOWHERE
+        };
+        is_cut.store(place != NOWHERE, Ordering::SeqCst);
+        if place == BEFORE || server.write_all(sent).await.is_err() {
+            return;
+        }
+        if place == BEHIND {
+            return sleep(A_WHILE).await;
+        }
+    }
+}
+
+async fn back(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, is_cut: &AtomicBool) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = server.read(&mut bytes).await {
+        if !is_cut.load(Ordering::SeqCst) && client.write_all(&bytes[..count]).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_answer_is_lost_is_in_doubt_and_not_repeated() {
+    let schema = schema();
+    let place = Arc::new(AtomicU8::new(NOWHERE));
+    let client = beside(&schema.url()).await;
+    let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    for n in 2..6 {
+        place.store(BEHIND, Ordering::SeqCst);
+        let user = format!(r#"{{"username":"u{n}"}}"#);
+        // Done again it would be refused: it has its own name by then.
+        let result = apply(&store, once(n, create(n, &user))).await;
+        assert!(is_unavailable(&result), "{result:?}");
+        let stored = store.get(id(n)).await.unwrap().unwrap();
+        let again = apply(&store, once(n, create(n, &user))).await.unwrap();
+        assert_eq!((again.replayed, again.stored), (true, stored));
+    }
+    place.store(BEHIND, Ordering::SeqCst);
+    let batch = (10..200).map(|n| create(n, &format!(r#"{{"username":"u{n}"}}"#))).collect();
+    assert!(store.apply(batch).await.iter().all(is_unavailable));
+    assert_eq!(assert_sound(&client).await, 5 + 190);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_did_not_reach_the_server_is_in_doubt_and_never_happens() {
+    let schema = schema();
+    let place = Arc::new(AtomicU8::new(NOWHERE));
+    let client = beside(&schema.url()).await;
+    let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    for turn in 2..6 {
+        place.store(BEFORE, Ordering::SeqCst);
+        let change = format!(r#"{{"title":"{turn}"}}"#);
+        let result = apply(&store, once(turn, patch(turn, 1, &change))).await;
+        assert!(is_unavailable(&result), "{result:?}");
+        assert_eq!(store.get(id(1)).await.unwrap().unwrap().version, turn.cast_signed() - 1);
+        let again = apply(&store, once(turn, patch(turn, 1, &change))).await;
+        assert!(matches!(again, Ok(Outcome { replayed: false, .. })), "{again:?}");
+    }
+    assert_eq!(assert_sound(&client).await, 5);
+}
