@@ -19,6 +19,7 @@ import time
 
 from audit import Fault as AuditFault
 from audit import audit
+from disk_watch import DiskWatch
 from engines import Postgres
 from postgres import backends, cluster
 from service import Closed, Service, Workplace, arguments, percentile
@@ -36,8 +37,8 @@ STAGES_MAX = 200
 class Run:
     """The service behind its wire, and what was measured."""
 
-    def __init__(self, service, wire, ledger, seed):
-        self.service, self.wire, self.ledger = service, wire, ledger
+    def __init__(self, service, wire, ledger, disk, seed):
+        self.service, self.wire, self.ledger, self.disk = service, wire, ledger, disk
         self.random = random.Random(f"{seed} cuts")
         self.stages, self.recoveries = set(), {}
 
@@ -80,7 +81,9 @@ class Run:
         if not self.wire.whole.wait(cut.seconds + 10):
             raise Fault(f"cut {cut}: the wire was not whole again")
         self.write("create")
-        took = time.monotonic() - self.wire.whole_at
+        now = time.monotonic()
+        # What PostgreSQL itself stood still meanwhile is not the service's.
+        took = now - self.wire.whole_at - self.disk.stalled(self.wire.whole_at, now)
         self.recoveries.setdefault(cut.way, []).append(took)
         if took > (ORPHAN_SECONDS_MAX if cut.way == "orphan" else RECOVERY_SECONDS_MAX):
             where = f"cut {cut} at {self.wire.last[1]}"
@@ -179,8 +182,9 @@ def main():
         service = Service(options.binary, place / "data", database=wire.url)
         try:
             service.start()
-            ledger = Ledger(options.seed)
-            run = Run(service, wire, ledger, options.seed)
+            ledger, disk = Ledger(options.seed), DiskWatch(database)
+            disk.start()
+            run = Run(service, wire, ledger, disk, options.seed)
             run.write("taker")
             run.fill(30)
             reader = Reader(service, ledger)
@@ -188,7 +192,9 @@ def main():
             cut_everywhere(run, options)
             reader.done.set()
             reader.join(90)
-            faults += [reader.fault] if reader.fault else []
+            disk.done.set()
+            disk.join(30)
+            faults += [fault for fault in (reader.fault, disk.fault) if fault]
             count = verify(service, ledger)
             if wire.cancels:
                 faults.append(f"{wire.cancels} requests to cancel a statement")
@@ -218,7 +224,8 @@ def report(run, reader, count, seconds):
         f"{run.ledger.answered:,} writes answered, {count:,} events, {run.ledger.unavailable:,} "
         f"answers 503 {run.ledger.codes}, {run.ledger.replays} replays; slowest write "
         f"{run.ledger.slowest:.1f} s; {reader.reads if reader else 0:,} reads, "
-        f"{reader.unavailable if reader else 0} of them 503"
+        f"{reader.unavailable if reader else 0} of them 503; PostgreSQL itself stood still at "
+        f"most {run.disk.worst():.2f} s"
     )
     for way, took in run.recoveries.items():
         print(
