@@ -86,6 +86,9 @@ pub(crate) async fn establish(
     }
     // One process at a time changes what all of them read.
     let turn = Turn::take(connector).await?;
+    if setting(client, MIGRATION).await?.is_some() {
+        return Err(OpenError::Unfinished);
+    }
     give_birth(client).await?;
     hold(client, &EMAIL, rules.email).await?;
     hold(client, &EXTERNAL_ID, rules.external_id).await?;

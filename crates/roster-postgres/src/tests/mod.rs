@@ -14,4 +14,5 @@ mod racing;
 mod repeating;
 mod scanning;
 mod support;
+mod supposing;
 mod warning;

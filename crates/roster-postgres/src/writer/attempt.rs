@@ -8,7 +8,8 @@ use roster_core::{Rules, StoreError};
 use super::{
     facts::{Facts, Missing},
     fetch::{Lock, fetch},
-    flush::flush,
+    flush::{Begin, flush},
+    judge::Names,
     prepared::Prepared,
     queue::Results,
     run::{Done, Run, run},
@@ -89,12 +90,13 @@ pub(super) async fn attempt(
     rules: Rules,
     era: i64,
     commands: &[&Prepared],
+    names: Names,
     sent: &AtomicBool,
 ) -> Result<Results, Fault> {
     let mut facts = Facts::default();
     let mut begun = false;
     let done = loop {
-        match run(rules, commands, &facts) {
+        match run(rules, names, commands, &facts) {
             Run::Done(done) => break done,
             Run::Missing(missing) => {
                 let fetched = gather(connection, &missing, begun, &mut facts).await;
@@ -112,11 +114,8 @@ pub(super) async fn attempt(
             Err(miss) => Err(rolled_back(connection, Fault::before_commit(miss)).await),
         };
     }
-    if !begun {
-        let opened = connection.client().batch_execute("BEGIN").await;
-        opened.map_err(|error| Fault::before_commit(error.into()))?;
-    }
-    match flush(connection, era, &writes, sent).await {
+    let opening = if begun { Begin::Done } else { Begin::Now };
+    match flush(connection, era, &writes, opening, sent).await {
         Ok(_) if connection.was_warned() => Err(Fault::Common(StoreError::Unavailable(
             "the database warned at the commit: the fate of the write is not known".into(),
         ))),

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::future::{join, join_all, try_join_all};
+use futures_util::future::{join_all, join3, try_join_all};
 use roster_core::StoreError;
 use tokio_postgres::{Error, Statement, error::SqlState, types::ToSql};
 
@@ -39,12 +39,22 @@ impl std::fmt::Display for EraEnded {
 
 impl std::error::Error for EraEnded {}
 
+/// Whether the transaction is to be begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// It is, with the first statement.
+    Now,
+    /// It was.
+    Done,
+}
+
 /// Writes it all down and commits; gives the position before the first of the events. `sent` is
 /// told as soon as the commit may have reached the database.
 pub(crate) async fn flush(
     connection: &Connection,
     era: i64,
     writes: &Writes,
+    begin: Begin,
     sent: &AtomicBool,
 ) -> Result<i64, Miss> {
     let mut replaced = Users::default();
@@ -107,15 +117,27 @@ pub(crate) async fn flush(
         .collect();
     connection.forget_warnings();
     sent.store(true, Ordering::Release);
-    send(connection, &steps).await
+    send(connection, begin, &steps).await
 }
 
 /// Sends the steps and the commit, and waits for all answers.
-async fn send(connection: &Connection, steps: &[(Statement, Parameters<'_>)]) -> Result<i64, Miss> {
+async fn send(
+    connection: &Connection,
+    begin: Begin,
+    steps: &[(Statement, Parameters<'_>)],
+) -> Result<i64, Miss> {
     let client = connection.client();
+    let opening = async {
+        match begin {
+            Begin::Now => client.batch_execute("BEGIN").await,
+            Begin::Done => Ok(()),
+        }
+    };
     let steps = steps.iter().map(|(sql, parameters)| client.query(sql, parameters));
     // Polled in this order, which is the order on the wire.
-    let (answers, commit) = join(join_all(steps), client.batch_execute("COMMIT")).await;
+    let (opened, answers, commit) =
+        join3(opening, join_all(steps), client.batch_execute("COMMIT")).await;
+    opened?;
     let mut before = None;
     for answer in answers {
         let rows = answer.map_err(told)?;

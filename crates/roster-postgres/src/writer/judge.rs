@@ -3,7 +3,10 @@
 //! Nothing is asked of the database here and nothing is written: a command that needs a fact which
 //! is not known yet halts. What a command comes to is true for those behind it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use roster_core::{
     Among, Change, Claims, Command, Decision, Effect, Event, Failure, Refusal, Rules, StoreError,
@@ -71,18 +74,31 @@ impl Judgement {
     }
 }
 
+/// Whether names that nobody is known to hold are taken to be free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// They are: the database's unique indexes refuse what is not so.
+    TakenToBeFree,
+    /// They are looked up first.
+    LookedUp,
+}
+
 /// The state that commands are judged upon: what was fetched, and what those before came to.
 pub(crate) struct Scene<'f> {
     rules: Rules,
+    names: Names,
     facts: &'f Facts,
+    /// The names that were taken to be free.
+    supposed: HashSet<Claim>,
     /// What differs from the facts by now.
     pub(super) own: Facts,
     pub(crate) missing: Missing,
 }
 
 impl<'f> Scene<'f> {
-    pub(crate) fn new(rules: Rules, facts: &'f Facts) -> Self {
-        Self { rules, facts, own: Facts::default(), missing: Missing::default() }
+    pub(crate) fn new(rules: Rules, names: Names, facts: &'f Facts) -> Self {
+        let (own, missing) = (Facts::default(), Missing::default());
+        Self { rules, names, facts, supposed: HashSet::new(), own, missing }
     }
 
     /// What the command comes to.
@@ -161,6 +177,10 @@ impl<'f> Scene<'f> {
         if let Some(holder) = known {
             return Ok(holder.filter(|holder| *holder != id));
         }
+        if self.names == Names::TakenToBeFree {
+            self.supposed.insert(claim);
+            return Ok(None);
+        }
         self.missing.holders.insert(claim);
         Err(Halt::Missing)
     }
@@ -179,6 +199,15 @@ impl<'f> Scene<'f> {
             self.missing.deleted.insert(id);
             Err(Halt::Missing)
         })
+    }
+
+    /// Who holds a key from now on. A name that was taken to be free and is given away only now
+    /// was not: who holds it before this has to be looked up.
+    pub(super) fn claim(&mut self, claim: Claim, holder: Option<UserId>) {
+        if holder.is_none() && self.supposed.contains(&claim) {
+            self.missing.holders.insert(claim.clone());
+        }
+        self.own.holders.insert(claim, holder);
     }
 
     /// Whether the user was live before the transaction.

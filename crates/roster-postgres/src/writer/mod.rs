@@ -32,6 +32,7 @@ use crate::{
     failure::too_slow,
 };
 use attempt::{Fault, attempt};
+use judge::Names;
 
 pub(crate) use prepared::Prepared;
 pub(crate) use preview::{Preview, SNAPSHOT};
@@ -53,6 +54,9 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// So many times others may be in the way of several commands before each is carried out alone.
 const TRIES_TOGETHER: u32 = 4;
 
+/// For so many transactions names are looked up after one was taken that was supposed to be free.
+const CAREFUL: u32 = 16;
+
 /// A writer.
 pub(crate) struct Writer {
     connector: Connector,
@@ -60,11 +64,13 @@ pub(crate) struct Writer {
     rules: Rules,
     era: i64,
     connection: Option<Connection>,
+    /// For so many more transactions names are looked up, since lately one was taken.
+    careful: u32,
 }
 
 impl Writer {
     pub(crate) fn new(connector: Connector, queue: Arc<Queue>, rules: Rules, era: i64) -> Self {
-        Self { connector, queue, rules, era, connection: None }
+        Self { connector, queue, rules, era, connection: None, careful: 0 }
     }
 
     /// Writes until the queue is closed and empty.
@@ -113,10 +119,19 @@ impl Writer {
     async fn together(&mut self, commands: &[&Prepared], end: Instant) -> Result<Results, Fault> {
         let (mut tries, mut pause) = (0, PAUSE);
         loop {
-            let fault = match self.attempt(commands, end).await {
-                Ok(results) => return Ok(results),
+            let trusting = tries == 0 && self.careful == 0;
+            let names = if trusting { Names::TakenToBeFree } else { Names::LookedUp };
+            let fault = match self.attempt(commands, names, end).await {
+                Ok(results) => {
+                    self.careful = self.careful.saturating_sub(1);
+                    return Ok(results);
+                }
                 Err(fault) => fault,
             };
+            if trusting && matches!(fault, Fault::Again(_)) {
+                (self.careful, tries) = (CAREFUL, tries + 1);
+                continue;
+            }
             let alone = commands.len() < 2;
             match fault {
                 Fault::Again(_) if tries < TRIES_TOGETHER || alone => tries += 1,
@@ -132,11 +147,16 @@ impl Writer {
         }
     }
 
-    async fn attempt(&mut self, commands: &[&Prepared], end: Instant) -> Result<Results, Fault> {
+    async fn attempt(
+        &mut self,
+        commands: &[&Prepared],
+        names: Names,
+        end: Instant,
+    ) -> Result<Results, Fault> {
         let connection = self.connection(end).await?;
         let end = end.min(Instant::now() + TRY_TIMEOUT);
         let sent = std::sync::atomic::AtomicBool::new(false);
-        let attempt = attempt(&connection, self.rules, self.era, commands, &sent);
+        let attempt = attempt(&connection, self.rules, self.era, commands, names, &sent);
         let outcome = match timeout_at(end.into(), attempt).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Fault::of_silence(&sent)),

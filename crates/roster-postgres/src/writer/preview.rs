@@ -8,7 +8,7 @@ use roster_core::{Command, Failure, Outcome, Rules};
 use super::{
     facts::Facts,
     fetch::{Lock, fetch},
-    judge::{Halt, Judgement, Scene},
+    judge::{Halt, Judgement, Names, Scene},
     prepared::Prepared,
 };
 use crate::{
@@ -45,7 +45,7 @@ async fn preview(
     let head = reads::head(connection).await?;
     let mut facts = Facts::default();
     let judged: Result<Judgement, Failure> = loop {
-        let mut scene = Scene::new(rules, &facts);
+        let mut scene = Scene::new(rules, Names::LookedUp, &facts);
         match scene.judge(&prepared) {
             Ok(judgement) => break Ok(judgement),
             Err(Halt::Failure(failure)) => break Err(failure),

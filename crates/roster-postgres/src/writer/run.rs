@@ -13,7 +13,7 @@ use roster_core::{
 
 use super::{
     facts::{Claim, Current, Facts, Mark, Missing, Place, Row},
-    judge::{Halt, Judgement, Scene},
+    judge::{Halt, Judgement, Names, Scene},
     prepared::Prepared,
 };
 
@@ -105,8 +105,8 @@ impl Writes {
 }
 
 /// Carries the commands out upon the facts.
-pub(crate) fn run(rules: Rules, commands: &[&Prepared], facts: &Facts) -> Run {
-    let mut stage = Stage { scene: Scene::new(rules, facts), writes: Writes::default() };
+pub(crate) fn run(rules: Rules, names: Names, commands: &[&Prepared], facts: &Facts) -> Run {
+    let mut stage = Stage { scene: Scene::new(rules, names, facts), writes: Writes::default() };
     let mut results = Vec::with_capacity(commands.len());
     for command in commands {
         match stage.once(command) {
@@ -230,13 +230,12 @@ impl Stage<'_> {
     /// Who holds the user's keys from now on. Keys that may be shared are never asked about.
     fn claim(&mut self, current: &Current, holder: Option<UserId>) {
         let keys = roster_core::Keys::of(&current.user);
-        let holders = &mut self.scene.own.holders;
-        holders.insert(Claim::Username(keys.username), holder);
+        self.scene.claim(Claim::Username(keys.username), holder);
         if let Some(key) = keys.email {
-            holders.insert(Claim::Email(key), holder);
+            self.scene.claim(Claim::Email(key), holder);
         }
         if let Some(key) = keys.external_id {
-            holders.insert(Claim::ExternalId(key), holder);
+            self.scene.claim(Claim::ExternalId(key), holder);
         }
     }
 

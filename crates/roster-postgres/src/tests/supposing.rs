@@ -1,0 +1,45 @@
+//! Names are taken to be free until the database says otherwise: what comes of it is what looking
+//! them up comes to.
+
+use roster_core::{Effect, EventKind, Failure, Refusal, Store};
+
+use super::support::{apply, assert_sound, beside, create, delete, open, patch, schema};
+
+fn user(name: &str) -> String {
+    format!(r#"{{"username":"{name}"}}"#)
+}
+
+fn is_taken<T>(result: &Result<T, Failure>) -> bool {
+    matches!(result, Err(Failure::Refused(Refusal::Taken(_))))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_is_given_up_behind_the_command_that_wants_it_is_still_taken() {
+    let schema = schema();
+    let store = open(&schema.url()).await;
+    apply(&store, create(1, &user("ada"))).await.unwrap();
+    apply(&store, create(2, &user("grace"))).await.unwrap();
+    // In one transaction, in this order: at its end nobody would share a name, but the log would
+    // tell of two who did.
+    let results = store.apply(vec![patch(3, 1, &user("grace")), delete(4, 2)]).await;
+    assert!(is_taken(&results[0]), "{results:?}");
+    let deleted = results[1].as_ref().map(|outcome| outcome.effect);
+    assert_eq!(deleted.unwrap(), Effect::Changed(EventKind::Deleted));
+    let results = store.apply(vec![delete(5, 1), create(6, &user("ada"))]).await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    assert_eq!(assert_sound(&beside(&schema.url()).await).await, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_taken_name_spoils_none_of_its_neighbours() {
+    let schema = schema();
+    let store = open(&schema.url()).await;
+    apply(&store, create(1, &user("user7"))).await.unwrap();
+    let batch = (10..30).map(|n| create(n, &user(&format!("user{}", n % 15)))).collect();
+    let results = store.apply(batch).await;
+    let taken: Vec<usize> = (0..results.len()).filter(|at| is_taken(&results[*at])).collect();
+    // user7 was there, and 25 to 29 come round to the names of 10 to 14.
+    assert_eq!(taken, [12, 15, 16, 17, 18, 19]);
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 14);
+    assert_eq!(assert_sound(&beside(&schema.url()).await).await, 15);
+}
