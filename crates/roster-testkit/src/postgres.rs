@@ -31,6 +31,9 @@ pub const VARIABLE: &str = "ROSTER_TEST_POSTGRES";
 /// The password of the cluster's role.
 const PASSWORD: &str = "of-the-tests";
 
+/// How often what a test made is tried to be dropped.
+const CLEAN_UP_TRIES: u32 = 40;
+
 /// How long a cluster may take to answer.
 const START: Duration = Duration::from_mins(1);
 
@@ -125,9 +128,14 @@ impl Cluster {
 
     /// Drops what a test made. While the test fails, that alone is to be told.
     fn clean_up(&self, sql: &str) {
-        if !thread::panicking() {
-            self.administer(sql);
+        // The server's own housekeeping may be at it, which nobody but it can end.
+        for _ in 0..CLEAN_UP_TRIES {
+            if thread::panicking() || self.ask(&self.url, sql).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(250));
         }
+        self.administer(sql);
     }
 
     /// Carries out SQL as PostgreSQL's own client does it at a URL: what it prints, or the errors.

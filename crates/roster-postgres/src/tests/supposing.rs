@@ -43,3 +43,16 @@ async fn one_taken_name_spoils_none_of_its_neighbours() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 14);
     assert_eq!(assert_sound(&beside(&schema.url()).await).await, 15);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_refused_for_a_name_of_the_same_batch_is_told_of_all_that_is_taken() {
+    let schema = schema();
+    let store = open(&schema.url()).await;
+    apply(&store, create(1, &user("ada"))).await.unwrap();
+    let grace = r#"{"email":"grace@x.example"}"#;
+    let both = r#"{"username":"ada","email":"grace@x.example"}"#;
+    let results = store.apply(vec![create(2, grace), create(3, both)]).await;
+    assert!(results[0].is_ok(), "{results:?}");
+    let Err(Failure::Refused(Refusal::Taken(taken))) = results[1] else { panic!("{results:?}") };
+    assert!(taken.username.is_some() && taken.email, "{taken:?}");
+}

@@ -161,14 +161,30 @@ impl<'f> Scene<'f> {
 
     /// Who else among the live users holds what is claimed.
     fn holders(&mut self, claims: &Claims, id: UserId) -> Result<Holders, Halt> {
-        let username = claims.username.clone().map(Claim::Username);
-        let email = claims.email.clone().map(Claim::Email);
-        let external_id = claims.external_id.clone().map(Claim::ExternalId);
+        let claimed = [
+            claims.username.clone().map(Claim::Username),
+            claims.email.clone().map(Claim::Email),
+            claims.external_id.clone().map(Claim::ExternalId),
+        ];
         // All are asked for before any is missed: so they are fetched at once.
-        let username = self.holder(username, id);
-        let email = self.holder(email, id);
-        let external_id = self.holder(external_id, id);
-        Ok(Holders { username: username?, email: email?, external_id: external_id? })
+        let [username, email, external_id] = claimed.clone().map(|claim| self.holder(claim, id));
+        let (username, email, external_id) = (username?, email?, external_id?);
+        let is_held = username.is_some() || email.is_some() || external_id.is_some();
+        // What is not written no index refuses: whoever is refused for one is told of all.
+        if is_held && self.looks_up(claimed.into_iter().flatten()) {
+            return Err(Halt::Missing);
+        }
+        Ok(Holders { username, email, external_id })
+    }
+
+    /// Has those looked up that were only supposed to be free; false where there are none.
+    fn looks_up(&mut self, claims: impl Iterator<Item = Claim>) -> bool {
+        let (own, facts) = (&self.own.holders, &self.facts.holders);
+        let supposed: Vec<Claim> =
+            claims.filter(|claim| !own.contains_key(claim) && !facts.contains_key(claim)).collect();
+        let any = !supposed.is_empty();
+        self.missing.holders.extend(supposed);
+        any
     }
 
     fn holder(&mut self, claim: Option<Claim>, id: UserId) -> Result<Option<UserId>, Halt> {
