@@ -137,6 +137,9 @@ async fn a_full_queue_refuses_at_once() {
     let mut short = settings(directory.path());
     short.write_queue_max = 600;
     let store = Arc::new(Sqlite::open(short).unwrap());
+    // Somebody else holds the file, so that the writer gets nothing done before all have come.
+    let other = Connection::open(directory.path().join(DATABASE)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let batches: Vec<_> = (0..20)
         .map(|batch| {
             let store = Arc::clone(&store);
@@ -145,6 +148,8 @@ async fn a_full_queue_refuses_at_once() {
             tokio::spawn(async move { store.apply(commands).await })
         })
         .collect();
+    tokio::task::yield_now().await;
+    other.execute_batch("ROLLBACK").unwrap();
     let (mut kept, mut refused) = (0, 0);
     for batch in batches {
         for result in batch.await.unwrap() {
