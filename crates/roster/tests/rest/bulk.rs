@@ -3,6 +3,7 @@
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod intake;
+pub(crate) mod on_conflict;
 mod talk;
 
 use serde_json::{Value, json};

@@ -33,7 +33,7 @@ mod transcript;
 mod transcripts;
 mod writes;
 
-use bulk::{export, import, intake};
+use bulk::{export, import, intake, on_conflict};
 use service::{Engine, Stage};
 
 /// Runs one case over an engine.
@@ -205,14 +205,16 @@ cases! {
         a_line_has_at_most_64_kib_and_the_stream_any_length,
         verdicts_come_in_the_order_of_many_lines,
         a_line_that_is_alone_in_its_batch_waits_for_its_turn,
+        what_an_import_does_not_take_is_refused_before_its_first_line,
+        verdicts_below_a_base_path_link_to_its_pages,
+        streams_of_users_are_answered_like_this,
+    }
+    mod on_conflict {
         who_is_there_already_is_kept_skipped_or_replaced,
         a_replacement_that_changes_nothing_leaves_no_trace,
         a_replacement_ignores_what_a_create_ignores,
         a_unique_external_id_names_a_holder_too,
         a_dry_import_tells_what_the_import_then_does,
-        what_an_import_does_not_take_is_refused_before_its_first_line,
-        verdicts_below_a_base_path_link_to_its_pages,
-        streams_of_users_are_answered_like_this,
     }
     mod intake {
         a_verdict_follows_its_commit_while_the_stream_rests,
