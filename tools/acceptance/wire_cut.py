@@ -27,8 +27,6 @@ from wire import Cut, Wire
 from wire_writes import KINDS, Fault, Ledger, Reader, verify
 
 RECOVERY_SECONDS_MAX = 2.0
-# One connection that is silent for good and never closed: only time can tell that it is.
-ORPHAN_SECONDS_MAX = 8.0
 WRITERS = 8
 COMMITS = ("before commit", "after commit", "commit held")
 STAGES_MAX = 200
@@ -85,7 +83,7 @@ class Run:
         # What PostgreSQL itself stood still meanwhile is not the service's.
         took = now - self.wire.whole_at - self.disk.stalled(self.wire.whole_at, now)
         self.recoveries.setdefault(cut.way, []).append(took)
-        if took > (ORPHAN_SECONDS_MAX if cut.way == "orphan" else RECOVERY_SECONDS_MAX):
+        if took > RECOVERY_SECONDS_MAX:
             where = f"cut {cut} at {self.wire.last[1]}"
             raise Fault(f"{where}: a write was answered {took:.2f} s after the wire was whole")
 

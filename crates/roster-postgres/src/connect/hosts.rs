@@ -18,6 +18,8 @@ pub enum UrlError {
     NoHost,
     /// It names no user.
     NoUser,
+    /// It names a host by its address beside its name, which would go unheard.
+    HostAddress,
     /// Ports and hosts do not go together.
     Ports,
     /// It asks for TLS from the first byte, which is not supported.
@@ -30,8 +32,11 @@ pub enum UrlError {
 pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), UrlError> {
     let (rest, parameters) = tls::take_out(url).map_err(UrlError::Tls)?;
     let whole: Config = rest.parse().map_err(UrlError::Malformed)?;
-    if whole.get_hosts().is_empty() {
+    if whole.get_hosts().is_empty() || whole.get_hosts().iter().any(is_empty) {
         return Err(UrlError::NoHost);
+    }
+    if !whole.get_hostaddrs().is_empty() {
+        return Err(UrlError::HostAddress);
     }
     if whole.get_user().is_none() {
         return Err(UrlError::NoUser);
@@ -71,6 +76,13 @@ pub(super) fn name(config: &Config) -> String {
     }
 }
 
+fn is_empty(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => name.is_empty(),
+        Host::Unix(path) => path.as_os_str().is_empty(),
+    }
+}
+
 fn of(whole: &Config, host: &Host, port: u16) -> Config {
     let mut config = Config::new();
     match host {
@@ -103,8 +115,9 @@ impl fmt::Display for UrlError {
                 Some(source) => write!(f, "{source}"),
                 None => write!(f, "{error}"),
             },
-            Self::NoHost => f.write_str("it names no host"),
+            Self::NoHost => f.write_str("it names no host, or one without a name"),
             Self::NoUser => f.write_str("it names no user: postgres://USER@HOST/DATABASE"),
+            Self::HostAddress => f.write_str("hostaddr is not supported: write it as the host"),
             Self::Ports => f.write_str("give each host a port, or all of them one"),
             Self::DirectTls => f.write_str("sslnegotiation=direct is not supported"),
             Self::Tls(error) => write!(f, "{error}"),

@@ -42,7 +42,7 @@ const SESSION: &[(&str, &str)] = &[
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
     ("plan_cache_mode", "force_generic_plan"),
-    ("idle_in_transaction_session_timeout", "5000"),
+    ("idle_in_transaction_session_timeout", "1000"),
     ("lock_timeout", "1000"),
     ("transaction_timeout", "15000"),
     ("statement_timeout", "0"),

@@ -22,7 +22,7 @@ impl DatabaseUrl {
         }
         match Connector::parse(text) {
             Ok(connector) => Ok(Self { url: text.to_owned(), shown: connector.shown() }),
-            Err(error) => Err(format!("is no URL of a database: {error}")),
+            Err(error) => Err(format!("cannot be used: {error}")),
         }
     }
 

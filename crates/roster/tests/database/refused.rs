@@ -64,6 +64,8 @@ fn a_url_that_is_none_of_postgresql_is_a_wrong_setting() {
         "postgres://roster:kept-to-itself@localhost:70000/roster",
         "postgres://roster:kept-to-itself@localhost/roster?sslmode=maybe",
         "postgres://roster:kept-to-itself@localhost/roster?nonsense=1",
+        "postgres://roster:kept-to-itself@localhost,/roster",
+        "postgres://roster:kept-to-itself@localhost/roster?hostaddr=127.0.0.1",
     ] {
         let said = told(url, 78);
         assert!(said.contains("flag --database: "), "{url}: {said}");
