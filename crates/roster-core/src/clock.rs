@@ -5,7 +5,7 @@
 
 use crate::{id::UserId, timestamp::Timestamp};
 
-/// A source of time and of new ids.
+/// A source of time, of new ids and of randomness.
 pub trait Clock: Send + Sync + 'static {
     /// The present moment. May step back when the machine's clock is set.
     fn now(&self) -> Timestamp;
@@ -13,4 +13,7 @@ pub trait Clock: Send + Sync + 'static {
     /// A new UUIDv7, larger than all that this clock made before, whatever the machine's clock
     /// does.
     fn new_id(&self) -> UserId;
+
+    /// Fills with random bytes that nobody can foresee; tells whether there were any.
+    fn fill(&self, bytes: &mut [u8]) -> bool;
 }

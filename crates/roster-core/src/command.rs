@@ -3,7 +3,9 @@
 //! A command is complete: the moment, the new id, who asks. An engine may run it again on another
 //! state without asking anybody.
 
-use crate::{draft::Draft, id::UserId, json::Json, timestamp::Timestamp};
+use std::{fmt, sync::Arc};
+
+use crate::{access::KeyId, draft::Draft, id::UserId, json::Json, timestamp::Timestamp};
 
 /// The settings that the rules depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,21 +49,32 @@ impl Default for Rules {
     }
 }
 
-/// Who makes a change, as the log names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Who makes a change.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// Anybody: the service is open.
     Anonymous,
     /// The service itself.
     System,
+    /// Whoever holds that key.
+    Key(KeyId),
+    /// Whom an issuer of tokens calls that.
+    Subject {
+        /// The issuer, by the name that the settings give it.
+        issuer: Arc<str>,
+        /// The subject, as the issuer spells it.
+        subject: Arc<str>,
+    },
 }
 
-impl Actor {
-    /// The actor as the log spells it.
-    pub const fn as_str(&self) -> &'static str {
+/// The actor as the log spells it.
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Anonymous => "anonymous",
-            Self::System => "system",
+            Self::Anonymous => f.write_str("anonymous"),
+            Self::System => f.write_str("system"),
+            Self::Key(id) => write!(f, "key:{id}"),
+            Self::Subject { issuer, subject } => write!(f, "{issuer}:{subject}"),
         }
     }
 }

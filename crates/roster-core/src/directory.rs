@@ -1,11 +1,13 @@
 //! The directory: the one door through which every face reads and changes the collection.
 //!
 //! It stamps time and ids from the clock it was given, makes a complete command of a request, and
-//! hands it to the store. It holds no state and no rule of its own.
+//! hands it to the store. It holds no state and no rule of its own. Whatever reads or changes data
+//! asks for the proof that its caller may.
 
 use std::{mem, sync::Arc};
 
 use crate::{
+    access::{KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteUsers},
     clock::Clock,
     command::{Act, Caller, Command, Mode, OnConflict, Terms},
     draft::Draft,
@@ -33,7 +35,12 @@ impl Directory {
     }
 
     /// Creates a user.
-    pub async fn create(&self, draft: Draft, terms: Terms) -> Result<Outcome, Failure> {
+    pub async fn create(
+        &self,
+        _may: Permit<WriteUsers>,
+        draft: Draft,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
         self.carry_out(self.creation(draft, OnConflict::Fail), terms).await
     }
 
@@ -41,6 +48,7 @@ impl Directory {
     /// order of the drafts.
     pub async fn import(
         &self,
+        _may: Permit<WriteUsers>,
         drafts: Vec<Draft>,
         on_conflict: OnConflict,
         mode: Mode,
@@ -69,6 +77,7 @@ impl Directory {
     /// Replaces the whole of a user.
     pub async fn replace(
         &self,
+        _may: Permit<WriteUsers>,
         id: UserId,
         draft: Draft,
         mut terms: Terms,
@@ -80,6 +89,7 @@ impl Directory {
     /// Patches a user by JSON Merge Patch.
     pub async fn patch(
         &self,
+        _may: Permit<WriteUsers>,
         id: UserId,
         patch: Json,
         mut terms: Terms,
@@ -89,36 +99,78 @@ impl Directory {
     }
 
     /// Deletes a user: it leaves the collection at once and is kept aside.
-    pub async fn delete(&self, id: UserId, mut terms: Terms) -> Result<Outcome, Failure> {
+    pub async fn delete(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: UserId,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
         let held = mem::take(&mut terms.held);
         self.carry_out(Act::Delete { id, held }, terms).await
     }
 
     /// Brings a deleted user back.
-    pub async fn restore(&self, id: UserId, mut terms: Terms) -> Result<Outcome, Failure> {
+    pub async fn restore(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: UserId,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
         let held = mem::take(&mut terms.held);
         self.carry_out(Act::Restore { id, held }, terms).await
     }
 
     /// Forgets a deleted user for good, its history included.
-    pub async fn purge(&self, id: UserId, mut terms: Terms) -> Result<Outcome, Failure> {
+    pub async fn purge(
+        &self,
+        _may: Permit<PurgeUsers>,
+        id: UserId,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
         let held = mem::take(&mut terms.held);
         self.carry_out(Act::Purge { id, held }, terms).await
     }
 
     /// The deleted user of that id, while it is kept.
-    pub async fn get_deleted(&self, id: UserId) -> Result<Option<Deleted>, StoreError> {
+    pub async fn get_deleted(
+        &self,
+        _may: Permit<impl SeesDeleted>,
+        id: UserId,
+    ) -> Result<Option<Deleted>, StoreError> {
         self.store.get_deleted(id).await
     }
 
     /// One page of the deleted users.
-    pub async fn list_deleted(&self, query: DeletedQuery) -> Result<DeletedPage, StoreError> {
+    pub async fn list_deleted(
+        &self,
+        _may: Permit<impl SeesDeleted>,
+        query: DeletedQuery,
+    ) -> Result<DeletedPage, StoreError> {
         self.store.deleted_page(query).await
     }
 
     /// Events of the change log.
-    pub async fn events(&self, query: EventsQuery) -> Result<EventsPage, StoreError> {
+    pub async fn events(
+        &self,
+        _may: Permit<ReadEvents>,
+        query: EventsQuery,
+    ) -> Result<EventsPage, StoreError> {
         self.store.events(query).await
+    }
+
+    /// Whether there is, or was, a user of that id: in the collection, aside, or in the log
+    /// after that position.
+    pub async fn is_known(
+        &self,
+        may: Permit<ReadEvents>,
+        id: UserId,
+        after: i64,
+    ) -> Result<bool, StoreError> {
+        if self.store.get(id).await?.is_some() || self.store.get_deleted(id).await?.is_some() {
+            return Ok(true);
+        }
+        let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(after, 1) };
+        Ok(!self.events(may, query).await?.events.is_empty())
     }
 
     /// Forgets a step of what has outlived its time; tells how much.
@@ -132,13 +184,26 @@ impl Directory {
     }
 
     /// The live user of that id.
-    pub async fn get(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
+    pub async fn get(
+        &self,
+        _may: Permit<ReadUsers>,
+        id: UserId,
+    ) -> Result<Option<Stored>, StoreError> {
         self.store.get(id).await
     }
 
     /// One page of the live users.
-    pub async fn list(&self, query: PageQuery) -> Result<Page, StoreError> {
+    pub async fn list(
+        &self,
+        _may: Permit<ReadUsers>,
+        query: PageQuery,
+    ) -> Result<Page, StoreError> {
         self.store.page(query).await
+    }
+
+    /// The desk of the keys.
+    pub fn keys(&self) -> KeyDesk {
+        KeyDesk::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
     /// Where the change log stands, and the kept counters.

@@ -6,6 +6,7 @@
 //! [`Store`]. A change of a rule is a change here and nowhere else; engines and faces only
 //! translate.
 
+pub mod access;
 pub mod attribute;
 pub mod clock;
 pub mod command;

@@ -46,6 +46,16 @@ pub const TOTAL_EXACT_MAX: u64 = 10_000;
 pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// Milliseconds for which an idempotency key is remembered.
 pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
+/// Most keys; once there are as many, a new one takes the place of one that ended.
+pub const KEYS_MAX: usize = 1000;
+/// Most characters of a key's name.
+pub const KEY_NAME_LENGTH_MAX: usize = 64;
+/// Milliseconds that a key lives when its maker does not say: 365 days.
+pub const KEY_LIFETIME_DEFAULT_MS: i64 = 365 * 24 * 60 * 60 * 1000;
+/// Milliseconds for which a rotated key's former secret opens when nobody says otherwise.
+pub const KEY_OVERLAP_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
+/// Most milliseconds for which a rotated key's former secret may open: 30 days.
+pub const KEY_OVERLAP_MAX_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Most bytes of a filter.
 pub const FILTER_LENGTH_MAX: usize = 4096;
 /// Most levels of nesting in a filter; the whole is the first.

@@ -8,6 +8,7 @@
 use std::{fmt, future::Future, pin::Pin};
 
 use crate::{
+    access::KeyStore,
     command::Command,
     event::{EventKind, EventsPage, EventsQuery},
     failure::{Failure, StoreError},
@@ -21,7 +22,7 @@ use crate::{
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An engine.
-pub trait Store: Send + Sync + 'static {
+pub trait Store: KeyStore {
     /// Carries out commands in order, each its own atomic step, sharing commits where it can.
     /// The results stand in the order of the commands; a successful one is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;

@@ -8,19 +8,23 @@ use std::{borrow::Cow, sync::Arc, time::Instant};
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, X_CONTENT_TYPE_OPTIONS},
+    request::Parts,
 };
 use hyper::body::Incoming;
-use roster_core::Directory;
+use roster_core::{
+    Directory, StoreError,
+    access::{Authority, MissingScope, Scope},
+};
 
 use crate::{
     face::{Call, Face},
     front::Body,
     front::{FrontCounters, Handle, Peer},
-    middleware::{Hosts, check_limits, check_origin},
+    middleware::{Hosts, check_direct, check_limits, check_origin},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
-    router::{self, Operation, Route},
+    router::{self, Need, Operation, Route},
     settings::FaceSettings,
 };
 
@@ -51,6 +55,22 @@ impl App {
         }
     }
 
+    /// Reads the keys before the first request; tells whether the service is open to everybody.
+    pub async fn begin(&self) -> Result<bool, StoreError> {
+        self.face.access.begin().await
+    }
+
+    /// Reads the keys again after they were changed beside the faces; tells as [`App::begin`].
+    pub async fn begin_again(&self) -> Result<bool, StoreError> {
+        self.face.access.keys_changed().await?;
+        self.begin().await
+    }
+
+    /// Has the store note which keys were used since this was done last.
+    pub async fn note_key_uses(&self) -> Result<(), StoreError> {
+        self.face.access.note_uses().await
+    }
+
     async fn answer(
         &self,
         call: Call<'_>,
@@ -60,6 +80,9 @@ impl App {
         let parts = call.parts;
         if !operation.is_some_and(Operation::is_health) {
             self.hosts.check(parts)?;
+            if self.face.access.is_open() {
+                check_direct(parts)?;
+            }
             check_origin(parts, &self.face.settings.base_url, operation)?;
             check_limits(parts, self.face.settings.uri_bytes_max)?;
         }
@@ -91,7 +114,18 @@ impl App {
         let Some(operation) = operation else {
             return Err(not_allowed(route.allow));
         };
+        let authority = match operation.needs() {
+            Need::Nothing => Authority::nobody(),
+            Need::Scope(scope) => self.authority(parts, scope).await?,
+        };
+        let call = Call { authority, ..call };
         rest::dispatch(&self.face, operation, segment, call).await
+    }
+
+    /// Who calls, if they may do this.
+    async fn authority(&self, parts: &Parts, scope: Scope) -> Result<Authority, Problem> {
+        let authority = self.face.access.authenticate(parts).await?;
+        if authority.may(scope) { Ok(authority) } else { Err(MissingScope(scope).into()) }
     }
 
     /// Turns a problem into its answer; what failed inside is logged here and only here.
@@ -114,7 +148,8 @@ impl Handle for App {
         let found = router::find(self.face.settings.base_path(), parts.uri.path());
         let operation = found.and_then(|(route, _)| route.offer(&parts.method));
 
-        let call = Call { parts: &parts, body, peer, request_id };
+        let authority = Authority::nobody();
+        let call = Call { parts: &parts, body, peer, request_id, authority };
         let mut response = match self.answer(call, found, operation).await {
             Ok(response) => response,
             Err(problem) => self.refuse(problem, request_id),

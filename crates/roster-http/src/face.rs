@@ -5,13 +5,18 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use hyper::body::Incoming;
-use roster_core::{Caller, Directory, command::Actor};
+use roster_core::{
+    Caller, Directory,
+    access::{Authority, Permit, Right},
+};
 
 use crate::{
+    access::Access,
     cursor::Cursors,
     front::{FrontCounters, Peer},
     metrics::Metrics,
     pages::Pages,
+    problem::Problem,
     rest::Bulk,
     settings::FaceSettings,
 };
@@ -19,6 +24,7 @@ use crate::{
 /// What every handler may use.
 pub(crate) struct Face {
     pub(crate) directory: Directory,
+    pub(crate) access: Access,
     pub(crate) settings: FaceSettings,
     pub(crate) cursors: Cursors,
     pub(crate) metrics: Metrics,
@@ -37,6 +43,7 @@ impl Face {
             metrics: Metrics::new(front),
             pages: Pages::new(&settings),
             bulk: Bulk::new(),
+            access: Access::new(directory.clone()),
             directory,
             settings,
         }
@@ -49,11 +56,18 @@ pub(crate) struct Call<'a> {
     pub(crate) body: Incoming,
     pub(crate) peer: &'a Peer,
     pub(crate) request_id: &'a str,
+    /// Who asks, and what they may do.
+    pub(crate) authority: Authority,
 }
 
 impl Call<'_> {
     /// Who asks, for the change log.
     pub(crate) fn caller(&self) -> Caller {
-        Caller { actor: Actor::Anonymous, request_id: self.request_id.to_owned() }
+        self.authority.caller(self.request_id)
+    }
+
+    /// The proof that the caller may do what is asked for.
+    pub(crate) fn permit<R: Right>(&self) -> Result<Permit<R>, Problem> {
+        Ok(self.authority.permit()?)
     }
 }

@@ -3,6 +3,7 @@
 //! What arrives at a socket is turned into calls of the directory, and its outcomes into answers.
 //! This crate must not know how anything is stored, nor where settings come from.
 
+mod access;
 mod app;
 mod cursor;
 pub mod description;

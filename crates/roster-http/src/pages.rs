@@ -59,6 +59,7 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("users", link("/users")),
         ("deleted_users", link("/deleted-users")),
         ("events", link("/events")),
+        ("keys", link("/keys")),
         ("description", link("/openapi.json")),
         ("docs", link("/docs")),
         ("problems", link("/problems")),

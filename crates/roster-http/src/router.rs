@@ -5,6 +5,7 @@
 //! this table.
 
 use http::Method;
+use roster_core::access::Scope;
 
 /// What a request asks for. The names are those of the API description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +34,16 @@ pub enum Operation {
     RestoreUser,
     /// `GET /events`
     ListEvents,
+    /// `GET /keys`
+    ListKeys,
+    /// `POST /keys`
+    CreateKey,
+    /// `GET /keys/{key_id}`
+    GetKey,
+    /// `DELETE /keys/{key_id}`
+    RevokeKey,
+    /// `POST /keys/{key_id}/rotate`
+    RotateKey,
     /// `GET /`
     GetService,
     /// `GET /openapi.json`
@@ -67,6 +78,11 @@ impl Operation {
             Self::PurgeUser => "purgeUser",
             Self::RestoreUser => "restoreUser",
             Self::ListEvents => "listEvents",
+            Self::ListKeys => "listKeys",
+            Self::CreateKey => "createKey",
+            Self::GetKey => "getKey",
+            Self::RevokeKey => "revokeKey",
+            Self::RotateKey => "rotateKey",
             Self::GetService => "getService",
             Self::GetDescription => "getDescription",
             Self::GetDocs => "getDocs",
@@ -75,6 +91,34 @@ impl Operation {
             Self::GetLiveness => "getLiveness",
             Self::GetReadiness => "getReadiness",
             Self::GetMetrics => "getMetrics",
+        }
+    }
+
+    /// What a caller needs for it. One row for each operation: a new one has no answer until it
+    /// gets one here.
+    pub const fn needs(self) -> Need {
+        match self {
+            Self::ListUsers | Self::GetUser => Need::Scope(Scope::UsersRead),
+            Self::CreateUser
+            | Self::ReplaceUser
+            | Self::PatchUser
+            | Self::DeleteUser
+            | Self::ListDeletedUsers
+            | Self::GetDeletedUser
+            | Self::RestoreUser => Need::Scope(Scope::UsersWrite),
+            Self::PurgeUser => Need::Scope(Scope::UsersPurge),
+            Self::ListUserEvents | Self::ListEvents => Need::Scope(Scope::EventsRead),
+            Self::ListKeys | Self::CreateKey | Self::GetKey | Self::RotateKey | Self::RevokeKey => {
+                Need::Scope(Scope::KeysAdmin)
+            }
+            Self::GetMetrics => Need::Scope(Scope::MetricsRead),
+            Self::GetService
+            | Self::GetDescription
+            | Self::GetDocs
+            | Self::ListProblems
+            | Self::GetProblem
+            | Self::GetLiveness
+            | Self::GetReadiness => Need::Nothing,
         }
     }
 
@@ -87,6 +131,15 @@ impl Operation {
     pub const fn is_page(self) -> bool {
         matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)
     }
+}
+
+/// What a caller needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing: anybody may ask.
+    Nothing,
+    /// A credential with that scope, once the service is not open any more.
+    Scope(Scope),
 }
 
 /// One path and what it offers. `HEAD` goes with `GET`, `OPTIONS` with every path.
@@ -132,6 +185,17 @@ pub const ROUTES: &[Route] = &[
         "POST, OPTIONS",
     ),
     route("/events", &[(Method::GET, Operation::ListEvents)], READS),
+    route(
+        "/keys",
+        &[(Method::GET, Operation::ListKeys), (Method::POST, Operation::CreateKey)],
+        "GET, HEAD, POST, OPTIONS",
+    ),
+    route(
+        "/keys/{key_id}",
+        &[(Method::GET, Operation::GetKey), (Method::DELETE, Operation::RevokeKey)],
+        "GET, HEAD, DELETE, OPTIONS",
+    ),
+    route("/keys/{key_id}/rotate", &[(Method::POST, Operation::RotateKey)], "POST, OPTIONS"),
     route("/", &[(Method::GET, Operation::GetService)], READS),
     route("/openapi.json", &[(Method::GET, Operation::GetDescription)], READS),
     route("/docs", &[(Method::GET, Operation::GetDocs)], READS),

@@ -2,12 +2,14 @@
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, UserId,
+    Store, StoreError, Stored, Timestamp, UserId,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
 
 use crate::{
+    keys::{KeyUses, KeysSince},
     pool::Tries,
     postgres::Postgres,
     reads::{DeletedUser, LogHead},
@@ -60,5 +62,19 @@ impl Store for Postgres {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+}
+
+impl KeyStore for Postgres {
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        Box::pin(async move { self.shared().ask(&KeysSince(known)).await })
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        Box::pin(async move { Ok(self.own().ask(Tries::of_short(), &change).await??) })
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.own().ask(Tries::of_short(), &KeyUses(uses)).await })
     }
 }

@@ -96,6 +96,15 @@ pub(crate) async fn establish(
     read(client, rules).await?.ok_or_else(|| damaged("rules"))
 }
 
+/// Refuses a database that `roster migrate` has not filled to its end.
+pub(crate) async fn refuse_unfinished(connector: &Connector) -> Result<(), OpenError> {
+    let connection = connector.connect_patiently().await?;
+    match setting(connection.client(), MIGRATION).await? {
+        Some(_) => Err(OpenError::Unfinished),
+        None => Ok(()),
+    }
+}
+
 /// What the store was born with, if it is, and is held to these rules.
 async fn read(client: &Client, rules: Rules) -> Result<Option<Established>, OpenError> {
     let Some(head) = client.query_opt(HEAD, &[]).await? else { return Ok(None) };

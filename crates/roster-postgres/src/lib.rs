@@ -14,6 +14,8 @@ mod establish;
 mod events;
 mod failure;
 mod gather;
+mod key_table;
+mod keys;
 pub mod load;
 mod open_error;
 mod page;
@@ -27,6 +29,7 @@ mod tests;
 mod writer;
 
 pub use connect::{ConnectError, Connector, UrlError};
+pub use key_table::KeyTable;
 pub use open_error::OpenError;
 pub use postgres::Postgres;
 pub use settings::Settings;

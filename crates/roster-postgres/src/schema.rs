@@ -16,7 +16,8 @@ use crate::{
 };
 
 /// The migrations in their order: each statement of each is a step.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_first.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_keys.sql")];
 
 const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
      (number bigint PRIMARY KEY, statement text NOT NULL)";

@@ -5,13 +5,14 @@ use std::future;
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, UserId,
+    Store, StoreError, Stored, Timestamp, UserId,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
     store::Secret,
 };
 
-use crate::{deleted, events, page, sqlite::Sqlite};
+use crate::{deleted, events, keys, page, sqlite::Sqlite};
 
 /// A page of more users is read off the threads that answer requests.
 const SHORT_PAGE_MAX: usize = 500;
@@ -64,7 +65,7 @@ impl Store for Sqlite {
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(self.drop_outlived(before))
+        Box::pin(self.chore(move |writer| writer.forget(before)))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
@@ -77,6 +78,20 @@ impl Store for Sqlite {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+}
+
+impl KeyStore for Sqlite {
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        ready(self.readers().read(|connection| keys::read(connection, known)))
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        Box::pin(self.chore(move |writer| writer.change_keys(&change)))
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(self.chore(move |writer| writer.note_key_use(&uses)))
     }
 }
 

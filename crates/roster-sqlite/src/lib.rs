@@ -19,6 +19,8 @@ mod events;
 pub mod export;
 mod failure;
 mod health;
+mod key_file;
+mod keys;
 mod lock;
 mod migrations;
 mod open_error;
@@ -37,6 +39,7 @@ mod writer;
 
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};
 pub use check::{Findings, Line, check};
+pub use key_file::KeyFile;
 pub use open_error::OpenError;
 pub use schema::MIGRATIONS;
 pub use settings::Settings;

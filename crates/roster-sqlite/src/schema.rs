@@ -12,6 +12,7 @@ use crate::{migrations::backfill, open_error::OpenError};
 pub const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_users_and_events.sql"),
     include_str!("migrations/0002_search_and_idempotency.sql"),
+    include_str!("migrations/0003_keys.sql"),
 ];
 
 /// The number of migrations after which users have words and further keys.

@@ -8,8 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Among, Command, Failure, Head, LogId, Outcome, Outlived, Rules, StoreError, Stored, UserId,
-    store::Secret,
+    Among, Command, Failure, Head, LogId, Outcome, Rules, StoreError, Stored, UserId, store::Secret,
 };
 use rusqlite::Connection;
 use tokio::{
@@ -177,13 +176,18 @@ impl Sqlite {
         self.readers.read(|connection| Ok(preview(connection, self.rules, command)))?
     }
 
-    /// Drops a step of what has outlived its time; tells how many rows went.
-    pub(crate) async fn drop_outlived(&self, before: Outlived) -> Result<u64, StoreError> {
-        let answer = self.shared.queue.push_forgetting(before)?;
-        match answer.await {
-            Ok(result) => result,
-            Err(_) => Err(StoreError::Unavailable("the store is closing".into())),
-        }
+    /// Has the writer do what is no command.
+    pub(crate) async fn chore<T, E>(
+        &self,
+        work: impl FnOnce(&Writer) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let answer = self.shared.queue.push_chore(work)?;
+        let closing = |_| StoreError::Unavailable("the store is closing".into());
+        answer.await.map_err(closing)?
     }
 
     pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {

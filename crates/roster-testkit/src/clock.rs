@@ -50,6 +50,19 @@ impl Default for TestClock {
 }
 
 impl Clock for TestClock {
+    /// Bytes that count up: as new ones every time as random ones are.
+    fn fill(&self, bytes: &mut [u8]) -> bool {
+        let mut number = self.with(|state| {
+            state.ids += 1;
+            state.ids.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        });
+        for byte in bytes {
+            number = number.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            *byte = number.to_be_bytes()[0];
+        }
+        true
+    }
+
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.with(|state| state.now))
     }

@@ -18,6 +18,10 @@ impl Clock for SystemClock {
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
+    fn fill(&self, bytes: &mut [u8]) -> bool {
+        getrandom::fill(bytes).is_ok()
+    }
+
     fn new_id(&self) -> UserId {
         let since = since_epoch();
         let context = self.context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use roster_core::{
-    Actor, Caller, Deleted, Directory, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
-    Timestamp,
+    Deleted, Directory, Failure, Outlived, Preconditions, StoreError, Tags, Terms, Timestamp,
+    access::{Authority, Permit, PurgeUsers},
     limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX},
     list::{DeletedQuery, Direction},
 };
@@ -114,8 +114,9 @@ impl Housekeeping {
             before: Some(before),
             bytes_max: PAGE_BYTES_MAX,
         };
+        let may = Permit::<PurgeUsers>::of_the_service();
         for _ in 0..PURGES_MAX / PAGE {
-            let page = self.directory.list_deleted(query.clone()).await?;
+            let page = self.directory.list_deleted(may, query.clone()).await?;
             for deleted in &page.items {
                 round.purged += self.purge_one(deleted).await?;
             }
@@ -132,9 +133,9 @@ impl Housekeeping {
     async fn purge_one(&self, deleted: &Deleted) -> Result<u64, StoreError> {
         let seen = Tags::Versions(vec![deleted.stored.version]);
         let held = Preconditions { if_match: Some(seen), if_none_match: None };
-        let caller = Caller { actor: Actor::System, request_id: REQUEST_ID.to_owned() };
+        let caller = Authority::of_the_service().caller(REQUEST_ID);
         let terms = Terms { held, ..Terms::of(caller) };
-        match self.directory.purge(deleted.stored.id, terms).await {
+        match self.directory.purge(Permit::of_the_service(), deleted.stored.id, terms).await {
             Ok(_) => Ok(1),
             // Somebody restored or purged it meanwhile.
             Err(Failure::Refused(_)) => Ok(0),

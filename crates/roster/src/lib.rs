@@ -9,5 +9,6 @@ pub mod clock;
 pub mod config;
 pub mod data_dir;
 pub mod engine;
+pub mod first_key;
 pub mod housekeeping;
 pub mod service;

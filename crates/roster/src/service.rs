@@ -11,7 +11,7 @@ use std::{
 
 use roster_core::{
     Directory, Draft, Guard, Rules, Sharing, Terms,
-    command::{Actor, Caller},
+    access::{Authority, Permit},
     json,
 };
 use roster_http::{
@@ -24,6 +24,7 @@ use crate::{
     clock::SystemClock,
     config::{BaseUrl, Config, EmailUniqueness},
     engine::Engine,
+    first_key,
     housekeeping::{Housekeeping, Keep},
 };
 
@@ -37,7 +38,11 @@ pub struct Service {
     counters: Arc<FrontCounters>,
     front: FrontSettings,
     housekeeping: Housekeeping,
+    is_open: bool,
 }
+
+/// How often it is noted which keys were used.
+const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
 
 impl Service {
     /// Opens the store in a data directory and puts the faces before it.
@@ -66,18 +71,48 @@ impl Service {
                 Engine::Postgres(_) => Arc::new(|| true),
             },
         };
+        let desk = directory.keys();
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
-        Ok(Self { app, engine, counters, front: front(config), housekeeping })
+        let mut is_open = app.begin().await?;
+        if let Some(file) = config.first_key_file.as_ref().filter(|_| is_open) {
+            first_key::create(&desk, &SystemClock::default(), file).await?;
+            is_open = app.begin_again().await?;
+        }
+        Ok(Self { app, engine, counters, front: front(config), housekeeping, is_open })
+    }
+
+    /// Whether anybody may call: no key was ever made.
+    pub const fn is_open(&self) -> bool {
+        self.is_open
     }
 
     /// Takes connections until `stop`, then lets what runs finish and closes the store.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
         let housekeeping = tokio::spawn(self.housekeeping.run());
+        let noting = tokio::spawn(note_key_uses(Arc::clone(&self.app)));
+        let app = Arc::clone(&self.app);
         let report = serve(listener, self.app, self.front, self.counters, stop).await;
         // Between two of its steps, or waiting for one that the store carries out all the same.
         housekeeping.abort();
+        noting.abort();
+        note(&app).await;
         self.engine.close().await;
         report
+    }
+}
+
+/// Has the store note which keys were used, from time to time.
+async fn note_key_uses(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(NOTE_USES_EVERY).await;
+        note(&app).await;
+    }
+}
+
+async fn note(app: &App) {
+    if let Err(error) = app.note_key_uses().await {
+        let error = error.with_causes();
+        tracing::warn!(error, "it was not noted which keys were used");
     }
 }
 
@@ -121,8 +156,9 @@ async fn create_sample_users(directory: &Directory) -> anyhow::Result<()> {
     let samples = json::read(SAMPLE_USERS).map_err(|fault| anyhow::anyhow!(fault.detail))?;
     let json::Json::Array(users) = samples else { anyhow::bail!("the sample users are no list") };
     for user in users {
-        let caller = Caller { actor: Actor::System, request_id: "sample".to_owned() };
-        if directory.create(Draft::parse(user), Terms::of(caller)).await.is_err() {
+        let terms = Terms::of(Authority::of_the_service().caller("sample"));
+        let may = Permit::of_the_service();
+        if directory.create(may, Draft::parse(user), terms).await.is_err() {
             anyhow::bail!("a sample user was refused");
         }
     }

@@ -250,7 +250,7 @@ fn event(user: &User, kind: EventKind, command: &Command) -> Event {
     Event {
         kind,
         at: user.updated_at,
-        actor: command.caller.actor.as_str().to_owned(),
+        actor: command.caller.actor.to_string(),
         request_id: command.caller.request_id.clone(),
         user_id: user.id,
         version: user.version,

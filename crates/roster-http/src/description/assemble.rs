@@ -12,6 +12,7 @@ use roster_core::{
 use super::{
     answers::{add_common_headers, complete_responses},
     forms::schemas_of_writes,
+    needs::add_needs,
     tree::{at, component, items, map_texts, members, object, remove, set, string, text},
 };
 use crate::problem::registry;
@@ -23,6 +24,7 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/user.json"),
     include_str!("../../openapi/paths/deleted_users.json"),
     include_str!("../../openapi/paths/events.json"),
+    include_str!("../../openapi/paths/keys.json"),
     include_str!("../../openapi/paths/service.json"),
     include_str!("../../openapi/paths/problems.json"),
     include_str!("../../openapi/paths/health.json"),
@@ -33,6 +35,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("../../openapi/schemas/address.json"),
     include_str!("../../openapi/schemas/deleted_user.json"),
     include_str!("../../openapi/schemas/events.json"),
+    include_str!("../../openapi/schemas/keys.json"),
     include_str!("../../openapi/schemas/bulk.json"),
     include_str!("../../openapi/schemas/answers.json"),
     include_str!("../../openapi/schemas/service.json"),
@@ -40,6 +43,7 @@ const SCHEMAS: &[&str] = &[
 const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
 const RESPONSES: &str = include_str!("../../openapi/responses.json");
 const HEADERS: &str = include_str!("../../openapi/headers.json");
+const SECURITY: &str = include_str!("../../openapi/security.json");
 const EXAMPLES: &str = include_str!("../../openapi/examples.json");
 
 /// One line of text: no control characters (general category Cc).
@@ -67,9 +71,10 @@ pub(super) fn assemble(base_url: &str) -> Result<Json, JsonFault> {
         ("headers", part(HEADERS)?),
         ("responses", complete_responses(part(RESPONSES)?)),
         ("examples", examples),
+        ("securitySchemes", part(SECURITY)?),
     ]);
     let mut document = part(DOCUMENT)?;
-    set(&mut document, "paths", add_common_headers(merged(PATHS)?));
+    set(&mut document, "paths", add_common_headers(add_needs(merged(PATHS)?)));
     set(&mut document, "components", components);
     Ok(fill(document, base_url, &Json::Array(names)))
 }

@@ -62,7 +62,12 @@ fn exchange(
     let id = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
     Exchange {
         method: method.to_ascii_uppercase(),
-        path: format!("/v1{}", path.replace("{user_id}", id).replace("{code}", "not-found")),
+        path: format!(
+            "/v1{}",
+            path.replace("{user_id}", id)
+                .replace("{key_id}", "3hGk9PzQ7a")
+                .replace("{code}", "not-found")
+        ),
         query: None,
         request_headers: vec![("Content-Type".to_owned(), request_type)],
         request_body: request_body.into_bytes(),

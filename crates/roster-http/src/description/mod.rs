@@ -12,6 +12,7 @@ mod forms;
 #[cfg(test)]
 mod held;
 mod html;
+mod needs;
 mod problem_page;
 #[cfg(test)]
 mod tests;

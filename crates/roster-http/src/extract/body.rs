@@ -31,8 +31,8 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 pub(crate) enum BodyKind {
     /// A user to create as JSON, where users may come in lines too.
     NewUser,
-    /// A user as JSON.
-    User,
+    /// One object as JSON.
+    Object,
     /// A JSON Merge Patch (RFC 7396), which plain JSON is taken as too.
     MergePatch,
     /// Users, one JSON text a line.
@@ -88,7 +88,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let name = parts.next().unwrap_or_default();
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let taken = match kind {
-        BodyKind::NewUser | BodyKind::User => is("application/json"),
+        BodyKind::NewUser | BodyKind::Object => is("application/json"),
         BodyKind::MergePatch => is("application/json") || is("application/merge-patch+json"),
         BodyKind::Lines => is(NDJSON.content_type),
     };
@@ -121,7 +121,7 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
         BodyKind::NewUser => {
             "send Content-Type: application/json, or application/x-ndjson for a user a line"
         }
-        BodyKind::User => "send Content-Type: application/json",
+        BodyKind::Object => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
         BodyKind::Lines => "send Content-Type: application/x-ndjson",
     }
@@ -140,7 +140,7 @@ fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {
     let problem = Problem::saying(ProblemCode::UnsupportedMediaType, detail);
     match kind {
         BodyKind::NewUser => problem.with_header(ACCEPT, TAKES_JSON_OR_LINES),
-        BodyKind::User => problem.with_header(ACCEPT, TAKES_JSON),
+        BodyKind::Object => problem.with_header(ACCEPT, TAKES_JSON),
         BodyKind::Lines => problem.with_header(ACCEPT, NDJSON.header()),
         BodyKind::MergePatch => problem.with_header(ACCEPT_PATCH, TAKES_PATCH),
     }

@@ -8,4 +8,4 @@ mod origin;
 
 pub(crate) use host::Hosts;
 pub(crate) use limits::check_limits;
-pub(crate) use origin::check_origin;
+pub(crate) use origin::{check_direct, check_origin};

@@ -1,5 +1,5 @@
-//! The origin guard of the open mode: no web page elsewhere may use the service through a
-//! browser on this machine, and no proxy may bring strangers.
+//! The origin guard: no web page elsewhere may use the service through a browser on this machine,
+//! and, while the service is open, no proxy may bring strangers.
 //!
 //! Browsers say where a request comes from in `Origin` and in `Sec-Fetch-*`; programs send
 //! neither. Reads are guarded too. A plain navigation to a page may come from anywhere: it shows
@@ -20,20 +20,25 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Refuses what a page of another origin causes, and what came through a proxy.
+/// Refuses what came through a proxy: while the service is open, it may bring strangers.
+pub(crate) fn check_direct(parts: &Parts) -> Result<(), Problem> {
+    let proxied = |name: &HeaderName| {
+        let name = name.as_str();
+        name == "forwarded" || name.starts_with("x-forwarded-") || name == "x-real-ip"
+    };
+    if parts.headers.keys().any(proxied) {
+        return Err(Problem::new(ProblemCode::ForwardedRequest));
+    }
+    Ok(())
+}
+
+/// Refuses what a page of another origin causes.
 pub(crate) fn check_origin(
     parts: &Parts,
     base_url: &str,
     operation: Option<Operation>,
 ) -> Result<(), Problem> {
     let headers = &parts.headers;
-    let proxied = |name: &HeaderName| {
-        let name = name.as_str();
-        name == "forwarded" || name.starts_with("x-forwarded-") || name == "x-real-ip"
-    };
-    if headers.keys().any(proxied) {
-        return Err(Problem::new(ProblemCode::ForwardedRequest));
-    }
     for origin in headers.get_all(ORIGIN) {
         if !is_own(origin.to_str().unwrap_or("null"), parts, base_url) {
             return Err(Problem::new(ProblemCode::ForeignOrigin));

@@ -90,6 +90,26 @@ pub const PROBLEMS: &[ProblemKind] = &[
         detail: "trailing comma at line 1 column 27",
     },
     ProblemKind {
+        code: "unauthenticated",
+        status: 401,
+        title: "The caller is not known",
+        meaning: "The request carries no credential where one is needed, or one that lets nobody \
+            in: mistyped, unknown, expired or revoked. The service is open to callers without a \
+            key only until its first key is made.",
+        remedy: "Send `Authorization: Bearer` with a key or token of this service. `roster keys \
+            create` makes a key.",
+        detail: "send Authorization: Bearer with a key",
+    },
+    ProblemKind {
+        code: "insufficient-scope",
+        status: 403,
+        title: "The caller may not do this",
+        meaning: "The credential is valid, and lacks the scope that this operation takes. The \
+            detail and `WWW-Authenticate` name it.",
+        remedy: "Use a credential that has the scope, or ask whoever runs the service for one.",
+        detail: "this takes a credential of scope users:write",
+    },
+    ProblemKind {
         code: "foreign-origin",
         status: 403,
         title: "The request comes from a web page elsewhere",
@@ -127,6 +147,14 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Look the user up in the list, for example by `username` or `email`. Deleted users \
             have a list of their own.",
         detail: "no user has this id; look it up with GET /users",
+    },
+    ProblemKind {
+        code: "key-not-found",
+        status: 404,
+        title: "There is no such key",
+        meaning: "No key has this id.",
+        remedy: "See the list of keys.",
+        detail: "no key has this id; the list is at /keys",
     },
     ProblemKind {
         code: "problem-not-found",
@@ -187,6 +215,23 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Use another external id, or find the user who holds this one and change that \
             user.",
         detail: "another user has this external id",
+    },
+    ProblemKind {
+        code: "key-ended",
+        status: 409,
+        title: "The key has ended",
+        meaning: "The key was revoked or has expired, so it gets no new secret.",
+        remedy: "Make a new key.",
+        detail: "this key was revoked or has expired; make a new one",
+    },
+    ProblemKind {
+        code: "too-many-keys",
+        status: 409,
+        title: "There are as many keys as there may be",
+        meaning: "A new key takes the place of one that was revoked or has expired; here all of \
+            them open.",
+        remedy: "Revoke keys that nobody needs.",
+        detail: "there may be 1000 keys; revoke those that nobody needs",
     },
     ProblemKind {
         code: "position-outlived",
@@ -262,6 +307,15 @@ pub const PROBLEMS: &[ProblemKind] = &[
         title: "The user is not valid",
         meaning: "The body was read, but it does not describe a valid user. `errors` names every \
             fault at once, each by its place in the body.",
+        remedy: "Mend the members that are named.",
+        detail: "1 member needs attention",
+    },
+    ProblemKind {
+        code: "invalid-key",
+        status: 422,
+        title: "The key is not valid",
+        meaning: "The body was read, but it does not describe a key. `errors` names every fault \
+            at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
         detail: "1 member needs attention",
     },

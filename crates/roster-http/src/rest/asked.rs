@@ -35,7 +35,7 @@ impl Asked {
 
     /// The terms, once the body is known.
     pub(in crate::rest) fn terms(&self, parts: &Parts, caller: Caller, body: &[u8]) -> Terms {
-        let mark = |key: &String| idempotency(caller.actor.as_str(), key, parts, body);
+        let mark = |key: &String| idempotency(&caller.actor.to_string(), key, parts, body);
         // A dry run changes nothing, however often it comes.
         let idempotency = self.key.as_ref().filter(|_| self.mode == Mode::Write).map(mark);
         Terms { held: self.held.clone(), idempotency, mode: self.mode, caller }

@@ -4,7 +4,10 @@ use http::{
     HeaderValue, Response,
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
-use roster_core::StoreError;
+use roster_core::{
+    StoreError,
+    access::{Permit, ReadMetrics},
+};
 
 use crate::{
     extract::{JSON, OPENMETRICS, negotiate, refuse_parameters},
@@ -33,6 +36,7 @@ pub(super) async fn get_readiness(face: &Face) -> Result<Response<Body>, Problem
 
 /// The measurements, with the counters of the store.
 pub(super) async fn get_metrics(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
+    let _may: Permit<ReadMetrics> = call.permit()?;
     refuse_parameters(call.parts.uri.query())?;
     let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
     let head = face.directory.head().await.ok();

@@ -8,6 +8,7 @@ mod asked;
 mod deleted_users;
 mod events;
 mod health;
+mod keys;
 mod page;
 mod query;
 mod service;
@@ -45,6 +46,11 @@ pub(crate) async fn dispatch(
         Operation::PurgeUser => Box::pin(deleted_users::purge(face, segment, &call)).await,
         Operation::RestoreUser => Box::pin(deleted_users::restore(face, segment, &call)).await,
         Operation::ListEvents => Box::pin(events::list(face, &call)).await,
+        Operation::ListKeys => Box::pin(keys::list(face, &call)).await,
+        Operation::CreateKey => Box::pin(keys::create(face, call)).await,
+        Operation::GetKey => Box::pin(keys::get(face, segment, &call)).await,
+        Operation::RevokeKey => Box::pin(keys::revoke(face, segment, &call)).await,
+        Operation::RotateKey => Box::pin(keys::rotate(face, segment, &call)).await,
         Operation::GetService => service::get_service(face, &call),
         Operation::GetDescription => service::get_description(face, &call),
         Operation::GetDocs => service::get_docs(face, &call),

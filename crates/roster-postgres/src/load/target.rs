@@ -114,6 +114,31 @@ impl Target {
             key_columns: 1,
             beside: Some("name = 'migration' OR name LIKE 'migration.%'"),
         },
+        Self {
+            name: "keys",
+            columns: &[
+                ("id", Same),
+                ("name", Same),
+                ("scopes", Same),
+                ("created_at", Same),
+                ("created_by", Same),
+                ("expires_at", Same),
+                ("revoked_at", Same),
+                ("rotated_at", Same),
+                ("last_used_at", Same),
+                ("secret", Same),
+                ("former_secret", Same),
+                ("former_until", Same),
+            ],
+            key_columns: 1,
+            beside: None,
+        },
+        Self {
+            name: "keys_head",
+            columns: &[("id", Small), ("generation", Same)],
+            key_columns: 1,
+            beside: None,
+        },
     ];
 
     /// The table of that name.

@@ -30,9 +30,9 @@ pub(super) enum Enters {
 /// Tables of one row, or of the schema's own steps.
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
-/// What is tested on rows of an index: on a bounded stretch of the log, on the one row of the head,
+/// What is tested on rows of an index: on a bounded stretch of the log, on one row,
 /// on groups.
-const TESTED: [&str; 3] = ["(kind = ", "(era = ", "(count(*) > 1)"];
+const TESTED: [&str; 4] = ["(kind = ", "(era = ", "(count(*) > 1)", "(last_used_at < "];
 
 /// How an index is named that holds the key of another one unique, where the rules say so. Keys
 /// that are looked up may be found along either.
@@ -47,6 +47,9 @@ INSERT INTO users SELECT
     CASE WHEN n % 10 = 0 THEN '\xff' ELSE ('family' || n % 40)::bytea END,
     ('name' || n % 5000)::bytea, repeat('record ', 60)
 FROM generate_series(1, 20000) AS n;
+INSERT INTO keys SELECT
+    lpad(n::text, 10, 'k'), 'key', 'scim', n, 'system', 0, 0, 0, 0, '\xaa', '', 0
+FROM generate_series(1, 1000) AS n;
 INSERT INTO deleted_users SELECT lpad(to_hex(n + 1000000), 32, '0')::uuid, 2, n / 100,
     ('gone' || n)::bytea,
     NULL, NULL, repeat('record ', 60) FROM generate_series(1, 5000) AS n;

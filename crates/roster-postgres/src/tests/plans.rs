@@ -15,7 +15,7 @@ use super::explain::{
 use crate::{
     deleted,
     establish::{KEYS, SETTING},
-    events, gather,
+    events, gather, keys,
     page::{
         parameters::Parameters,
         range::{self, Bounds},
@@ -40,6 +40,7 @@ async fn every_statement_goes_along_its_index_whatever_is_there() {
         ("reads", reads()),
         ("writes", writes()),
         ("outlived", outlived()),
+        ("keys", keys_of_callers()),
     ];
     let rules = [
         rules(Sharing::Unique, Sharing::Shared),
@@ -326,6 +327,18 @@ fn writes() -> Vec<Statement> {
         at_key(&["idempotency_keys_user"], sql::FORGET_MARKS_OF_USERS),
         at_key(&[], sql::APPEND),
         at_key(&[], sql::POSITION),
+    ]
+}
+
+/// The keys of callers.
+fn keys_of_callers() -> Vec<Statement> {
+    vec![
+        at_key(&["keys_head_pkey"], keys::GENERATION),
+        at_key(&["keys_pkey"], keys::KEYS),
+        at_key(&[], keys::PUT),
+        at_key(&["keys_pkey"], keys::DROP),
+        at_key(&[], keys::COUNT),
+        at_key(&["keys_pkey"], keys::NOTE_USE),
     ]
 }
 

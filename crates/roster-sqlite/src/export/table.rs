@@ -139,11 +139,47 @@ const SETTINGS: Table = Table {
     from: "settings WHERE name <> 'purged'",
 };
 
+const KEYS: Table = Table {
+    name: "keys",
+    columns: &[
+        column("id", Text),
+        column("name", Text),
+        column("scopes", Text),
+        column("created_at", Number),
+        column("created_by", Text),
+        column("expires_at", Number),
+        column("revoked_at", Number),
+        column("rotated_at", Number),
+        column("last_used_at", Number),
+        column("secret", Bytes),
+        column("former_secret", Bytes),
+        column("former_until", Number),
+    ],
+    key_columns: 1,
+    from: "keys WHERE true",
+};
+
+const KEYS_HEAD: Table = Table {
+    name: "keys_head",
+    columns: &[column("id", Number), column("generation", Number)],
+    key_columns: 1,
+    from: "keys_head WHERE true",
+};
+
 impl Table {
     /// Every table but `log_head`, whose one row is [`super::Export::log_id`] and
     /// [`super::Export::head`].
-    pub const ALL: &'static [Self] =
-        &[USERS, DELETED_USERS, EVENTS, WORDS, FURTHER_KEYS, IDEMPOTENCY_KEYS, SETTINGS];
+    pub const ALL: &'static [Self] = &[
+        USERS,
+        DELETED_USERS,
+        EVENTS,
+        WORDS,
+        FURTHER_KEYS,
+        IDEMPOTENCY_KEYS,
+        SETTINGS,
+        KEYS,
+        KEYS_HEAD,
+    ];
 
     /// The columns of the key.
     pub fn key(&self) -> &'static [Column] {

@@ -1,5 +1,11 @@
 //! Exports: all of it, in order, in chunks of any size, of a store that stands still.
 
+use roster_core::{
+    Actor, Timestamp,
+    access::{
+        Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
+    },
+};
 use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 
@@ -35,6 +41,13 @@ async fn fill(store: &Sqlite) {
         apply(store, delete(300 + n, n)).await.unwrap();
     }
     apply(store, purge(400, 2)).await.unwrap();
+    let id = KeyId::parse("aZ09aZ09aZ").unwrap();
+    let secret = SecretDigest::of("secret");
+    let token = Presented { id, digest: secret };
+    let draft = KeyDraft::of("key", Scopes::all(), Expiry::Default, Timestamp::from_millis(1));
+    let key = draft.unwrap().into_key(token, &Actor::System, Timestamp::from_millis(1));
+    let act = KeyAct::Create(Box::new(key));
+    store.change_keys(KeyChange { act, at: Timestamp::from_millis(1) }).await.unwrap();
 }
 
 /// The fields of each row.
@@ -220,6 +233,8 @@ async fn what_follows_a_key_is_found_by_the_index_of_the_key() {
     SEARCH further_keys USING PRIMARY KEY ((kind,key,id)>(?,?,?))
     SEARCH idempotency_keys USING PRIMARY KEY (key>?)
     SEARCH settings USING PRIMARY KEY (name>?)
+    SEARCH keys USING PRIMARY KEY (id>?)
+    SEARCH keys_head USING INTEGER PRIMARY KEY (rowid>?)
     ");
 }
 

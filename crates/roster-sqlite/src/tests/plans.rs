@@ -15,6 +15,7 @@ use crate::{
     connection::DATABASE,
     deleted, establish,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
+    keys,
     page::{
         self,
         range::{self, Bounds},
@@ -100,6 +101,12 @@ fn every_page_is_read_along_an_index() {
     }
     rows(&Driver::Email, SortBy::Id, &all_equals());
     insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
+fn the_keys_of_callers_are_found_by_their_ids() {
+    let statements = [keys::GENERATION, keys::KEYS, keys::DROP, keys::NOTE_USE];
+    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 
 #[test]

@@ -19,12 +19,15 @@ mod transaction;
 
 use std::{sync::Arc, thread};
 
-use roster_core::{Failure, Head, Outlived, Rules, StoreError};
+use roster_core::{
+    Failure, Head, Outlived, Rules, StoreError, Timestamp,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId},
+};
 use rusqlite::Connection;
 
 use crate::{
     checkpoint::{Wanted, fulfil},
-    failure, scrub,
+    failure, keys, scrub,
     shared::Shared,
 };
 pub(crate) use foresee::Prepared;
@@ -53,14 +56,13 @@ impl Writer {
     /// Writes until the queue is closed and empty; gives the connection back.
     pub(crate) fn run(mut self) -> Connection {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
-        while let Some(Turn { work, forgetting }) = self.shared.queue.next() {
+        while let Some(Turn { work, chore }) = self.shared.queue.next() {
             if !work.is_empty() {
                 self.work(work);
                 self.shared.checkpoints.committed();
             }
-            if let Some(forgetting) = forgetting {
-                // Nobody may wait any more: what is forgotten is forgotten all the same.
-                drop(forgetting.reply.send(self.forget(forgetting.before)));
+            if let Some(chore) = chore {
+                chore(&self);
                 self.shared.checkpoints.committed();
             }
             if let Some(wanted) = self.shared.checkpoints.take_wanted() {
@@ -133,8 +135,18 @@ impl Writer {
     }
 
     /// Drops a step of what has outlived its time.
-    fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
+    pub(crate) fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
         self.write(|connection| forget::step(connection, before))
+    }
+
+    /// Changes the keys.
+    pub(crate) fn change_keys(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
+        Ok(self.write(|connection| keys::change(connection, change))???)
+    }
+
+    /// Notes when keys were used.
+    pub(crate) fn note_key_use(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        self.write(|connection| keys::note_use(connection, uses))
     }
 
     /// The sweep after the purges up to that position is done.

@@ -2,18 +2,18 @@
 //!
 //! Bounded by the number of commands: a full queue refuses at once. Single commands, behind which
 //! somebody waits, go before batches; a batch keeps its order and gets a share of every
-//! transaction, so that neither starves the other. What is to be forgotten comes a step at a time,
-//! behind all of them.
+//! transaction, so that neither starves the other. Chores, which are no commands, come one at a
+//! time behind them.
 
 use std::{
     collections::VecDeque,
     sync::{Condvar, Mutex, PoisonError},
 };
 
-use roster_core::{Failure, Outcome, Outlived, StoreError};
+use roster_core::{Failure, Outcome, StoreError};
 use tokio::sync::oneshot;
 
-use super::Prepared;
+use super::{Prepared, Writer};
 
 /// Most commands of one transaction.
 pub(crate) const TRANSACTION_COMMANDS_MAX: usize = 512;
@@ -21,8 +21,8 @@ pub(crate) const TRANSACTION_COMMANDS_MAX: usize = 512;
 /// Commands of a transaction that are kept for a batch that waits.
 const BATCH_COMMANDS_MIN: usize = 64;
 
-/// Most steps of forgetting that wait: one is asked for after the other.
-const FORGETTINGS_MAX: usize = 16;
+/// Most chores that wait.
+const CHORES_MAX: usize = 64;
 
 /// The results of a job, in the order of its commands.
 pub(crate) type Results = Vec<Result<Outcome, Failure>>;
@@ -63,16 +63,13 @@ pub(crate) struct Work {
     pub(crate) count: usize,
 }
 
-/// A step of forgetting, and who waits for it.
-pub(crate) struct Forgetting {
-    pub(crate) before: Outlived,
-    pub(crate) reply: oneshot::Sender<Result<u64, StoreError>>,
-}
+/// What the writer does that is no command: it tells whoever waits by itself.
+pub(crate) type Chore = Box<dyn FnOnce(&Writer) + Send>;
 
 /// What the writer does next; may be nothing, when it was only woken.
 pub(crate) struct Turn {
     pub(crate) work: Vec<Work>,
-    pub(crate) forgetting: Option<Forgetting>,
+    pub(crate) chore: Option<Chore>,
 }
 
 /// The queue before the writer.
@@ -86,7 +83,7 @@ pub(crate) struct Queue {
 struct State {
     single: VecDeque<Job>,
     batches: VecDeque<Job>,
-    forgettings: VecDeque<Forgetting>,
+    chores: VecDeque<Chore>,
     commands: usize,
     woken: bool,
     closed: bool,
@@ -119,20 +116,21 @@ impl Queue {
         Ok(())
     }
 
-    /// Puts a step of forgetting into the queue; refused when it is closed or several wait.
-    pub(crate) fn push_forgetting(
+    /// Puts a chore into the queue; refused when it is closed or many wait.
+    pub(crate) fn push_chore<T: Send + 'static>(
         &self,
-        before: Outlived,
-    ) -> Result<oneshot::Receiver<Result<u64, StoreError>>, StoreError> {
+        work: impl FnOnce(&Writer) -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, StoreError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.closed {
             return Err(StoreError::Unavailable("the store is closing".into()));
         }
-        if state.forgettings.len() >= FORGETTINGS_MAX {
-            return Err(StoreError::Unavailable("too many steps of forgetting wait".into()));
+        if state.chores.len() >= CHORES_MAX {
+            return Err(StoreError::Unavailable("too many chores wait".into()));
         }
         let (reply, answer) = oneshot::channel();
-        state.forgettings.push_back(Forgetting { before, reply });
+        // Nobody may wait any more: what is done is done all the same.
+        state.chores.push_back(Box::new(|writer| drop(reply.send(work(writer)))));
         drop(state);
         self.came.notify_one();
         Ok(answer)
@@ -142,13 +140,13 @@ impl Queue {
     pub(crate) fn next(&self) -> Option<Turn> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let quiet = |state: &mut State| {
-            let empty = state.commands == 0 && state.forgettings.is_empty();
+            let empty = state.commands == 0 && state.chores.is_empty();
             empty && !state.closed && !state.woken
         };
         let mut state = self.came.wait_while(state, quiet).unwrap_or_else(PoisonError::into_inner);
         state.woken = false;
         (state.commands > 0 || !state.closed)
-            .then(|| Turn { work: state.take(), forgetting: state.forgettings.pop_front() })
+            .then(|| Turn { work: state.take(), chore: state.chores.pop_front() })
     }
 
     /// Wakes the writer without work.
@@ -174,11 +172,11 @@ impl Queue {
         }
     }
 
-    /// Takes no further job, and drops what is only to be forgotten: it can be another time.
+    /// Takes no further job, and drops the chores: who waits for one is told.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.closed = true;
-        state.forgettings.clear();
+        state.chores.clear();
         drop(state);
         self.came.notify_all();
     }

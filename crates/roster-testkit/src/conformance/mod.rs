@@ -17,6 +17,7 @@ pub mod filter;
 pub mod forget;
 pub mod guards;
 pub mod idempotency;
+pub mod keys;
 pub mod list;
 pub mod log;
 pub mod order;
@@ -236,6 +237,20 @@ macro_rules! conformance {
                 a_clock_that_goes_back_forgets_no_key,
                 a_purge_forgets_the_keys_of_its_user,
             }
+            $crate::conformance_cases! { $factory, keys:
+                a_store_without_a_key_is_open_until_the_first_one,
+                a_key_is_kept_as_it_was_made,
+                unchanged_keys_are_not_told_again,
+                a_rotated_key_opens_by_both_secrets_for_a_while,
+                a_revoked_key_stays_revoked,
+                an_expired_key_opens_no_more,
+                another_secret_opens_nothing,
+                a_key_that_is_not_there_cannot_be_rotated_or_revoked,
+                a_change_that_comes_twice_comes_to_nothing_the_second_time,
+                a_full_keyring_gives_the_place_of_the_first_that_ended,
+                the_use_of_a_key_is_noted_and_is_no_change,
+                keys_are_no_part_of_the_change_log,
+            }
             $crate::conformance_cases! { $factory, conflict:
                 without_a_conflict_every_mode_creates,
                 a_conflict_is_refused_where_nothing_else_is_asked_for,
@@ -358,6 +373,7 @@ mod tests {
             include_str!("search.rs"),
             include_str!("events.rs"),
             include_str!("forget.rs"),
+            include_str!("keys.rs"),
         ] {
             for line in module.lines() {
                 let Some(rest) = line.strip_prefix("pub async fn ") else { continue };

@@ -13,7 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived, Rules,
-    Store, StoreError, Stored, UserId,
+    Store, StoreError, Stored, Timestamp, UserId,
+    access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Answer, Secret},
 };
@@ -97,5 +98,40 @@ impl Store for Oracle {
 
     fn log_id(&self) -> LogId {
         LogId([7; 8])
+    }
+}
+
+impl KeyStore for Oracle {
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        Box::pin(async move {
+            let state = self.state();
+            let changed = known != Some(state.keyring.generation);
+            Ok(changed.then(|| state.keyring.clone()))
+        })
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        Box::pin(async move {
+            let keyring = &mut self.state().keyring;
+            let KeyDecision { key, displaced, changes } = decide_keys(keyring, &change)?;
+            if changes {
+                keyring.keys.insert(key.id, key.clone());
+                keyring.keys.retain(|id, _| displaced != Some(*id));
+                keyring.generation += 1;
+            }
+            Ok(key)
+        })
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let keys = &mut self.state().keyring.keys;
+            for (id, at) in uses {
+                if let Some(key) = keys.get_mut(&id) {
+                    key.last_used_at = key.last_used_at.max(Some(at));
+                }
+            }
+            Ok(())
+        })
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use roster_core::{
     Act, Among, Change, Command, Decision, Deleted, Effect, Event, Failure, Head, Idempotency,
     Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError, Stored, Timestamp,
-    User, UserId, decide, limits::IDEMPOTENCY_KEEP_MS,
+    User, UserId, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All that is kept.
@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) log: Vec<(i64, Event)>,
     /// The position of the last event, whether it is kept or not.
     pub(super) position: i64,
+    /// The keys of callers.
+    pub(super) keyring: Keyring,
     /// What the requests with an idempotency key came to.
     done: BTreeMap<[u8; 32], Done>,
 }

@@ -18,9 +18,10 @@ pub(super) fn print(
     base_url: &BaseUrl,
     data: &DataDir,
     database: Option<&DatabaseUrl>,
+    is_open: bool,
 ) {
     let mut out = io::stdout().lock();
-    let banner = text(listening, base_url, data, database);
+    let banner = text(listening, base_url, data, database, is_open);
     out.write_all(banner.as_bytes()).and_then(|()| out.flush()).unwrap_or_default();
 }
 
@@ -30,6 +31,7 @@ fn text(
     base_url: &BaseUrl,
     data: &DataDir,
     database: Option<&DatabaseUrl>,
+    is_open: bool,
 ) -> String {
     let here = format!("http://{listening}{}", base_url.mount());
     let version = env!("CARGO_PKG_VERSION");
@@ -44,10 +46,14 @@ fn text(
         (DataDir::Temporary(_), None) => format!("Sample users lie in   {path} (removed at exit)"),
     };
     let users = pasted(&here);
+    let (who, key) = if is_open {
+        ("Open to every program on this machine; other machines cannot reach it.", "")
+    } else {
+        ("Callers need a key.", "-H \"Authorization: Bearer $KEY\" ")
+    };
     format!(
-        "Roster {version} listens on {here}\n{callers}{place}\n\
-         Open to every program on this machine; other machines cannot reach it.\n\n\
-         Try:  curl --json '{FIRST_USER}' {users}\n"
+        "Roster {version} listens on {here}\n{callers}{place}\n{who}\n\n\
+         Try:  curl {key}--json '{FIRST_USER}' {users}\n"
     )
 }
 
@@ -65,7 +71,7 @@ mod tests {
         let base_url = base_url
             .map_or_else(|| BaseUrl::of_address(listening), |url| BaseUrl::parse(url).unwrap());
         let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
-        text(listening, &base_url, &data, None)
+        text(listening, &base_url, &data, None, true)
     }
 
     #[test]
@@ -78,6 +84,16 @@ mod tests {
         assert!(banner.ends_with(curl), "{banner}");
         assert!(banner.contains("/srv/roster"), "{banner}");
         assert!(!banner.contains("Callers"), "{banner}");
+    }
+
+    #[test]
+    fn once_there_are_keys_the_curl_line_sends_one() {
+        let listening = "127.0.0.1:8080".parse().unwrap();
+        let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
+        let banner = text(listening, &BaseUrl::of_address(listening), &data, None, false);
+        assert!(banner.contains("Callers need a key."), "{banner}");
+        let curl = r#"Try:  curl -H "Authorization: Bearer $KEY" --json '"#;
+        assert!(banner.contains(curl), "{banner}");
     }
 
     #[test]

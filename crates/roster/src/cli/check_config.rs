@@ -1,19 +1,17 @@
 //! `roster check-config`: each setting with its value and origin.
 //!
-//! The output is a settings file: keys and values in TOML, origins as comments. Whatever would
-//! keep `roster serve` from starting with these settings is a fault here too.
+//! The output is a settings file: keys and values in TOML, origins as comments. Every
+//! wrong setting is named; what only a start can see, such as a port in use, is not looked at.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::exposure;
 use super::flags::SettingFlags;
 use crate::config::Report;
 
 /// Prints the settings, or fails with all that is wrong with them.
 pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
-    let (config, report) = flags.load()?;
-    exposure::check(&config, &report)?;
+    let (_, report) = flags.load()?;
     io::stdout().lock().write_all(text(&report).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

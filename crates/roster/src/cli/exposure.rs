@@ -1,25 +1,25 @@
 //! Who may reach a service that asks for no key.
 //!
-//! Roster has no keys yet, so whoever can open a connection can read and change every user. It
-//! therefore listens on loopback alone and refuses every other address before anything is opened.
+//! Whoever can open a connection to it can read and change every user. Until the first key is made
+//! it is therefore served on loopback alone, and refuses to be served on any other address.
 
 use std::net::SocketAddr;
 
 use crate::config::{Config, Faults, Report};
 
-/// Refuses settings that would let others than this machine's programs in.
-pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
+/// Refuses to let others than this machine's programs in where no key was ever made.
+pub(super) fn check(config: &Config, report: &Report, is_open: bool) -> Result<(), Faults> {
     let mut faults = Faults::default();
-    if !is_loopback(config.listen) {
+    if is_open && !is_loopback(config.listen) {
         let address = config.listen;
         let port = address.port();
         faults.push(
             report.origin_of("listen"),
             format!(
-                "{address} can be reached from other machines, and Roster asks its callers for no \
-                 key yet. Two remedies: listen on loopback (--listen 127.0.0.1:{port}), or, where \
-                 others must reach it, listen on loopback and put a proxy on this machine in \
-                 front that lets only your callers in and sends no Forwarded headers on."
+                "{address} can be reached from other machines, and no key was ever made: anybody \
+                 could read and change every user. Two remedies: make a key first (roster keys \
+                 create admin --scope all, or the setting first_key_file), or listen on loopback \
+                 (--listen 127.0.0.1:{port})."
             ),
         );
     }

@@ -11,12 +11,13 @@ mod check_config;
 mod data_flags;
 mod exposure;
 mod flags;
+mod keys;
 mod listener;
 mod logging;
 mod migrate;
 mod open_files;
 mod restore;
-pub mod serve;
+mod serve;
 mod stop;
 mod version;
 
@@ -63,6 +64,11 @@ enum Command {
     /// changed; no service may run on it. If it is interrupted, the same command goes on, and
     /// until it is finished the database is not served.
     Migrate(migrate::MigrateFlags),
+    /// Make, list, rotate and revoke the keys of callers
+    ///
+    /// On a data directory that no service runs on, or on a PostgreSQL database, served or not. A
+    /// running service does the same over HTTP, at /keys.
+    Keys(keys::KeysFlags),
     /// Check the data in depth, while the service runs or not
     ///
     /// Holds the file, the counters, the keys, the words and the change log against the records,
@@ -80,10 +86,11 @@ enum Command {
 /// Reads the command line, does what it asks and returns the exit status.
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
+        Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::run),
         Command::Backup(flags) => backup::run(flags),
         Command::Restore(flags) => restore::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
+        Command::Keys(flags) => keys::run(flags),
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Version => version::run(),

@@ -15,14 +15,9 @@ use crate::config::{Config, Report};
 use crate::data_dir::DataDir;
 use crate::service::Service;
 
-/// Refuses settings that must not be served, then serves.
-pub(super) fn start((config, report): (Config, Report)) -> anyhow::Result<ExitCode> {
-    exposure::check(&config, &report)?;
-    run(&config)
-}
-
 /// Serves until a signal says stop; returns the exit status.
-pub fn run(config: &Config) -> anyhow::Result<ExitCode> {
+pub(super) fn run((config, report): (Config, Report)) -> anyhow::Result<ExitCode> {
+    let config = &config;
     // Whatever is made from here on holds personal data: its owner alone may read it.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     logging::install(config.log, config.log_format)?;
@@ -38,7 +33,7 @@ pub fn run(config: &Config) -> anyhow::Result<ExitCode> {
         let path = path.display();
         tracing::warn!(%path, "others on this machine may enter the data directory: chmod 700");
     }
-    let status = runtime.block_on(signals.watch(|drain| serve(config, &data, drain)));
+    let status = runtime.block_on(signals.watch(|drain| serve(config, &report, &data, drain)));
     // After a second signal work may still run on other threads; it is not waited for.
     runtime.shutdown_background();
     data.close()?;
@@ -47,12 +42,18 @@ pub fn run(config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 /// Opens the port, says so, and takes connections until the drain begins.
-async fn serve(config: &Config, data: &DataDir, drain: Drain) -> anyhow::Result<()> {
+async fn serve(
+    config: &Config,
+    report: &Report,
+    data: &DataDir,
+    drain: Drain,
+) -> anyhow::Result<()> {
     let listener = listener::bind(config.listen).await?;
     let listening = listener.local_addr()?;
     let base_url = config.effective_base_url(listening);
     let service = Service::open(config, data.path(), &base_url).await?;
-    banner::print(listening, &base_url, data, config.database.as_ref());
+    exposure::check(config, report, service.is_open())?;
+    banner::print(listening, &base_url, data, config.database.as_ref(), service.is_open());
     tracing::info!(%listening, %base_url, "listening");
     let report = service.serve(listener, begun(drain)).await;
     tracing::info!(finished = report.finished, cut = report.cut, "drained");

@@ -23,6 +23,8 @@ pub enum Kind {
     Address(Slot<SocketAddr>),
     /// A directory.
     Directory(Slot<PathBuf>),
+    /// A file; empty is none.
+    File(Slot<Option<PathBuf>>),
     /// The URL of a database; empty is none.
     Database(Slot<Option<DatabaseUrl>>),
     /// A base URL; empty is none.
@@ -90,19 +92,21 @@ impl Kind {
                 *slot(config) = PathBuf::from(text);
                 Ok(quoted(text))
             }
+            Self::File(slot) => {
+                if text.contains('\0') {
+                    return Err("must be the path of a file".to_owned());
+                }
+                *slot(config) = (!text.is_empty()).then(|| PathBuf::from(text));
+                Ok(quoted(text))
+            }
             Self::Database(slot) => {
-                let url = (!text.is_empty()).then(|| DatabaseUrl::parse(text)).transpose();
-                // The text may hold a password: it is not repeated.
-                let url = url.map_err(|detail| format!("the URL {detail}"))?;
+                let url = database(text)?;
                 let shown = url.as_ref().map(ToString::to_string).unwrap_or_default();
                 *slot(config) = url;
                 Ok(quoted(shown))
             }
             Self::BaseUrl(slot) => {
-                let url = (!text.is_empty()).then(|| BaseUrl::parse(text)).transpose();
-                // A password in a URL is not repeated into a terminal or a log.
-                let echo = if text.contains('@') { "the URL" } else { text };
-                let url = url.map_err(|detail| format!("{echo} {detail}"))?;
+                let url = base_url(text)?;
                 let shown = url.as_ref().map(ToString::to_string).unwrap_or_default();
                 *slot(config) = url;
                 Ok(quoted(shown))
@@ -114,10 +118,9 @@ impl Kind {
                 Ok(format!("[{}]", shown.join(", ")))
             }
             Self::Switch(slot) => {
-                let on: bool =
-                    text.parse().map_err(|_| format!("{text:?} is not true or false"))?;
+                let on = text.parse().map_err(|_| format!("{text:?} is not true or false"))?;
                 *slot(config) = on;
-                Ok(on.to_string())
+                Ok(bool::to_string(&on))
             }
             Self::Choice { words, set } => {
                 let known = set(config, text);
@@ -153,6 +156,7 @@ impl Kind {
         match self {
             Self::Address(_) => "ADDRESS:PORT",
             Self::Directory(_) => "DIR",
+            Self::File(_) => "FILE",
             Self::BaseUrl(_) | Self::Database(_) => "URL",
             Self::Hosts(_) => "NAMES",
             Self::Switch(_) => "BOOL",
@@ -174,6 +178,7 @@ impl Kind {
             Self::Keep { min, .. } => Some(keep::range(*min)),
             Self::Address(_)
             | Self::Directory(_)
+            | Self::File(_)
             | Self::Database(_)
             | Self::BaseUrl(_)
             | Self::Hosts(_)
@@ -191,6 +196,19 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     literal.parse().map_err(|_| {
         format!("{text:?} is not an address with a port, as in 127.0.0.1:8080 or [::1]:8080")
     })
+}
+
+/// Reads the URL of a database; it may hold a password and is not repeated.
+fn database(text: &str) -> Result<Option<DatabaseUrl>, String> {
+    let url = (!text.is_empty()).then(|| DatabaseUrl::parse(text)).transpose();
+    url.map_err(|detail| format!("the URL {detail}"))
+}
+
+/// Reads a base URL; a password in it is not repeated into a terminal or a log.
+fn base_url(text: &str) -> Result<Option<BaseUrl>, String> {
+    let echo = if text.contains('@') { "the URL" } else { text };
+    let url = (!text.is_empty()).then(|| BaseUrl::parse(text)).transpose();
+    url.map_err(|detail| format!("{echo} {detail}"))
 }
 
 /// Reads host names between commas.

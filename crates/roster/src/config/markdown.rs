@@ -39,6 +39,7 @@ fn values(setting: &Setting) -> String {
     match &setting.kind {
         Kind::Address(_) => "address:port".to_owned(),
         Kind::Directory(_) => "directory".to_owned(),
+        Kind::File(_) => "file".to_owned(),
         Kind::BaseUrl(_) => "http or https URL".to_owned(),
         Kind::Database(_) => "postgres URL".to_owned(),
         Kind::Hosts(_) => "host names".to_owned(),

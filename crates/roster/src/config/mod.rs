@@ -59,6 +59,8 @@ pub struct Config {
     pub base_url: Option<BaseUrl>,
     /// Names that callers may send in `Host` beside the loopback names and that of `base_url`.
     pub hosts: Vec<HostName>,
+    /// Where a start that finds no key writes the first one; none: it makes none.
+    pub first_key_file: Option<PathBuf>,
     /// Run on a temporary directory with sample users; `data` is not touched then.
     pub dev: bool,
     /// The least severe level that is logged.

@@ -134,6 +134,7 @@ pub(super) fn unset() -> Config {
         database: None,
         base_url: None,
         hosts: Vec::new(),
+        first_key_file: None,
         dev: false,
         log: LogLevel::Error,
         log_format: LogFormat::Json,

@@ -31,6 +31,8 @@ pub struct Setting {
 pub enum Group {
     /// Where the service listens and where its data lies.
     Place,
+    /// Who may call.
+    Access,
     /// What is logged.
     Logs,
     /// What a user may be and how it may be written.
@@ -48,6 +50,7 @@ impl Group {
     pub fn heading(self) -> &'static str {
         match self {
             Self::Place => "Place",
+            Self::Access => "Access",
             Self::Logs => "Logs",
             Self::Rules => "Rules",
             Self::Retention => "Retention",
@@ -103,6 +106,15 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Hosts(|config| &mut config.hosts),
         default: "",
         doc: "Host names that requests may carry beside loopback and that of base_url.",
+    },
+    Setting {
+        key: "first_key_file",
+        env: "ROSTER_FIRST_KEY_FILE",
+        flag: "first-key-file",
+        group: Group::Access,
+        kind: Kind::File(|config| &mut config.first_key_file),
+        default: "",
+        doc: "File that a start which finds no key writes the first one into; none: it makes none.",
     },
     Setting {
         key: "log",

@@ -93,6 +93,7 @@ fn the_table_covers_every_field() {
         database: Some(DatabaseUrl::parse("postgres://a@b/c").unwrap()),
         base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
         hosts: vec![HostName::parse("a.example").unwrap()],
+        first_key_file: Some("key".into()),
         dev: one.dev,
         log: LogLevel::Debug,
         log_format: LogFormat::Text,
@@ -186,6 +187,7 @@ fn sample(setting: &Setting) -> &'static str {
     match &setting.kind {
         Kind::Address(_) => "[::1]:9000",
         Kind::Directory(_) => "/srv/roster \"data\"",
+        Kind::File(_) => "/run/roster/key",
         Kind::BaseUrl(_) => "https://directory.example.com/v1",
         Kind::Database(_) => "postgres://roster@a.example:5433,b.example:5433/users",
         Kind::Hosts(_) => "directory.example.com,b.example:8443",

@@ -7,7 +7,8 @@ use std::{
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, UserId,
+    Store, StoreError, Stored, Timestamp, UserId,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
@@ -41,6 +42,20 @@ impl Failing {
             self.failures.fetch_add(1, Ordering::SeqCst);
             StoreError::Unavailable("the test wants it so".into())
         })
+    }
+}
+
+impl KeyStore for Failing {
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        self.store.keys(known)
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        self.store.change_keys(change)
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        self.store.note_key_use(uses)
     }
 }
 

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use roster::housekeeping::{Housekeeping, Keep, Round};
 use roster_core::{
     Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Rules,
-    Terms, UserId, json, list::DeletedQuery,
+    Terms, UserId,
+    access::{Permit, WriteUsers},
+    json,
+    list::DeletedQuery,
 };
 use roster_testkit::{Oracle, TestClock};
 
@@ -40,25 +43,33 @@ impl Scene {
     pub(crate) async fn create(&self, username: &str) -> UserId {
         let body = format!(r#"{{"username":"{username}"}}"#);
         let draft = Draft::parse(json::read(body.as_bytes()).unwrap());
-        self.directory.create(draft, terms()).await.unwrap().stored.id
+        self.directory.create(may(), draft, terms()).await.unwrap().stored.id
     }
 
     pub(crate) async fn delete(&self, id: UserId) {
-        let version = self.directory.get(id).await.unwrap().unwrap().version;
+        let version = self.directory.get(may(), id).await.unwrap().unwrap().version;
         let mut terms = terms();
         terms.held.if_match = Some(roster_core::Tags::Versions(vec![version]));
-        self.directory.delete(id, terms).await.unwrap();
+        self.directory.delete(may(), id, terms).await.unwrap();
     }
 
     pub(crate) async fn deleted(&self) -> Vec<UserId> {
-        let page = self.directory.list_deleted(DeletedQuery::first(2000)).await.unwrap();
+        let page = self
+            .directory
+            .list_deleted(may::<WriteUsers>(), DeletedQuery::first(2000))
+            .await
+            .unwrap();
         page.items.into_iter().map(|deleted| deleted.stored.id).collect()
     }
 
     pub(crate) async fn events(&self) -> Vec<Event> {
-        let page = self.directory.events(EventsQuery::after(0, 10_000)).await.unwrap();
+        let page = self.directory.events(may(), EventsQuery::after(0, 10_000)).await.unwrap();
         page.events.into_iter().map(|(_, event)| event).collect()
     }
+}
+
+fn may<R>() -> Permit<R> {
+    Permit::of_the_service()
 }
 
 fn terms() -> Terms {
@@ -87,7 +98,7 @@ async fn deleted_users_are_purged_when_their_time_is_over_and_not_before() {
     assert_eq!(housekeeping.round().await.unwrap(), purged(1));
     assert_eq!(housekeeping.round().await.unwrap(), purged(0));
     assert!(scene.deleted().await.is_empty());
-    assert!(scene.directory.get(kept).await.unwrap().is_some());
+    assert!(scene.directory.get(may(), kept).await.unwrap().is_some());
 
     let events = scene.events().await;
     let purges: Vec<&Event> =
@@ -150,22 +161,25 @@ async fn events_and_idempotency_keys_are_forgotten_when_their_time_is_over() {
     let draft = || Draft::parse(json::read(br#"{"username":"ada"}"#).unwrap());
     let twice =
         Terms { idempotency: Some(Idempotency { key: [1; 32], fingerprint: [2; 32] }), ..terms() };
-    let created = scene.directory.create(draft(), twice.clone()).await.unwrap();
+    let created = scene.directory.create(may(), draft(), twice.clone()).await.unwrap();
     let housekeeping = scene.housekeeping(None);
     scene.elapse(Duration::from_hours(23));
     assert_eq!(housekeeping.round().await.unwrap(), Round::default());
-    assert!(scene.directory.create(draft(), twice.clone()).await.unwrap().replayed);
+    assert!(scene.directory.create(may(), draft(), twice.clone()).await.unwrap().replayed);
     scene.elapse(Duration::from_hours(1) + Duration::from_millis(1));
     assert_eq!(housekeeping.round().await.unwrap(), Round { purged: 0, forgotten: 1 });
-    assert!(scene.directory.create(draft(), twice).await.is_err(), "the name is taken by now");
+    assert!(
+        scene.directory.create(may(), draft(), twice).await.is_err(),
+        "the name is taken by now"
+    );
 
     scene.elapse(5 * DAY);
     scene.create("eve").await;
     scene.elapse(4 * DAY);
     assert_eq!(housekeeping.round().await.unwrap(), Round { purged: 0, forgotten: 1 });
-    let page = scene.directory.events(EventsQuery::after(0, 10)).await.unwrap();
+    let page = scene.directory.events(may(), EventsQuery::after(0, 10)).await.unwrap();
     assert_eq!((page.oldest, page.head), (2, 2));
-    assert!(scene.directory.get(created.stored.id).await.unwrap().is_some());
+    assert!(scene.directory.get(may(), created.stored.id).await.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@
 //! test can pass on an answer that the document does not promise. What was sent goes out as it is
 //! written here: nothing is added, corrected or followed.
 
+use std::sync::PoisonError;
+
 use roster_testkit::openapi::Exchange;
 use serde_json::Value;
 use tokio::{
@@ -35,11 +37,15 @@ pub(crate) struct Reply {
 impl<'a> Request<'a> {
     pub(crate) fn new(service: &'a Service, method: &str, target: &str) -> Self {
         let headers = [("host", service.host.as_str()), ("x-request-id", REQUEST_ID)];
+        let mut headers: Vec<_> =
+            headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let key = service.key.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        headers.extend(key.map(|key| ("authorization".to_owned(), format!("Bearer {key}"))));
         Self {
             service,
             method: method.to_owned(),
             target: target.to_owned(),
-            headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            headers,
             body: None,
             sent: None,
         }
@@ -55,6 +61,11 @@ impl<'a> Request<'a> {
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(found, _)| found != name);
         self
+    }
+
+    /// With this credential.
+    pub(crate) fn bearer(self, token: &str) -> Self {
+        self.without("authorization").header("authorization", &format!("Bearer {token}"))
     }
 
     /// Puts another `Host` in place.

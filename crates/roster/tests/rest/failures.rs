@@ -1,6 +1,6 @@
 //! What a caller sees when the store fails: a code, and never the cause.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     service::{Service, Stage, kept, path},
@@ -16,10 +16,22 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let gone = kept(&service.left(json!({"username": "grace"})).await);
     all.extend(["GET", "HEAD", "DELETE"].map(|method| (method, gone.clone())));
     all.extend([("POST", format!("{gone}/restore")), ("GET", format!("{user}/events"))]);
-    for page in ["/deleted-users", "/events"] {
+    for page in ["/deleted-users", "/events", "/keys"] {
         all.extend(["GET", "HEAD"].map(|method| (method, page.to_owned())));
     }
+    let key = service.close().await;
+    let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
+    all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
+    all.extend([("GET", key.clone()), ("DELETE", key)]);
     all
+}
+
+/// A body that the operation at this path takes.
+fn body_for(target: &str) -> Value {
+    match target {
+        "/keys" => json!({"name": "one", "scopes": ["scim"]}),
+        _ => json!({"username": "g"}),
+    }
 }
 
 async fn each(stage: &Stage, fault: Fault, status: u16, code: &str) {
@@ -29,7 +41,7 @@ async fn each(stage: &Stage, fault: Fault, status: u16, code: &str) {
     for (method, target) in requests {
         let request = service.request(method, &target);
         let writes = matches!(method, "POST" | "PUT" | "PATCH");
-        let request = if writes { request.json(&json!({"username": "g"})) } else { request };
+        let request = if writes { request.json(&body_for(&target)) } else { request };
         let reply = request.send().await.expect(status);
         if method == "HEAD" {
             continue;
@@ -78,6 +90,16 @@ pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
     service.delete(&gone).await.refused(507, "storage-full");
     let restore = service.request("POST", &format!("{gone}/restore"));
     restore.send().await.refused(507, "storage-full");
+    service.store.fail(None);
+    let key = service.close().await;
+    let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
+    service.store.fail(Fault::Full);
+    let body = body_for("/keys");
+    let create = service.request("POST", "/keys").json(&body).send().await;
+    create.refused(507, "storage-full");
+    let rotate = service.request("POST", &format!("{key}/rotate")).send().await;
+    rotate.refused(507, "storage-full");
+    service.delete(&key).await.refused(507, "storage-full");
 }
 
 pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {

@@ -20,6 +20,9 @@ async fn guarded(service: &Service) -> Vec<(&'static str, String)> {
     all.extend(["GET", "DELETE"].map(|method| (method, gone.clone())));
     all.extend([("POST", format!("{gone}/restore")), ("GET", format!("{user}/events"))]);
     all.extend([("GET", "/deleted-users".to_owned()), ("GET", "/events".to_owned())]);
+    all.extend(["GET", "POST"].map(|method| (method, "/keys".to_owned())));
+    all.extend(["GET", "DELETE"].map(|method| (method, "/keys/3hGk9PzQ7a".to_owned())));
+    all.push(("POST", "/keys/3hGk9PzQ7a/rotate".to_owned()));
     all
 }
 
@@ -150,7 +153,9 @@ pub(crate) async fn only_json_in_utf8_is_taken(stage: Stage) {
     let service = stage.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = r#"{"username":"grace"}"#;
-    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+    for (method, target) in
+        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
+    {
         for kind in [
             "text/plain",
             "application/x-www-form-urlencoded",
@@ -200,7 +205,9 @@ pub(crate) async fn what_is_no_json_text_is_malformed(stage: Stage) {
         br#"{"attributes":{"x":123456789012345678901234567890}}"#,
         deep.as_bytes(),
     ];
-    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+    for (method, target) in
+        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
+    {
         for body in bodies {
             let reply = service.request(method, target).body("application/json", body);
             reply.send().await.refused(400, "malformed-json");
@@ -212,7 +219,9 @@ pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(stage: Sta
     let service = stage.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
-    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+    for (method, target) in
+        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
+    {
         let request = service.request(method, target).body("application/json", body.as_str());
         // Not one byte of it is sent: the length alone decides.
         let reply = request.sending(0).send().await.refused(413, "body-too-large");
@@ -224,7 +233,9 @@ pub(crate) async fn a_body_that_stalls_is_given_up(stage: Stage) {
     let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
     let service = stage.open_with(Setup { front, ..Setup::default() }).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
-    for (method, target) in [("POST", "/users"), ("PUT", &user), ("PATCH", &user)] {
+    for (method, target) in
+        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
+    {
         let request = service.request(method, target).json(&json!({"username": "grace"}));
         let reply = request.sending(5).send().await.refused(408, "body-too-slow");
         assert_eq!(reply.header("connection"), "close");

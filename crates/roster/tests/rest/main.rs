@@ -8,6 +8,7 @@
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
+mod access;
 mod bulk;
 mod client;
 mod cursors;
@@ -19,6 +20,7 @@ mod failures;
 mod filter;
 mod guards;
 mod idempotency;
+mod keys;
 mod ledger;
 mod lists;
 mod methods;
@@ -75,6 +77,27 @@ macro_rules! cases {
 }
 
 cases! {
+    mod access {
+        each_operation_takes_its_scope_and_no_other,
+        no_credential_and_no_valid_one_open_nothing,
+        what_needs_nothing_stays_public,
+        a_credential_is_judged_while_the_service_is_open_too,
+        the_first_key_closes_the_service_for_good,
+        a_proxy_in_front_is_welcome_once_there_are_keys,
+        an_idempotency_key_belongs_to_its_caller,
+    }
+    mod keys {
+        a_key_is_shown_once_and_never_again,
+        a_key_that_is_not_valid_is_told_all_its_faults,
+        both_secrets_of_a_rotated_key_open_for_a_while,
+        a_revoked_key_opens_nothing_at_once_and_for_good,
+        an_expired_key_opens_nothing,
+        a_key_that_is_not_there_is_not_found,
+        keys_take_no_parameters_and_are_json,
+        there_are_only_so_many_keys,
+        the_change_log_names_the_key_that_acted,
+        the_use_of_a_key_shows_after_a_while,
+    }
     mod record {
         an_email_alone_makes_a_user,
         a_username_alone_makes_a_user,

@@ -12,6 +12,8 @@ use crate::{
 
 /// Every path, with something in place of its template.
 async fn targets(service: &Service) -> Vec<(String, &'static str)> {
+    let key = service.close().await;
+    let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "grace"})).await;
     let filled = |template: &str| match template {
@@ -19,6 +21,8 @@ async fn targets(service: &Service) -> Vec<(String, &'static str)> {
         "/users/{user_id}/events" => path(&user) + "/events",
         "/deleted-users/{user_id}" => kept(&gone),
         "/deleted-users/{user_id}/restore" => kept(&gone) + "/restore",
+        "/keys/{key_id}" => key.clone(),
+        "/keys/{key_id}/rotate" => format!("{key}/rotate"),
         "/problems/{code}" => "/problems/user-not-found".to_owned(),
         other => other.to_owned(),
     };

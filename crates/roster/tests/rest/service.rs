@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{Directory, Rules, Store, store::Secret};
+use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
     App, FaceSettings, URI_BYTES_MAX, description,
     front::{FrontCounters, FrontSettings, serve},
@@ -27,7 +27,7 @@ use roster_testkit::{
     openapi::{Description, Ledger},
     postgres::Cluster,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 
 use crate::{
@@ -81,7 +81,10 @@ pub(crate) struct Service {
     pub(crate) base_url: &'static str,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) store: Arc<Watched>,
+    pub(crate) app: Arc<App>,
     pub(crate) description: Arc<Description>,
+    /// What requests carry as their credential.
+    pub(crate) key: Mutex<Option<String>>,
     room: Arc<AtomicBool>,
     seen: Arc<Seen>,
     _stop: oneshot::Sender<()>,
@@ -125,7 +128,7 @@ impl Stage {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move { stopped.await.unwrap_or(()) };
-        tokio::spawn(serve(listener, app, front, counters, stopped));
+        tokio::spawn(serve(listener, Arc::clone(&app), front, counters, stopped));
         let host = base_url.trim_start_matches("http://").split('/').next().expect("a host");
         Service {
             address,
@@ -133,7 +136,9 @@ impl Stage {
             base_url,
             clock,
             store,
+            app,
             description: description_of(base_url),
+            key: Mutex::default(),
             room,
             seen: Arc::clone(&self.seen),
             _stop: stop,
@@ -196,6 +201,21 @@ impl Service {
 
     pub(crate) async fn patch(&self, user: &Value, body: Value) -> Reply {
         self.request("PATCH", &path(user)).json(&body).send().await
+    }
+
+    /// Makes a key of these scopes; gives it as it was answered.
+    pub(crate) async fn new_key(&self, scopes: &[&str]) -> Value {
+        let body = json!({"name": "of the suite", "scopes": scopes});
+        self.request("POST", "/keys").json(&body).send().await.expect(201).json()
+    }
+
+    /// Closes the service: a key of every scope, which requests carry from now on.
+    pub(crate) async fn close(&self) -> Value {
+        let all: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+        let key = self.new_key(&all).await;
+        let text = key["key"].as_str().expect("a key").to_owned();
+        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        key
     }
 
     /// Creates a user that must be taken.

@@ -8,7 +8,8 @@ use std::sync::{
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, UserId,
+    Store, StoreError, Stored, Timestamp, UserId,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
@@ -83,6 +84,29 @@ impl Watched {
     fn fault(&self) -> Result<(), StoreError> {
         let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         fault.map_or(Ok(()), |fault| Err(fault.error()))
+    }
+}
+
+impl KeyStore for Watched {
+    /// Whoever lets callers in asks for what changed; that never fails.
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        Box::pin(async move {
+            if known.is_none() {
+                self.fault()?;
+            }
+            self.inner.keys(known).await
+        })
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.change_keys(change).await
+        })
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        self.inner.note_key_use(uses)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use roster_core::Stored;
+use roster_core::{Stored, access::WriteUsers};
 
 use super::{
     absent, deleted_id,
@@ -26,7 +26,7 @@ pub(in crate::rest) async fn get(
     negotiate(headers, &[JSON])?;
     let held = preconditions(headers)?;
     let id = deleted_id(segment)?;
-    let deleted = face.directory.get_deleted(id).await?;
+    let deleted = face.directory.get_deleted(call.permit::<WriteUsers>()?, id).await?;
     let deleted = deleted.ok_or_else(absent)?;
     let mut out = Vec::with_capacity(size(&deleted));
     write(&deleted, face.settings.deleted_keep, &mut out);

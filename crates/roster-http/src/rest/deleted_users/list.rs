@@ -1,7 +1,7 @@
 //! `GET /deleted-users`: one page of the users that have left, the last to leave first.
 
 use http::Response;
-use roster_core::list::DeletedPage;
+use roster_core::{access::WriteUsers, list::DeletedPage};
 
 use super::{
     list_query::DeletedListQuery,
@@ -23,7 +23,8 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     if let Some(response) = view.without_page().await? {
         return Ok(response);
     }
-    let page = face.directory.list_deleted(query.page.clone()).await?;
+    let page =
+        face.directory.list_deleted(call.permit::<WriteUsers>()?, query.page.clone()).await?;
     let next = match page.next {
         Some(place) => Some(query.seal(place, &face.cursors)?),
         None => None,

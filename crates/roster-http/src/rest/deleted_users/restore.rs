@@ -24,7 +24,7 @@ pub(in crate::rest) async fn restore(
     negotiate(&call.parts.headers, &[JSON])?;
     let id = deleted_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.restore(id, terms).await.map_err(refused)?;
+    let outcome = face.directory.restore(call.permit()?, id, terms).await.map_err(refused)?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

@@ -7,7 +7,7 @@ use http::{
     Response,
     header::{CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, LINK},
 };
-use roster_core::{EventsPage, EventsQuery, Position, UserId};
+use roster_core::Position;
 
 use super::{envelope::envelope, list_query::EventListQuery};
 use crate::{
@@ -49,11 +49,12 @@ async fn read(
     let query = EventListQuery::read(parts.uri.query(), id)?;
     let log = face.directory.log_id();
     query.check_log(log)?;
-    let page = face.directory.events(query.page).await?;
+    let may = call.permit()?;
+    let page = face.directory.events(may, query.page).await?;
     query.check(&page)?;
     if let Some(id) = id
         && page.events.is_empty()
-        && !is_known(face, id, &page).await?
+        && !face.directory.is_known(may, id, page.oldest - 1).await?
     {
         let detail = "the change log has no events of a user with this id";
         return Err(Problem::saying(ProblemCode::UserNotFound, detail));
@@ -71,14 +72,4 @@ async fn read(
         headers.insert(LINK, link);
     }
     Ok(response)
-}
-
-/// Whether there is, or was, such a user: a page of its events may be empty all the same.
-async fn is_known(face: &Face, id: UserId, page: &EventsPage) -> Result<bool, Problem> {
-    let directory = &face.directory;
-    if directory.get(id).await?.is_some() || directory.get_deleted(id).await?.is_some() {
-        return Ok(true);
-    }
-    let of_user = EventsQuery { user_id: Some(id), ..EventsQuery::after(page.oldest - 1, 1) };
-    Ok(!directory.events(of_user).await?.events.is_empty())
 }

@@ -22,9 +22,10 @@ pub(in crate::rest) async fn create(
     if sends_lines(&call.parts.headers) {
         return bulk::import(face, call).await;
     }
+    let may = call.permit()?;
     let asked = Asked::without_preconditions(call.parts)?;
     let Write { tree, asked, terms } = Write::read(BodyKind::NewUser, asked, face, call).await?;
-    let outcome = face.directory.create(Draft::parse(tree), terms).await?;
+    let outcome = face.directory.create(may, Draft::parse(tree), terms).await?;
 
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);

@@ -20,7 +20,7 @@ pub(in crate::rest) async fn delete(
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.delete(id, terms).await?;
+    let outcome = face.directory.delete(call.permit()?, id, terms).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

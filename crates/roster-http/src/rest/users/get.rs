@@ -20,7 +20,7 @@ pub(in crate::rest) async fn get(
     negotiate(headers, &[JSON])?;
     let held = preconditions(headers)?;
     let id = user_id(segment)?;
-    let stored = face.directory.get(id).await?;
+    let stored = face.directory.get(call.permit()?, id).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
     one(StatusCode::OK, stored, held)
 }

@@ -23,7 +23,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     if let Some(response) = view.without_page().await? {
         return Ok(response);
     }
-    let page = face.directory.list(query.page.clone()).await?;
+    let page = face.directory.list(call.permit()?, query.page.clone()).await?;
     let next = match &page.next {
         Some(place) => Some(query.seal(place, &face.cursors)?),
         None => None,

@@ -20,10 +20,11 @@ pub(in crate::rest) async fn patch(
     segment: &str,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
+    let may = call.permit()?;
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
     let Write { tree, asked, terms } = Write::read(BodyKind::MergePatch, asked, face, call).await?;
-    let outcome = face.directory.patch(id, tree, terms).await?;
+    let outcome = face.directory.patch(may, id, tree, terms).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

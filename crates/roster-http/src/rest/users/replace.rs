@@ -20,10 +20,11 @@ pub(in crate::rest) async fn replace(
     segment: &str,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
+    let may = call.permit()?;
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::User, asked, face, call).await?;
-    let outcome = face.directory.replace(id, Draft::parse(tree), terms).await?;
+    let Write { tree, asked, terms } = Write::read(BodyKind::Object, asked, face, call).await?;
+    let outcome = face.directory.replace(may, id, Draft::parse(tree), terms).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

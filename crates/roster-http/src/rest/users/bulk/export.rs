@@ -13,6 +13,7 @@ use http::{
 };
 use roster_core::{
     Directory, StoreError,
+    access::{Permit, ReadUsers},
     limits::PAGE_SIZE_MAX,
     list::{Page, PageQuery},
     project::Members,
@@ -44,6 +45,7 @@ pub(in crate::rest::users) async fn export(
     face: &Face,
     call: &Call<'_>,
 ) -> Result<Response<Body>, Problem> {
+    let may = call.permit()?;
     let parts = call.parts;
     let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), &face.cursors)?;
     let ListQuery { mut page, members, .. } = query;
@@ -60,12 +62,12 @@ pub(in crate::rest::users) async fn export(
         return Ok(response);
     }
     let place = place(&face.bulk.exports, "too many exports are running; try again later")?;
-    let first = face.directory.list(page.clone()).await?;
+    let first = face.directory.list(may, page.clone()).await?;
     let (body, sender) = Body::streamed(call.peer);
     let mut response = Response::new(body);
     describe(face, response.headers_mut(), first.position);
     let directory = face.directory.clone();
-    let walk = Walk { directory, page, members, request_id: call.request_id.to_owned() };
+    let walk = Walk { directory, may, page, members, request_id: call.request_id.to_owned() };
     tokio::spawn(walk.send(first, sender, place));
     Ok(response)
 }
@@ -80,6 +82,7 @@ fn describe(face: &Face, headers: &mut HeaderMap, position: i64) {
 /// An export on its way.
 struct Walk {
     directory: Directory,
+    may: Permit<ReadUsers>,
     page: PageQuery,
     members: Option<Members>,
     request_id: String,
@@ -114,14 +117,14 @@ impl Walk {
 
     async fn read(&self) -> Result<Page, StoreError> {
         for pause_ms in PAUSES_MS {
-            match self.directory.list(self.page.clone()).await {
+            match self.directory.list(self.may, self.page.clone()).await {
                 Err(error) if error.is_transient() => {
                     sleep(Duration::from_millis(pause_ms)).await;
                 }
                 read => return read,
             }
         }
-        self.directory.list(self.page.clone()).await
+        self.directory.list(self.may, self.page.clone()).await
     }
 
     /// The records of a page, a line each; nothing if one of them cannot be cut.

@@ -32,6 +32,7 @@ pub(in crate::rest::users) async fn import(
     face: &Face,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
+    let may = call.permit()?;
     let headers = &call.parts.headers;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         let detail = "an import takes no Idempotency-Key: after a break, send the stream again \
@@ -60,7 +61,7 @@ pub(in crate::rest::users) async fn import(
             tracing::error!(request_id, cause, "the verdicts of an import were lost");
         }
     });
-    let intake = Intake::new(face, query, caller, upload, verdicts);
+    let intake = Intake::new(face, query, (may, caller), upload, verdicts);
     tokio::spawn(async move {
         intake.run(first).await;
         drop(place);

@@ -8,7 +8,9 @@ use std::{mem, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Directory, Effect, EventKind, Failure, Mode, Outcome, limits::USER_BYTES_MAX,
+    Caller, Directory, Effect, EventKind, Failure, Mode, Outcome,
+    access::{Permit, WriteUsers},
+    limits::USER_BYTES_MAX,
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -48,6 +50,7 @@ enum Source {
 /// An import that takes in its lines.
 pub(super) struct Intake {
     directory: Directory,
+    may: Permit<WriteUsers>,
     query: ImportQuery,
     caller: Caller,
     base_url: String,
@@ -70,7 +73,7 @@ impl Intake {
     pub(super) fn new(
         face: &Face,
         query: ImportQuery,
-        caller: Caller,
+        (may, caller): (Permit<WriteUsers>, Caller),
         upload: Upload,
         verdicts: mpsc::Sender<Parcel>,
     ) -> Self {
@@ -78,6 +81,7 @@ impl Intake {
         let clashes = dry.then(|| Clashes::new(face.settings.rules, query.on_conflict));
         Self {
             directory: face.directory.clone(),
+            may,
             query,
             caller,
             base_url: face.settings.base_url.clone(),
@@ -169,12 +173,12 @@ impl Intake {
     async fn launch(&mut self, permit: Option<OwnedSemaphorePermit>) {
         let (slots, drafts) = mem::take(&mut self.batch).into_parts();
         let ImportQuery { on_conflict, mode } = self.query;
-        let (directory, caller) = (self.directory.clone(), self.caller.clone());
+        let (directory, may, caller) = (self.directory.clone(), self.may, self.caller.clone());
         let answer = async move {
             let results = if drafts.is_empty() {
                 Vec::new()
             } else {
-                directory.import(drafts, on_conflict, mode, &caller).await
+                directory.import(may, drafts, on_conflict, mode, &caller).await
             };
             drop(permit);
             (slots, results)

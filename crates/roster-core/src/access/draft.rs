@@ -1,0 +1,272 @@
+//! What a caller says a new key should be, read off a JSON tree: all that is wrong is told at
+//! once, each with its place.
+
+use super::{
+    api_key::ApiKey,
+    scope::{Scope, Scopes},
+    token::Presented,
+};
+use crate::{
+    command::Actor,
+    json::Json,
+    limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX},
+    timestamp::Timestamp,
+    violation::{Violation, ViolationCode},
+};
+
+/// A new key as its maker wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyDraft {
+    /// What it is for: 1 to 64 characters, none of them a control character.
+    pub name: String,
+    /// What it may do; not nothing.
+    pub scopes: Scopes,
+    /// When it ends by itself.
+    pub expiry: Expiry,
+}
+
+/// When a new key ends by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expiry {
+    /// After a year.
+    #[default]
+    Default,
+    /// At that moment.
+    At(Timestamp),
+    /// Never.
+    Never,
+}
+
+impl KeyDraft {
+    /// Reads a draft off a tree; all faults at once.
+    pub fn parse(tree: &Json, now: Timestamp) -> Result<Self, Vec<Violation>> {
+        let mut reading = Reading::default();
+        let Json::Object(members) = tree else {
+            let detail = format!("send one key as a JSON object, not {}", tree.kind());
+            return Err(vec![Violation::new("", ViolationCode::WrongType, detail)]);
+        };
+        for (name, value) in members {
+            reading.take(name, value, now);
+        }
+        reading.end()
+    }
+
+    /// A draft of parts that did not come as JSON; the same rules.
+    pub fn of(
+        name: &str,
+        scopes: Scopes,
+        expiry: Expiry,
+        now: Timestamp,
+    ) -> Result<Self, Vec<Violation>> {
+        let mut reading = Reading::default();
+        reading.take_name(name);
+        reading.take_scopes(scopes);
+        reading.take_expiry(expiry, now);
+        reading.end()
+    }
+
+    /// The key itself, once its token is made.
+    pub fn into_key(self, token: Presented, actor: &Actor, now: Timestamp) -> ApiKey {
+        let expires_at = match self.expiry {
+            Expiry::Never => None,
+            Expiry::At(moment) => Some(moment),
+            Expiry::Default => {
+                let end = now.as_millis().saturating_add(KEY_LIFETIME_DEFAULT_MS);
+                Some(Timestamp::from_millis(end))
+            }
+        };
+        ApiKey {
+            id: token.id,
+            name: self.name,
+            scopes: self.scopes,
+            created_at: now,
+            created_by: actor.to_string(),
+            expires_at,
+            revoked_at: None,
+            rotated_at: None,
+            last_used_at: None,
+            secret: token.digest,
+            former: None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    name: Option<String>,
+    scopes: Option<Scopes>,
+    expiry: Expiry,
+    violations: Vec<Violation>,
+}
+
+impl Reading {
+    fn take(&mut self, member: &str, value: &Json, now: Timestamp) {
+        match (member, value) {
+            ("name", Json::Text(name)) => self.take_name(name),
+            ("scopes", Json::Array(scopes)) => self.take_scope_list(scopes),
+            ("expires_at", Json::Null) => self.expiry = Expiry::Never,
+            ("expires_at", Json::Text(text)) => match Timestamp::parse(text) {
+                Some(moment) => self.take_expiry(Expiry::At(moment), now),
+                None => self.refuse(
+                    "/expires_at",
+                    ViolationCode::InvalidValue,
+                    "write the moment like 2027-01-31T12:00:00Z (RFC 3339)",
+                ),
+            },
+            ("name" | "expires_at", other) => {
+                let detail = format!("send a string, not {}", other.kind());
+                self.refuse(&format!("/{member}"), ViolationCode::WrongType, detail);
+            }
+            ("scopes", other) => {
+                let detail = format!("send an array of scopes, not {}", other.kind());
+                self.refuse("/scopes", ViolationCode::WrongType, detail);
+            }
+            (unknown, _) => {
+                let detail = "a new key has name, scopes and expires_at";
+                let pointer = crate::text::Pointer::root().member(unknown).to_string();
+                self.refuse(&pointer, ViolationCode::UnknownMember, detail);
+            }
+        }
+    }
+
+    fn take_name(&mut self, name: &str) {
+        let name = name.trim();
+        if name.is_empty() {
+            self.refuse("/name", ViolationCode::Required, "say what the key is for");
+        } else if name.chars().count() > KEY_NAME_LENGTH_MAX {
+            let detail = format!("at most {KEY_NAME_LENGTH_MAX} characters");
+            self.refuse("/name", ViolationCode::TooLong, detail);
+        } else if name.chars().any(char::is_control) {
+            let detail = "write it without control characters";
+            self.refuse("/name", ViolationCode::ControlCharacter, detail);
+        }
+        self.name = Some(name.to_owned());
+    }
+
+    fn take_scope_list(&mut self, list: &[Json]) {
+        let mut scopes = Vec::new();
+        for (index, entry) in list.iter().enumerate() {
+            let Json::Text(text) = entry else {
+                self.refuse_scope(index);
+                continue;
+            };
+            let Some(scope) = Scope::parse(text) else {
+                self.refuse_scope(index);
+                continue;
+            };
+            scopes.push(scope);
+        }
+        self.scopes = Some(scopes.into_iter().collect());
+        if list.is_empty() {
+            self.take_scopes(Scopes::NONE);
+        }
+    }
+
+    fn refuse_scope(&mut self, index: usize) {
+        let pointer = format!("/scopes/{index}");
+        self.refuse(&pointer, ViolationCode::InvalidValue, known_scopes());
+    }
+
+    fn take_scopes(&mut self, scopes: Scopes) {
+        if scopes.is_empty() {
+            self.refuse("/scopes", ViolationCode::Required, known_scopes());
+        }
+        self.scopes = Some(scopes);
+    }
+
+    fn take_expiry(&mut self, expiry: Expiry, now: Timestamp) {
+        if matches!(expiry, Expiry::At(moment) if moment <= now) {
+            let detail = "name a moment that is still to come";
+            self.refuse("/expires_at", ViolationCode::InvalidValue, detail);
+        }
+        self.expiry = expiry;
+    }
+
+    fn refuse(
+        &mut self,
+        pointer: &str,
+        code: ViolationCode,
+        detail: impl Into<std::borrow::Cow<'static, str>>,
+    ) {
+        self.violations.push(Violation::new(pointer, code, detail));
+    }
+
+    fn end(mut self) -> Result<KeyDraft, Vec<Violation>> {
+        if self.name.is_none() {
+            self.refuse("/name", ViolationCode::Required, "say what the key is for");
+        }
+        if self.scopes.is_none() {
+            self.refuse("/scopes", ViolationCode::Required, known_scopes());
+        }
+        match (self.name, self.scopes) {
+            (Some(name), Some(scopes)) if self.violations.is_empty() => {
+                Ok(KeyDraft { name, scopes, expiry: self.expiry })
+            }
+            _ => Err(self.violations),
+        }
+    }
+}
+
+fn known_scopes() -> String {
+    let names: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    format!("name at least one of {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+    fn parse(text: &str) -> Result<KeyDraft, Vec<(String, ViolationCode)>> {
+        KeyDraft::parse(&json::read(text.as_bytes()).unwrap(), NOW).map_err(|violations| {
+            violations.into_iter().map(|violation| (violation.pointer, violation.code)).collect()
+        })
+    }
+
+    #[test]
+    fn a_key_needs_a_name_and_scopes_and_lives_a_year() {
+        let draft = parse(r#"{"name":" Billing ","scopes":["users:read","events:read"]}"#).unwrap();
+        assert_eq!((draft.name.as_str(), draft.expiry), ("Billing", Expiry::Default));
+        assert_eq!(draft.scopes.to_string(), "users:read events:read");
+        let never = parse(r#"{"name":"a","scopes":["scim"],"expires_at":null}"#).unwrap();
+        assert_eq!(never.expiry, Expiry::Never);
+        let then = parse(r#"{"name":"a","scopes":["scim"],"expires_at":"2027-01-31T12:00:00Z"}"#);
+        assert_eq!(then.unwrap().expiry, Expiry::At(Timestamp::from_millis(1_801_396_800_000)));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        use ViolationCode::{
+            ControlCharacter, InvalidValue, Required, TooLong, UnknownMember, WrongType,
+        };
+        let at = |pointer: &str, code| (pointer.to_owned(), code);
+        assert_eq!(parse("[]"), Err(vec![at("", WrongType)]));
+        assert_eq!(parse("{}"), Err(vec![at("/name", Required), at("/scopes", Required)]));
+        assert_eq!(
+            parse(
+                r#"{"name":"a\u0007","scopes":["users:read","root",7],"expires_at":"soon","a/b":1}"#
+            ),
+            Err(vec![
+                at("/name", ControlCharacter),
+                at("/scopes/1", InvalidValue),
+                at("/scopes/2", InvalidValue),
+                at("/expires_at", InvalidValue),
+                at("/a~1b", UnknownMember),
+            ])
+        );
+        assert_eq!(
+            parse(r#"{"name":7,"scopes":[],"expires_at":"2025-12-31T23:59:59Z"}"#),
+            Err(vec![
+                at("/name", WrongType),
+                at("/scopes", Required),
+                at("/expires_at", InvalidValue),
+                at("/name", Required),
+            ])
+        );
+        let long = format!(r#"{{"name":"{}","scopes":["scim"]}}"#, "é".repeat(65));
+        assert_eq!(parse(&long), Err(vec![at("/name", TooLong)]));
+        assert!(parse(&long.replacen('é', "", 1)).is_ok());
+    }
+}

@@ -1,0 +1,120 @@
+//! Who is calling: from the `Authorization` of a request to an authority.
+//!
+//! A credential that is sent is always judged, also while the service is open. A key is held
+//! against the keyring, which is never older than a second when it says yes; while the store does
+//! not answer, nobody is let in. Why somebody was refused is counted; no secret is ever logged.
+
+mod bearer;
+mod ring;
+
+use http::{HeaderValue, header::WWW_AUTHENTICATE, request::Parts};
+use roster_core::{
+    Actor, Directory, StoreError,
+    access::{Authority, KeyDesk, MissingScope, Presented, Scope, Unauthentic},
+};
+
+use crate::problem::{Problem, ProblemCode};
+use bearer::bearer;
+use ring::Ring;
+
+/// What lets callers in.
+pub(crate) struct Access {
+    pub(crate) keys: KeyDesk,
+    directory: Directory,
+    ring: Ring,
+}
+
+impl Access {
+    pub(crate) fn new(directory: Directory) -> Self {
+        let keys = directory.keys();
+        Self { ring: Ring::new(keys.clone()), keys, directory }
+    }
+
+    /// Who sends a request, or why they are not let in.
+    pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Authority, Problem> {
+        let token = bearer(&parts.headers)?;
+        // What never was a key is told so before anything is looked up.
+        let presented = token.map(presented).transpose()?;
+        let ring = self.ring.fresh().await?;
+        let Some(presented) = presented else {
+            return if ring.keyring.is_open() { Ok(Authority::anybody()) } else { Err(nobody()) };
+        };
+        let now = self.directory.now();
+        let key = ring.keyring.admit(&presented, now).map_err(unauthentic)?;
+        ring.note_use(key.id, now);
+        Ok(Authority::new(Actor::Key(key.id), key.scopes))
+    }
+
+    /// Whether no key was ever made, as far as was known a moment ago. Once closed, a service
+    /// never opens again.
+    pub(crate) fn is_open(&self) -> bool {
+        self.ring.is_open()
+    }
+
+    /// Takes note that the keys were changed here: what is answered next goes by them.
+    pub(crate) async fn keys_changed(&self) -> Result<(), StoreError> {
+        self.ring.read_again().await
+    }
+
+    /// Reads the keys for the first time; tells whether the service is open.
+    pub(crate) async fn begin(&self) -> Result<bool, StoreError> {
+        Ok(self.ring.fresh().await?.keyring.is_open())
+    }
+
+    /// Has the store note which keys were used. What is lost of it is when a key was used last.
+    pub(crate) async fn note_uses(&self) -> Result<(), StoreError> {
+        match self.ring.take_uses() {
+            uses if uses.is_empty() => Ok(()),
+            uses => self.keys.note_use(uses).await,
+        }
+    }
+}
+
+fn presented(token: &str) -> Result<Presented, Problem> {
+    Presented::parse(token).ok_or_else(|| {
+        invalid(if Presented::is_meant(token) {
+            "the key is mistyped or cut off: its checksum does not match"
+        } else {
+            "what was sent is no key of this service"
+        })
+    })
+}
+
+/// No credentials where some are needed (RFC 6750 section 3).
+fn nobody() -> Problem {
+    Problem::new(ProblemCode::Unauthenticated)
+        .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"roster\""))
+}
+
+/// Credentials that let nobody in (RFC 6750 section 3.1).
+fn invalid(detail: &'static str) -> Problem {
+    const CHALLENGE: HeaderValue =
+        HeaderValue::from_static("Bearer realm=\"roster\", error=\"invalid_token\"");
+    Problem::saying(ProblemCode::Unauthenticated, detail).with_header(WWW_AUTHENTICATE, CHALLENGE)
+}
+
+fn unauthentic(why: Unauthentic) -> Problem {
+    invalid(match why {
+        Unauthentic::Unknown => "no key has this id and this secret",
+        Unauthentic::Expired => "the key has expired: ask for a new one",
+        Unauthentic::Revoked => "the key was revoked: ask for a new one",
+    })
+}
+
+/// The caller is known and may not do this (RFC 6750 section 3.1).
+impl From<MissingScope> for Problem {
+    fn from(MissingScope(scope): MissingScope) -> Self {
+        let name = scope.as_str();
+        let problem = Self::saying(
+            ProblemCode::InsufficientScope,
+            format!("this takes a credential of scope {name}"),
+        );
+        problem.with_header(WWW_AUTHENTICATE, challenge(scope))
+    }
+}
+
+fn challenge(scope: Scope) -> HeaderValue {
+    let name = scope.as_str();
+    let text = format!("Bearer realm=\"roster\", error=\"insufficient_scope\", scope=\"{name}\"");
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("Bearer realm=\"roster\""))
+}

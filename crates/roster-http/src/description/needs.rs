@@ -1,0 +1,38 @@
+//! What a caller needs for each operation, as the table of routes says it: the scheme with the
+//! scope, and the refusal of whoever is not known.
+
+use roster_core::Json;
+
+use super::tree::{at, component, members, object, set, string, text};
+use crate::router::{Need, Operation, ROUTES};
+
+/// The same paths, each operation with what it needs.
+pub(super) fn add_needs(paths: Json) -> Json {
+    let Json::Object(paths) = paths else { return paths };
+    Json::Object(paths.into_iter().map(|(path, item)| (path, in_item(item))).collect())
+}
+
+fn in_item(item: Json) -> Json {
+    let Json::Object(item) = item else { return item };
+    let operations = item.into_iter().map(|(name, mut operation)| {
+        if let Some(Need::Scope(scope)) = need(&operation) {
+            let scopes = Json::Array(vec![string(scope.as_str())]);
+            let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
+            set(&mut operation, "security", security);
+            let mut responses = members(at(&operation, &["responses"])).to_vec();
+            let place = responses.iter().position(|(status, _)| status.as_str() > "401");
+            let refusal = ("401".to_owned(), component("responses", "Unauthenticated"));
+            responses.insert(place.unwrap_or(responses.len()), refusal);
+            set(&mut operation, "responses", Json::Object(responses));
+        }
+        (name, operation)
+    });
+    Json::Object(operations.collect())
+}
+
+/// What an operation needs, by its id; nothing where it is none.
+fn need(operation: &Json) -> Option<Need> {
+    let id = operation.member("operationId").and_then(text)?;
+    let offered = ROUTES.iter().flat_map(|route| route.offers);
+    offered.map(|(_, operation)| *operation).find(|one| one.id() == id).map(Operation::needs)
+}

@@ -1,0 +1,40 @@
+//! A key as JSON.
+
+use roster_core::{
+    Json, Timestamp,
+    access::{ApiKey, Token},
+};
+
+/// The key without its secret. What it does not have is left out.
+pub(super) fn record(key: &ApiKey, now: Timestamp) -> Json {
+    Json::Object(members(key, now))
+}
+
+/// The key with its text, in the one answer that shows it.
+pub(super) fn revealed(key: &ApiKey, token: &Token, now: Timestamp) -> Json {
+    let mut members = members(key, now);
+    members.push(("key".to_owned(), Json::Text(token.reveal().to_owned())));
+    Json::Object(members)
+}
+
+fn members(key: &ApiKey, now: Timestamp) -> Vec<(String, Json)> {
+    let text = |text: &str| Some(Json::Text(text.to_owned()));
+    let time = |moment: Timestamp| Json::Text(moment.to_string());
+    let scopes = key.scopes.iter().map(|scope| Json::Text(scope.as_str().to_owned())).collect();
+    let former = key.former.filter(|former| former.until > now);
+    let members = [
+        ("id", text(key.id.as_str())),
+        ("name", text(&key.name)),
+        ("state", text(key.state(now).as_str())),
+        ("scopes", Some(Json::Array(scopes))),
+        ("created_at", Some(time(key.created_at))),
+        ("created_by", text(&key.created_by)),
+        ("expires_at", key.expires_at.map(time)),
+        ("rotated_at", key.rotated_at.map(time)),
+        ("former_secret_until", former.map(|former| time(former.until))),
+        ("revoked_at", key.revoked_at.map(time)),
+        ("last_used_at", key.last_used_at.map(time)),
+    ];
+    let present = |(name, value): (&str, Option<Json>)| value.map(|value| (name.to_owned(), value));
+    members.into_iter().filter_map(present).collect()
+}

@@ -1,0 +1,44 @@
+//! The keys of a database alone, for whoever makes and revokes them without serving users.
+//!
+//! Other processes may serve the same database meanwhile. The policies that the users are held to
+//! are not looked at, so that no setting is needed to make a key.
+
+use roster_core::{
+    Answer, StoreError, Timestamp,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+};
+
+use crate::{
+    connect::Connector,
+    establish::refuse_unfinished,
+    keys::{KeyUses, KeysSince},
+    open_error::OpenError,
+    pool::{Own, Tries},
+    schema::migrate,
+};
+
+/// The keys of a database.
+pub struct KeyTable(Own);
+
+impl KeyTable {
+    /// Opens the keys of a database, or begins a store there.
+    pub async fn open(connector: Connector) -> Result<Self, OpenError> {
+        migrate(&connector).await?;
+        refuse_unfinished(&connector).await?;
+        Ok(Self(Own::new(connector, 1)))
+    }
+}
+
+impl KeyStore for KeyTable {
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        Box::pin(async move { self.0.ask(Tries::of_short(), &KeysSince(known)).await })
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        Box::pin(async move { Ok(self.0.ask(Tries::of_short(), &change).await??) })
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.0.ask(Tries::of_short(), &KeyUses(uses)).await })
+    }
+}

@@ -1,0 +1,67 @@
+//! The keys of a store that nobody serves: made and revoked offline, with nothing else opened.
+//!
+//! Holds the lock of the directory as long as it lives. The policies that the users are held to
+//! are not looked at, so that no setting is needed to make a key.
+
+use std::{
+    future,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use roster_core::{
+    Answer, Rules, StoreError, Timestamp,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::{
+    connection, failure::store_error, keys, lock::DirectoryLock, open_error::OpenError,
+    settings::Settings,
+};
+
+/// The keys of the store in a data directory.
+pub struct KeyFile {
+    connection: Mutex<Connection>,
+    _lock: DirectoryLock,
+}
+
+impl KeyFile {
+    /// Opens the keys of a data directory, or begins a store there.
+    pub fn open(directory: PathBuf) -> Result<Self, OpenError> {
+        let lock = DirectoryLock::take(&directory)?;
+        let connection = connection::open_writer(&Settings::new(directory, Rules::default()))?;
+        Ok(Self { connection: Mutex::new(connection), _lock: lock })
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = connection.transaction_with_behavior(behavior).map_err(store_error)?;
+        let done = work(&transaction).map_err(store_error)?;
+        transaction.commit().map_err(store_error)?;
+        Ok(done)
+    }
+
+    fn change(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
+        Ok(self.write(|connection| keys::change(connection, change))???)
+    }
+}
+
+impl KeyStore for KeyFile {
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::pin(future::ready(keys::read(&connection, known)))
+    }
+
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
+        Box::pin(future::ready(self.change(&change)))
+    }
+
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(future::ready(self.write(|connection| keys::note_use(connection, &uses))))
+    }
+}

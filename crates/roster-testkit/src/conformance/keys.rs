@@ -1,0 +1,211 @@
+//! Keys of callers: what is kept of each, and what becomes of all when one changes.
+
+use roster_core::{
+    Actor, Clock as _, Rules, Timestamp,
+    access::{
+        ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, Keyring, Presented,
+        Scope, Scopes, Token, Unauthentic,
+    },
+    limits::KEYS_MAX,
+};
+
+use super::Scene;
+
+pub const RULES: Rules = super::DEFAULT;
+
+fn draft(scene: &Scene, name: &str) -> KeyDraft {
+    let scopes: Scopes = [Scope::UsersRead, Scope::KeysAdmin].into_iter().collect();
+    KeyDraft::of(name, scopes, Expiry::Default, scene.clock.now()).expect("a valid key")
+}
+
+async fn change(scene: &Scene, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
+    let change = KeyChange { act, at: scene.clock.now() };
+    match scene.store().change_keys(change).await {
+        Ok(key) => Ok(key),
+        Err(KeyFailure::Refused(refusal)) => Err(refusal),
+        Err(KeyFailure::Store(error)) => panic!("the store failed: {error:?}"),
+    }
+}
+
+async fn create(scene: &Scene, name: &str) -> (ApiKey, Token) {
+    let token = Token::new(&*scene.clock).expect("a clock with bytes");
+    let key = draft(scene, name).into_key(token.presented(), &Actor::Anonymous, scene.clock.now());
+    let made = change(scene, KeyAct::Create(Box::new(key.clone()))).await.expect("there is room");
+    assert_eq!(made, key);
+    (made, token)
+}
+
+async fn rotate(
+    scene: &Scene,
+    key: &ApiKey,
+    overlap_ms: i64,
+) -> (Token, Result<ApiKey, KeyRefusal>) {
+    let token = Token::of(key.id, &*scene.clock).expect("a clock with bytes");
+    let act = KeyAct::Rotate { id: key.id, secret: token.digest, overlap_ms };
+    let rotated = change(scene, act).await;
+    (token, rotated)
+}
+
+async fn keyring(scene: &Scene) -> Keyring {
+    scene.store().keys(None).await.expect("the store answers").expect("all keys")
+}
+
+async fn admitted(scene: &Scene, token: &Token) -> Result<ApiKey, Unauthentic> {
+    let presented = Presented::parse(token.reveal()).expect("a whole key");
+    keyring(scene).await.admit(&presented, scene.clock.now()).cloned()
+}
+
+fn after(moment: Timestamp, millis: i64) -> Timestamp {
+    Timestamp::from_millis(moment.as_millis() + millis)
+}
+
+pub async fn a_store_without_a_key_is_open_until_the_first_one(scene: Scene) {
+    assert!(keyring(&scene).await.is_open());
+    let (key, _) = create(&scene, "first").await;
+    assert!(!keyring(&scene).await.is_open());
+    change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    assert!(!keyring(&scene).await.is_open(), "closed for good");
+}
+
+pub async fn a_key_is_kept_as_it_was_made(scene: Scene) {
+    let (one, token) = create(&scene, "Billing, zweite Straße").await;
+    scene.clock.step(1);
+    let (other, _) = create(&scene, "other").await;
+    let kept = keyring(&scene).await;
+    assert_eq!(kept.keys.get(&one.id), Some(&one));
+    assert_eq!(kept.in_order(), [&one, &other], "in the order of their making");
+    assert_eq!(one.expires_at, Some(after(one.created_at, 365 * 24 * 3600 * 1000)));
+    assert_eq!(admitted(&scene, &token).await, Ok(one));
+}
+
+pub async fn unchanged_keys_are_not_told_again(scene: Scene) {
+    let at = |generation| scene.store().keys(Some(generation));
+    assert_eq!(at(0).await.expect("the store answers"), None);
+    let (key, _) = create(&scene, "one").await;
+    let told = at(0).await.expect("the store answers").expect("a change");
+    assert_eq!(at(told.generation).await.expect("the store answers"), None);
+    change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    let later = at(told.generation).await.expect("the store answers").expect("a change");
+    assert!(later.generation > told.generation);
+}
+
+pub async fn a_rotated_key_opens_by_both_secrets_for_a_while(scene: Scene) {
+    let (key, first) = create(&scene, "one").await;
+    scene.clock.step(1000);
+    let (second, rotated) = rotate(&scene, &key, 60_000).await;
+    let rotated = rotated.expect("it is active");
+    assert_eq!(rotated.rotated_at, Some(scene.clock.now()));
+    assert_eq!(keyring(&scene).await.keys.get(&key.id), Some(&rotated));
+    assert!(admitted(&scene, &first).await.is_ok());
+    assert!(admitted(&scene, &second).await.is_ok());
+    scene.clock.step(60_000);
+    assert_eq!(admitted(&scene, &first).await, Err(Unauthentic::Expired));
+    assert!(admitted(&scene, &second).await.is_ok());
+    let (third, _) = rotate(&scene, &key, 0).await;
+    assert_eq!(admitted(&scene, &first).await, Err(Unauthentic::Unknown), "two secrets at most");
+    assert_eq!(admitted(&scene, &second).await, Err(Unauthentic::Unknown), "no overlap was asked");
+    assert!(admitted(&scene, &third).await.is_ok());
+}
+
+pub async fn a_revoked_key_stays_revoked(scene: Scene) {
+    let (key, token) = create(&scene, "one").await;
+    let (second, _) = rotate(&scene, &key, 60_000).await;
+    let revoked = change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    let moment = scene.clock.now();
+    assert_eq!(revoked.revoked_at, Some(moment));
+    assert_eq!(admitted(&scene, &second).await, Err(Unauthentic::Revoked));
+    assert_eq!(admitted(&scene, &token).await, Err(Unauthentic::Unknown), "gone with it");
+    scene.clock.step(1000);
+    let again = change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    assert_eq!(again.revoked_at, Some(moment), "the first time counts");
+    assert_eq!(rotate(&scene, &key, 0).await.1, Err(KeyRefusal::Ended));
+}
+
+pub async fn an_expired_key_opens_no_more(scene: Scene) {
+    let (key, token) = create(&scene, "one").await;
+    let end = key.expires_at.expect("a year");
+    scene.clock.set(after(end, -1));
+    assert!(admitted(&scene, &token).await.is_ok());
+    scene.clock.set(end);
+    assert_eq!(admitted(&scene, &token).await, Err(Unauthentic::Expired));
+    assert_eq!(rotate(&scene, &key, 0).await.1, Err(KeyRefusal::Ended));
+}
+
+pub async fn another_secret_opens_nothing(scene: Scene) {
+    let (key, _) = create(&scene, "one").await;
+    let other = Token::of(key.id, &*scene.clock).expect("a clock with bytes");
+    assert_eq!(admitted(&scene, &other).await, Err(Unauthentic::Unknown));
+    let nobody = Token::new(&*scene.clock).expect("a clock with bytes");
+    assert_eq!(admitted(&scene, &nobody).await, Err(Unauthentic::Unknown));
+}
+
+pub async fn a_key_that_is_not_there_cannot_be_rotated_or_revoked(scene: Scene) {
+    let id = Token::new(&*scene.clock).expect("a clock with bytes").id;
+    let refused = Err(KeyRefusal::NotFound);
+    assert_eq!(change(&scene, KeyAct::Revoke { id }).await, refused);
+    let token = Token::of(id, &*scene.clock).expect("a clock with bytes");
+    let act = KeyAct::Rotate { id, secret: token.digest, overlap_ms: 0 };
+    assert_eq!(change(&scene, act).await, refused);
+    assert!(keyring(&scene).await.is_open(), "nothing was changed");
+}
+
+pub async fn a_change_that_comes_twice_comes_to_nothing_the_second_time(scene: Scene) {
+    let (key, _) = create(&scene, "one").await;
+    let generation = keyring(&scene).await.generation;
+    let again = change(&scene, KeyAct::Create(Box::new(key.clone()))).await;
+    assert_eq!(again, Ok(key.clone()));
+    let (token, rotated) = rotate(&scene, &key, 60_000).await;
+    let act = KeyAct::Rotate { id: key.id, secret: token.digest, overlap_ms: 60_000 };
+    assert_eq!(change(&scene, act).await, rotated);
+    assert_eq!(keyring(&scene).await.generation, generation + 1, "of the one rotation");
+    let other = Token::of(key.id, &*scene.clock).expect("a clock with bytes");
+    let thief = ApiKey { secret: other.digest, ..key };
+    let stolen = change(&scene, KeyAct::Create(Box::new(thief))).await;
+    assert_eq!(stolen, Err(KeyRefusal::IdTaken));
+}
+
+pub async fn a_full_keyring_gives_the_place_of_the_first_that_ended(scene: Scene) {
+    let mut keys = Vec::new();
+    for number in 0..KEYS_MAX {
+        keys.push(create(&scene, &format!("key {number}")).await.0);
+        scene.clock.step(1);
+    }
+    let token = Token::new(&*scene.clock).expect("a clock with bytes");
+    let one_more =
+        draft(&scene, "one more").into_key(token.presented(), &Actor::System, scene.clock.now());
+    let one_more = Box::new(one_more);
+    let refused = change(&scene, KeyAct::Create(one_more.clone())).await;
+    assert_eq!(refused, Err(KeyRefusal::TooMany));
+    for index in [7, 3] {
+        change(&scene, KeyAct::Revoke { id: keys[index].id }).await.expect("it is there");
+        scene.clock.step(1);
+    }
+    change(&scene, KeyAct::Create(one_more)).await.expect("there is room");
+    let kept = keyring(&scene).await;
+    assert_eq!(kept.keys.len(), KEYS_MAX);
+    assert!(!kept.keys.contains_key(&keys[7].id), "the one that ended first");
+    assert!(kept.keys.contains_key(&keys[3].id));
+}
+
+pub async fn the_use_of_a_key_is_noted_and_is_no_change(scene: Scene) {
+    let (key, _) = create(&scene, "one").await;
+    let gone = Token::new(&*scene.clock).expect("a clock with bytes").id;
+    let before = keyring(&scene).await;
+    let moment = after(key.created_at, 5000);
+    for at in [moment, after(moment, -1000)] {
+        let uses = vec![(key.id, at), (gone, at)];
+        scene.store().note_key_use(uses).await.expect("the store answers");
+    }
+    let after_it = keyring(&scene).await;
+    assert_eq!(after_it.generation, before.generation);
+    assert_eq!(after_it.keys.len(), 1);
+    assert_eq!(after_it.keys[&key.id].last_used_at, Some(moment), "it never goes back");
+    let (_, rotated) = rotate(&scene, &key, 0).await;
+    assert_eq!(rotated.expect("it is active").last_used_at, Some(moment), "kept through changes");
+    assert_eq!(keyring(&scene).await.keys[&key.id].last_used_at, Some(moment));
+}
+
+pub async fn keys_are_no_part_of_the_change_log(scene: Scene) {
+    create(&scene, "one").await;
+    assert_eq!(scene.store().head().await.expect("the store answers").position, 0);
+}

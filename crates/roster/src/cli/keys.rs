@@ -1,0 +1,208 @@
+//! `roster keys`: make, list, rotate and revoke keys, without the service.
+//!
+//! On a data directory that nobody serves, or on the PostgreSQL database that any number of
+//! processes serve. A running service on a data directory holds it: there, `/keys` does the same
+//! over HTTP.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use clap::{Args, Subcommand};
+use roster_core::access::{
+    ApiKey, Authority, Expiry, KeyDesk, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyStore, Permit,
+    Scope, Scopes, Token,
+};
+use roster_core::{Clock, StoreError, Timestamp, limits};
+use roster_postgres::{Connector, KeyTable};
+use roster_sqlite::KeyFile;
+
+use crate::clock::SystemClock;
+use crate::config::{Config, Given};
+use crate::data_dir::DataDir;
+
+/// The flags of `roster keys`.
+#[derive(Debug, Args)]
+pub(super) struct KeysFlags {
+    #[command(flatten)]
+    place: PlaceFlags,
+
+    #[command(subcommand)]
+    act: Act,
+}
+
+/// Where the keys are.
+#[derive(Debug, Args)]
+struct PlaceFlags {
+    /// Directory of the data [default: ./roster-data] [env: ROSTER_DATA]
+    #[arg(long, value_name = "DIR", global = true)]
+    data: Option<PathBuf>,
+
+    /// URL of the PostgreSQL database that keeps the users [env: ROSTER_DATABASE]
+    #[arg(long, value_name = "URL", global = true)]
+    database: Option<OsString>,
+
+    /// Read settings from this TOML file [env: ROSTER_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// Make a key and print it, this once
+    ///
+    /// The first key closes the service to callers without one, for good.
+    Create {
+        /// What the key is for
+        name: String,
+
+        /// What it may do: users:read, users:write, users:purge, events:read, metrics:read,
+        /// keys:admin, scim; several with commas, or `all`
+        #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
+        scope: Vec<String>,
+
+        /// For how many days it opens, or `never` an end
+        #[arg(long, value_name = "DAYS", default_value = "365")]
+        days: String,
+    },
+    /// List all keys, without their secrets
+    List,
+    /// Make the secret of a key anew and print the key, this once
+    Rotate {
+        /// The key's id
+        id: String,
+
+        /// For how many seconds the former secret still opens; 0 ends it at once
+        #[arg(long, value_name = "SECONDS")]
+        #[arg(default_value_t = limits::KEY_OVERLAP_DEFAULT_MS / 1000)]
+        #[arg(value_parser = clap::value_parser!(i64).range(0..=limits::KEY_OVERLAP_MAX_MS / 1000))]
+        overlap: i64,
+    },
+    /// Revoke a key, for good
+    Revoke {
+        /// The key's id
+        id: String,
+    },
+}
+
+/// Does what is asked for, and tells what came of it.
+pub(super) fn run(flags: KeysFlags) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("threads cannot be started")?;
+    runtime.block_on(async {
+        let clock = Arc::new(SystemClock::default());
+        let desk = KeyDesk::new(open(flags.place).await?, clock.clone());
+        carry_out(&desk, &*clock, flags.act).await
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn open(place: PlaceFlags) -> anyhow::Result<Arc<dyn KeyStore>> {
+    let data = place.data.map(|data| ("data", data.into_os_string()));
+    let database = place.database.map(|url| ("database", url));
+    let flags = data.into_iter().chain(database).collect();
+    let given = Given { flags, config_file: place.config, dev: false };
+    let (config, _) = Config::load(&given)?;
+    if let Some(database) = &config.database {
+        let table = KeyTable::open(Connector::parse(database.as_str())?).await;
+        let table = table.with_context(|| format!("the store in {database} cannot be opened"))?;
+        return Ok(Arc::new(table));
+    }
+    let directory = DataDir::open(&config.data)?;
+    let file = KeyFile::open(directory.path().to_owned()).context(
+        "the keys cannot be opened (where a service runs on this directory, ask it: POST /keys)",
+    )?;
+    Ok(Arc::new(file))
+}
+
+async fn carry_out(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Result<()> {
+    let may = Permit::of_the_service();
+    match act {
+        Act::Create { name, scope, days } => {
+            let expiry = expiry(&days, clock.now())?;
+            let draft = KeyDraft::of(&name, scopes(&scope)?, expiry, clock.now());
+            let draft = draft.map_err(|violations| {
+                let details: Vec<_> = violations.iter().map(|one| one.detail.as_ref()).collect();
+                anyhow!("the key is not valid: {}", details.join("; "))
+            })?;
+            let authority = Authority::of_the_service();
+            let (key, token) = desk.create(may, draft, &authority).await.map_err(failed)?;
+            show(&key, &token)
+        }
+        Act::List => list(&desk.list(may).await?, clock.now()),
+        Act::Rotate { id, overlap } => {
+            let rotated = desk.rotate(may, key_id(&id)?, overlap * 1000).await;
+            let (key, token) = rotated.map_err(failed)?;
+            show(&key, &token)
+        }
+        Act::Revoke { id } => {
+            let key = desk.revoke(may, key_id(&id)?).await.map_err(failed)?;
+            writeln!(io::stdout().lock(), "{} ({}) is revoked", key.id, key.name)?;
+            Ok(())
+        }
+    }
+}
+
+/// The key on stdout, for programs; what it is on stderr, for people.
+fn show(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
+    let ends = key.expires_at.map_or("never ends".to_owned(), |end| format!("ends {end}"));
+    let ApiKey { id, name, scopes, .. } = key;
+    writeln!(io::stderr().lock(), "{id} ({name}): {scopes}; {ends}; shown this once:")?;
+    writeln!(io::stdout().lock(), "{}", token.reveal())?;
+    Ok(())
+}
+
+fn list(keys: &[ApiKey], now: Timestamp) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    for key in keys {
+        let used = key.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
+        let state = key.state(now).as_str();
+        writeln!(out, "{}  {state:7}  {used}  {}  [{}]", key.id, key.name, key.scopes)?;
+    }
+    Ok(())
+}
+
+fn scopes(words: &[String]) -> anyhow::Result<Scopes> {
+    if words == ["all"] {
+        return Ok(Scopes::all());
+    }
+    let scope = |word: &String| {
+        let known = || Scope::ALL.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
+        Scope::parse(word).ok_or_else(|| anyhow!("{word:?} is no scope: name some of {}", known()))
+    };
+    words.iter().map(scope).collect()
+}
+
+fn expiry(days: &str, now: Timestamp) -> anyhow::Result<Expiry> {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    if days == "never" {
+        return Ok(Expiry::Never);
+    }
+    let days: i64 =
+        days.parse().ok().filter(|days| (1..=36_500).contains(days)).with_context(|| {
+            format!("{days:?} is no number of days from 1 to 36500, and not `never`")
+        })?;
+    Ok(Expiry::At(Timestamp::from_millis(now.as_millis().saturating_add(days * DAY_MS))))
+}
+
+fn key_id(text: &str) -> anyhow::Result<KeyId> {
+    match KeyId::parse(text) {
+        Some(id) => Ok(id),
+        None => bail!("{text:?} is no id of a key: roster keys list shows them"),
+    }
+}
+
+fn failed(failure: KeyFailure) -> anyhow::Error {
+    match failure {
+        KeyFailure::Store(error) => anyhow!(StoreError::with_causes(&error)),
+        KeyFailure::Refused(KeyRefusal::NotFound) => anyhow!("no key has this id"),
+        KeyFailure::Refused(KeyRefusal::Ended) => anyhow!("the key was revoked or has expired"),
+        KeyFailure::Refused(KeyRefusal::TooMany) => {
+            anyhow!("there are {} keys already: revoke those nobody needs", limits::KEYS_MAX)
+        }
+        KeyFailure::Refused(KeyRefusal::IdTaken) => anyhow!("the key's id is taken; try again"),
+    }
+}

@@ -1,0 +1,149 @@
+//! Keys by the built binary: made offline, made at a first start, shared by several processes.
+//!
+//! Every process that a test starts is stopped by that test.
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Output},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use roster_testkit::{
+    over_each_engine,
+    process::{Engine, Place, Process},
+};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_roster");
+
+/// `roster keys` on what a place serves.
+fn keys(place: &Place, arguments: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    command.arg("keys").args(arguments).env_clear().current_dir(place.path());
+    if let Some(database) = place.database() {
+        command.args(["--database", &database.url()]);
+    }
+    command.output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap().trim_end().to_owned()
+}
+
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn users(service: &Process, key: &str) -> u16 {
+    let line = format!("Authorization: Bearer {key}\r\n");
+    service.ask_with(&line, "GET", "/users", "").status
+}
+
+fn id(key: &str) -> &str {
+    key.split('_').nth(1).unwrap()
+}
+
+over_each_engine! {
+    keys_are_made_listed_rotated_and_revoked_offline,
+    a_start_that_finds_no_key_makes_the_first_one,
+}
+
+fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
+    let place = Place::new(engine);
+    let one = out(&keys(&place, &["create", "Billing", "--scope", "users:read,events:read"]));
+    let all = out(&keys(&place, &["create", "admin", "--scope", "all", "--days", "never"]));
+    let listed = out(&keys(&place, &["list"]));
+    assert!(listed.contains("Billing  [users:read events:read]"), "{listed}");
+    assert!(!listed.contains(&one) && listed.lines().count() == 2, "{listed}");
+    let new = out(&keys(&place, &["rotate", id(&one), "--overlap", "0"]));
+    assert_eq!(id(&new), id(&one));
+    out(&keys(&place, &["revoke", id(&all)]));
+
+    let service = Process::start(&mut place.serve(BINARY));
+    assert_eq!([&new, &one, &all].map(|key| users(&service, key)), [200, 401, 401]);
+    assert_eq!(service.ask("GET", "/users", "").status, 401);
+    service.stop();
+
+    for (arguments, words) in [
+        (vec!["create", "x", "--scope", "root"], "is no scope: name some of users:read"),
+        (vec!["create", "", "--scope", "scim"], "say what the key is for"),
+        (vec!["create", "x", "--scope", "scim", "--days", "0"], "no number of days"),
+        (vec!["rotate", id(&all)], "revoked or has expired"),
+        (vec!["revoke", "3hGk9PzQ7a"], "no key has this id"),
+        (vec!["revoke", "x"], "is no id of a key"),
+    ] {
+        let said = refused(&keys(&place, &arguments));
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}
+
+fn a_start_that_finds_no_key_makes_the_first_one(engine: Engine) {
+    let place = Place::new(engine);
+    let file = place.path().join("first-key");
+    let start = || Process::start(place.serve(BINARY).arg("--first-key-file").arg(&file));
+    let service = start();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let key = fs::read_to_string(&file).unwrap();
+    assert_eq!(users(&service, key.trim_end()), 200);
+    assert_eq!(service.ask("GET", "/users", "").status, 401);
+    service.stop();
+    // The next start finds it, and makes none.
+    let service = start();
+    assert_eq!(users(&service, key.trim_end()), 200);
+    assert_eq!(fs::read_to_string(&file).unwrap(), key);
+    service.stop();
+}
+
+#[test]
+fn a_key_revoked_through_one_process_opens_no_other_a_second_later() {
+    let place = Place::new(Engine::Postgres);
+    let admin = out(&keys(&place, &["create", "admin", "--scope", "all"]));
+    let key = out(&keys(&place, &["create", "one", "--scope", "users:read"]));
+    let services = [(); 2].map(|()| Process::start(&mut place.serve(BINARY)));
+    let [one, other] = &services;
+    assert_eq!((users(one, &key), users(other, &key)), (200, 200));
+    let line = format!("Authorization: Bearer {admin}\r\n");
+    let revoked = one.ask_with(&line, "DELETE", &format!("/keys/{}", id(&key)), "");
+    let answered = Instant::now();
+    assert_eq!(revoked.status, 204);
+    assert_eq!(users(one, &key), 401, "at once where it was revoked");
+    loop {
+        let asked = Instant::now();
+        match users(other, &key) {
+            401 => break,
+            200 => assert!(asked.duration_since(answered) < Duration::from_secs(1)),
+            status => panic!("{status}"),
+        }
+        sleep(Duration::from_millis(20));
+    }
+    for service in services {
+        service.stop();
+    }
+}
+
+#[test]
+fn a_served_directory_says_where_to_ask_for_keys() {
+    let place = Place::new(Engine::Sqlite);
+    let service = Process::start(&mut place.serve(BINARY));
+    let said = refused(&keys(&place, &["list"]));
+    assert!(said.contains("POST /keys") && said.contains("roster.lock"), "{said}");
+    service.stop();
+}
+
+#[test]
+fn a_first_key_that_has_no_place_closes_nothing() {
+    let place = Place::new(Engine::Sqlite);
+    let file = place.path().join("first-key");
+    fs::write(&file, "mine").unwrap();
+    let start = place.serve(BINARY).arg("--first-key-file").arg(&file).output().unwrap();
+    let said = refused(&start);
+    assert!(said.contains("the first key has no place"), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    let service = Process::start(&mut place.serve(BINARY));
+    assert_eq!(service.ask("GET", "/users", "").status, 200, "still open");
+    service.stop();
+}
