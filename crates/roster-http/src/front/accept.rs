@@ -14,7 +14,7 @@ use std::{
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    time::{Instant, MissedTickBehavior, interval},
+    time::{Instant, Interval, MissedTickBehavior, interval, sleep},
 };
 
 use super::{
@@ -30,6 +30,16 @@ use super::{
 /// How long accepting rests when the system is out of file descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long connections are at least taken after a stop while some are open: busy callers come
+/// back for their last answer within it.
+const PARTING_MIN: Duration = Duration::from_millis(100);
+
+/// Most connections that are taken from the kernel's queue in the moment of the stop.
+const WAITING_MAX: usize = 4_096;
+
+/// How often at least the connections are looked at while they finish.
+const DRAIN_TICK: Duration = Duration::from_millis(10);
+
 /// What a connection beyond `connections_max` is told, without being read.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\n\
@@ -41,7 +51,10 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 
 /// Serves connections from `listener` until `stop` completes, then lets the open requests finish.
 ///
-/// Returns when no connection is left, at the latest `drain_timeout_ms` after `stop`.
+/// For `drain_delay_ms` after `stop` connections are still taken, and every answer is the last of
+/// its connection; then nothing new is taken. Returns when no connection is left, at the latest
+/// `drain_timeout_ms` after that. The listening socket itself may outlive it in other hands: what
+/// was not accepted then waits there.
 pub async fn serve<H: Handle>(
     listener: TcpListener,
     handler: Arc<H>,
@@ -49,48 +62,106 @@ pub async fn serve<H: Handle>(
     counters: Arc<FrontCounters>,
     stop: impl Future<Output = ()>,
 ) -> DrainReport {
-    let mut sweep = Sweep::new(&settings, Arc::clone(&counters));
+    let sweep = Sweep::new(&settings, Arc::clone(&counters));
     let shared = Arc::new(Shared { handler, protocol: protocol(&settings), counters, settings });
-    let mut ticker = interval(shared.settings.tick());
-    ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut stop = pin!(stop);
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut stop => break,
-            now = ticker.tick() => sweep.pass(now),
-            accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => take(&shared, &mut sweep, stream, address),
-                Err(error) => failed(&shared.counters, &error).await,
-            },
-        }
-    }
-    // The kernel refuses further connections from here on.
-    drop(listener);
-    drain(&shared, &mut sweep).await
+    let mut gate = Gate { shared, sweep };
+    gate.take_until(&listener, stop).await;
+    gate.part(&listener).await;
+    gate.take_waiting(listener);
+    gate.drain().await
 }
 
-fn take<H: Handle>(
-    shared: &Arc<Shared<H>>,
-    sweep: &mut Sweep,
-    stream: TcpStream,
-    address: SocketAddr,
-) {
-    let limit = u64::try_from(shared.settings.connections_max).unwrap_or(u64::MAX);
-    if shared.counters.open.get() >= limit {
-        shared.counters.refused.up();
-        refuse(stream);
-        return;
+/// What takes connections and looks after them.
+struct Gate<H> {
+    shared: Arc<Shared<H>>,
+    sweep: Sweep,
+}
+
+impl<H: Handle> Gate<H> {
+    /// Takes connections until `end` completes.
+    async fn take_until(&mut self, listener: &TcpListener, end: impl Future<Output = ()>) {
+        let mut ticker = ticker(self.shared.settings.tick());
+        let mut end = pin!(end);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut end => return,
+                now = ticker.tick() => self.sweep.pass(now),
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, address)) => self.take(stream, address),
+                    Err(error) => failed(&self.shared.counters, &error).await,
+                },
+            }
+        }
     }
-    shared.counters.accepted.up();
-    shared.counters.open.up();
-    if let Err(error) = prepare(&stream, &shared.settings) {
-        tracing::debug!(%error, "a socket option was refused");
+
+    /// Goes on for the drain's delay, with answers that are the last of their connection. A caller
+    /// who is busy thus leaves by an answer, and none of its requests meets a closing connection.
+    async fn part(&mut self, listener: &TcpListener) {
+        self.sweep.announce();
+        let delay = milliseconds(self.shared.settings.drain_delay_ms);
+        if self.shared.counters.open.get() > 0 {
+            self.take_until(listener, sleep(delay.max(PARTING_MIN))).await;
+        } else if !delay.is_zero() {
+            self.take_until(listener, sleep(delay)).await;
+        }
     }
-    let watch = Arc::new(Watch::default());
-    sweep.add(Arc::clone(&watch), Instant::now());
-    let peer = Peer { address, body_floor: shared.settings.body_floor(), watch };
-    tokio::spawn(serve_connection(Arc::clone(shared), stream, peer));
+
+    /// Takes those whom the kernel has let in already and would hang up on, then stops listening:
+    /// unless the socket is in other hands too, the kernel refuses all who come from here on.
+    fn take_waiting(&mut self, listener: TcpListener) {
+        let Ok(listener) = listener.into_std() else { return };
+        for _ in 0..WAITING_MAX {
+            let Ok((stream, address)) = listener.accept() else { return };
+            let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                self.take(stream, address);
+            }
+        }
+    }
+
+    fn take(&mut self, stream: TcpStream, address: SocketAddr) {
+        let Self { shared, sweep } = self;
+        let limit = u64::try_from(shared.settings.connections_max).unwrap_or(u64::MAX);
+        if shared.counters.open.get() >= limit {
+            shared.counters.refused.up();
+            refuse(stream);
+            return;
+        }
+        shared.counters.accepted.up();
+        shared.counters.open.up();
+        if let Err(error) = prepare(&stream, &shared.settings) {
+            tracing::debug!(%error, "a socket option was refused");
+        }
+        let watch = Arc::new(Watch::default());
+        sweep.add(Arc::clone(&watch), Instant::now());
+        let peer = Peer { address, body_floor: shared.settings.body_floor(), watch };
+        tokio::spawn(serve_connection(Arc::clone(shared), stream, peer));
+    }
+
+    /// Waits for the connections to finish, and ends those that do not in time.
+    async fn drain(mut self) -> DrainReport {
+        let Self { shared, sweep } = &mut self;
+        let deadline = Instant::now() + milliseconds(shared.settings.drain_timeout_ms);
+        let open = shared.counters.open.get();
+        let mut ticker = ticker(shared.settings.tick().min(DRAIN_TICK));
+        while shared.counters.open.get() > 0 {
+            let now = ticker.tick().await;
+            if now >= deadline {
+                let cut = sweep.cut_all();
+                return DrainReport { finished: open.saturating_sub(cut), cut };
+            }
+            sweep.finish(now);
+            sweep.pass(now);
+        }
+        DrainReport { finished: open, cut: 0 }
+    }
+}
+
+fn ticker(every: Duration) -> Interval {
+    let mut ticker = interval(every);
+    ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticker
 }
 
 /// Tells a caller that we are full, as far as one write goes, and hangs up.
@@ -116,22 +187,4 @@ async fn failed(counters: &FrontCounters, error: &io::Error) {
         tracing::warn!(%error, "cannot accept connections; trying again");
         tokio::time::sleep(ACCEPT_PAUSE).await;
     }
-}
-
-async fn drain<H>(shared: &Shared<H>, sweep: &mut Sweep) -> DrainReport {
-    let began = Instant::now();
-    let deadline = began + milliseconds(shared.settings.drain_timeout_ms);
-    let open = shared.counters.open.get();
-    sweep.finish_all(began);
-    let mut ticker = interval(shared.settings.tick().min(Duration::from_millis(20)));
-    ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while shared.counters.open.get() > 0 {
-        let now = ticker.tick().await;
-        if now >= deadline {
-            let cut = sweep.cut_all();
-            return DrainReport { finished: open.saturating_sub(cut), cut };
-        }
-        sweep.pass(now);
-    }
-    DrainReport { finished: open, cut: 0 }
 }

@@ -102,21 +102,25 @@ pub(super) async fn serve_connection<H: Handle>(
         answer(Arc::clone(&link), request, exchange)
     });
     let mut connection = pin!(shared.protocol.serve_connection(wire, service));
-    let mut heard = Order::None;
+    let mut leaving = false;
     let mut known = false;
     let ended = poll_fn(|context| {
         if !known {
             known = true;
             watch.wake_me(context.waker());
         }
-        let order = watch.order();
-        if order > heard {
-            heard = order;
-            if order > Order::Finish {
-                return Poll::Ready(None);
-            }
-            connection.as_mut().graceful_shutdown();
+        if watch.order() > Order::Finish {
+            return Poll::Ready(None);
         }
+        // What has come in is read before leave is taken: hyper would close a resting connection
+        // at once, with a request unread.
+        let polled = connection.as_mut().poll(context);
+        if polled.is_ready() || leaving || !watch.may_leave() {
+            return polled.map(Some);
+        }
+        leaving = true;
+        watch.leave();
+        connection.as_mut().graceful_shutdown();
         connection.as_mut().poll(context).map(Some)
     })
     .await;
@@ -149,7 +153,9 @@ async fn answer<H: Handle>(
     if status == StatusCode::REQUEST_TIMEOUT {
         shared.counters.closed_slow_body.up();
     }
-    if !http2 && matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
+    let last = peer.watch.order() >= Order::Last
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE);
+    if last && !http2 {
         close_after(&mut response);
     }
     if head_only {

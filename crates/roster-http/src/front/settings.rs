@@ -38,7 +38,11 @@ pub struct FrontSettings {
     pub headers_max: usize,
     /// How many HTTP/2 requests one connection may have open. Default 100.
     pub streams_max: u32,
-    /// How long open requests may take to finish once the front is told to stop. Default 25,000.
+    /// How long connections are still taken once the front is told to stop, each answer being the
+    /// last of its connection: time for those who balance loads to hear of it. Default 0, which is
+    /// a tenth of a second while connections are open.
+    pub drain_delay_ms: u32,
+    /// How long open requests may then take to finish. Default 25,000.
     pub drain_timeout_ms: u32,
 }
 
@@ -57,6 +61,7 @@ impl Default for FrontSettings {
             header_bytes_max: 98_304,
             headers_max: 100,
             streams_max: 100,
+            drain_delay_ms: 0,
             drain_timeout_ms: 25_000,
         }
     }

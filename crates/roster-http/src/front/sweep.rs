@@ -14,9 +14,15 @@ use super::{
     watch::{Order, Phase, Watch},
 };
 
+/// How long a connection that was just opened may keep its first byte to itself when all are told
+/// to finish: it was opened to say something.
+const FIRST_BYTE_WITHIN: Duration = Duration::from_millis(500);
+
 /// All connections and the limits they are held to.
 pub(super) struct Sweep {
     connections: Vec<Watched>,
+    /// What a new connection is told.
+    order: Order,
     limits: Limits,
     counters: Arc<FrontCounters>,
 }
@@ -59,11 +65,12 @@ impl Sweep {
             write: settings.write_floor(),
             crowd: settings.connections_max - settings.connections_max / 4,
         };
-        Self { connections: Vec::new(), limits, counters }
+        Self { connections: Vec::new(), order: Order::None, limits, counters }
     }
 
     /// Looks after one more connection, accepted now.
     pub(super) fn add(&mut self, watch: Arc<Watch>, now: Instant) {
+        watch.tell(self.order);
         let phase = watch.phase();
         self.connections.push(Watched { watch, phase, since: now, written: 0, leaving: None });
     }
@@ -73,7 +80,7 @@ impl Sweep {
         let crowded = self.connections.len() > self.limits.crowd;
         let idle =
             if crowded { self.limits.idle.min(self.limits.header) } else { self.limits.idle };
-        let Self { connections, limits, counters } = self;
+        let Self { connections, limits, counters, .. } = self;
         connections.retain_mut(|connection| {
             let order = match connection.look(now, limits, idle) {
                 Verdict::Keep => return true,
@@ -99,11 +106,22 @@ impl Sweep {
         });
     }
 
-    /// Tells every connection to finish what is open and to take nothing new.
-    pub(super) fn finish_all(&mut self, now: Instant) {
+    /// From here on the next answer of every connection, also of new ones, is its last.
+    pub(super) fn announce(&mut self) {
+        self.order = Order::Last;
+        for connection in &self.connections {
+            connection.watch.tell(Order::Last);
+        }
+    }
+
+    /// Tells connections to finish what is open and to take nothing new: all, but for those that
+    /// have only just come, which are told by a later call.
+    pub(super) fn finish(&mut self, now: Instant) {
         for connection in &mut self.connections {
-            connection.leaving = Some(now);
-            connection.watch.tell(Order::Finish);
+            if connection.leaving.is_none() && !connection.is_new(now) {
+                connection.leaving = Some(now);
+                connection.watch.tell(Order::Finish);
+            }
         }
     }
 
@@ -121,6 +139,12 @@ impl Sweep {
 }
 
 impl Watched {
+    /// Whether the connection was opened just now and has said nothing yet.
+    fn is_new(&self, now: Instant) -> bool {
+        self.watch.phase() == Phase::Head(0)
+            && now.saturating_duration_since(self.since) < FIRST_BYTE_WITHIN
+    }
+
     fn look(&mut self, now: Instant, limits: &Limits, idle: Duration) -> Verdict {
         let phase = self.watch.phase();
         if phase != self.phase {

@@ -32,7 +32,8 @@ pub(super) struct Watch {
     written: AtomicU64,
     blocked: AtomicBool,
     closing: AtomicBool,
-    quiet: AtomicBool,
+    /// One more than `started` was when the connection took its leave with nothing open.
+    quiet: AtomicU32,
     http2: AtomicBool,
     stalled: AtomicBool,
     slow_bodies: AtomicU32,
@@ -64,7 +65,9 @@ pub(super) enum Phase {
 pub(super) enum Order {
     /// Go on.
     None,
-    /// Finish what is open, take nothing new.
+    /// The next answer is the last one.
+    Last,
+    /// Finish what is open or on its way in, take nothing new.
     Finish,
     /// End now.
     Cut,
@@ -76,8 +79,9 @@ impl Order {
     fn from_u8(value: u8) -> Self {
         match value {
             0 => Self::None,
-            1 => Self::Finish,
-            2 => Self::Cut,
+            1 => Self::Last,
+            2 => Self::Finish,
+            3 => Self::Cut,
             _ => Self::Reset,
         }
     }
@@ -85,9 +89,10 @@ impl Order {
     fn to_u8(self) -> u8 {
         match self {
             Self::None => 0,
-            Self::Finish => 1,
-            Self::Cut => 2,
-            Self::Reset => 3,
+            Self::Last => 1,
+            Self::Finish => 2,
+            Self::Cut => 3,
+            Self::Reset => 4,
         }
     }
 }
@@ -118,10 +123,15 @@ impl Watch {
         if started != ended {
             return Phase::Busy;
         }
-        // Frames that are not requests keep arriving on a resting HTTP/2 connection.
-        let begun = !self.http2.load(Ordering::Relaxed)
-            && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1);
+        let begun = self.has_begun(ended);
         if ended == 0 || begun { Phase::Head(ended) } else { Phase::Idle(ended) }
+    }
+
+    /// Whether bytes have come in since this many exchanges ended. Frames that are not requests
+    /// keep arriving on a resting HTTP/2 connection: they tell nothing.
+    fn has_begun(&self, ended: u32) -> bool {
+        !self.http2.load(Ordering::Relaxed)
+            && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1)
     }
 
     /// All bytes that the kernel has taken from us.
@@ -131,9 +141,6 @@ impl Watch {
 
     /// Tells the connection what to do and wakes it.
     pub(super) fn tell(&self, order: Order) {
-        if matches!(self.phase(), Phase::Head(_) | Phase::Idle(_)) {
-            self.quiet.store(true, Ordering::Relaxed);
-        }
         self.order.fetch_max(order.to_u8(), Ordering::AcqRel);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waker) = waker.as_ref() {
@@ -146,9 +153,25 @@ impl Watch {
         Order::from_u8(self.order.load(Ordering::Acquire))
     }
 
-    /// Whether nothing was open when the connection was told to end.
+    /// Whether the connection, told to finish, has not even the head of a request on its way in.
+    pub(super) fn may_leave(&self) -> bool {
+        let ended = self.ended.load(Ordering::Acquire);
+        let resting = self.started.load(Ordering::Acquire) == ended;
+        self.order() == Order::Finish && !(resting && self.has_begun(ended))
+    }
+
+    /// The connection takes its leave.
+    pub(super) fn leave(&self) {
+        if matches!(self.phase(), Phase::Head(_) | Phase::Idle(_)) {
+            let started = self.started.load(Ordering::Acquire);
+            self.quiet.store(started.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether nothing has been open since the connection took its leave.
     pub(super) fn is_quiet(&self) -> bool {
-        self.quiet.load(Ordering::Relaxed)
+        let started = self.started.load(Ordering::Acquire);
+        self.quiet.load(Ordering::Relaxed) == started.wrapping_add(1)
     }
 
     /// Whom to wake when there is an order.
@@ -156,7 +179,7 @@ impl Watch {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 
-    /// Bytes have come in.
+    /// Bytes have come in, whether they were read yet or not.
     pub(super) fn read(&self) {
         let ended = self.ended.load(Ordering::Relaxed);
         if self.started.load(Ordering::Relaxed) == ended {

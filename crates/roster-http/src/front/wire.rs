@@ -6,6 +6,7 @@
 
 use std::{
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -77,6 +78,18 @@ impl Wire {
         }
     }
 
+    /// Whoever is about to take leave looks once more: bytes may lie in the socket of which the
+    /// runtime has not heard yet. It will, and then they are read.
+    fn look(&self) {
+        if self.watch.order() != Order::Finish {
+            return;
+        }
+        let mut first = [MaybeUninit::uninit(); 1];
+        if SockRef::from(&self.stream).peek(&mut first).is_ok_and(|count| count > 0) {
+            self.watch.read();
+        }
+    }
+
     fn failed(&self, error: &io::Error) {
         if error.kind() == io::ErrorKind::TimedOut {
             self.watch.set_stalled();
@@ -110,7 +123,7 @@ impl AsyncRead for Wire {
             Poll::Ready(Ok(())) if buffer.filled().len() == before => self.peer_ended = true,
             Poll::Ready(Ok(())) => self.watch.read(),
             Poll::Ready(Err(error)) => self.failed(error),
-            Poll::Pending => {}
+            Poll::Pending => self.look(),
         }
         outcome
     }
@@ -175,5 +188,38 @@ impl Drop for Wire {
             // Where it fails the connection closes in the usual way.
             let _closed_anyway = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, io::Write as _, net::TcpListener};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn bytes_of_which_the_runtime_has_not_heard_keep_a_connection_from_leaving() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let watch = Arc::new(Watch::default());
+        let mut wire = Wire::new(TcpStream::from_std(stream).unwrap(), Arc::clone(&watch));
+        let mut read = async || {
+            let mut bytes = [0; 8];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            poll_fn(|context| {
+                let read = Pin::new(&mut wire).poll_read(context, &mut buffer);
+                Poll::Ready(read.is_ready())
+            })
+            .await
+        };
+        watch.tell(Order::Finish);
+        assert!(!read().await);
+        assert!(watch.may_leave());
+        // No await in between lets the runtime hear of it.
+        peer.write_all(b"GET").unwrap();
+        assert!(!read().await, "the runtime has heard of it: this test tests nothing");
+        assert!(!watch.may_leave());
     }
 }

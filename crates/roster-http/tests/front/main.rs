@@ -10,6 +10,7 @@
 
 mod bodies;
 mod caller;
+mod drain;
 mod http2;
 mod order;
 mod slow;

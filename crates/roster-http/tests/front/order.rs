@@ -1,11 +1,8 @@
-//! Order kept whatever happens: panics, the cap, the drain, smuggled requests.
+//! Order kept whatever happens: panics, the cap, smuggled requests.
 
-use std::time::{Duration, Instant};
+use roster_http::front::FrontSettings;
 
-use roster_http::front::{DrainReport, FrontSettings};
-use tokio::net::TcpStream;
-
-use crate::caller::{Front, assert_took, quick};
+use crate::caller::{Front, quick};
 
 #[tokio::test]
 async fn a_panicking_handler_is_answered_500_and_the_next_request_served() {
@@ -54,54 +51,6 @@ async fn connections_beyond_the_cap_are_told_so_and_counted() {
     let mut caller = front.caller().await;
     caller.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(caller.answer().await.1, b"hello");
-}
-
-#[tokio::test]
-async fn a_drain_lets_open_requests_finish_and_closes_resting_connections() {
-    let front = Front::start(quick()).await;
-    let mut busy = front.caller().await;
-    let mut resting = front.caller().await;
-    resting.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    resting.answer().await;
-    busy.send("GET /wait/300 HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-
-    let began = Instant::now();
-    front.stop.send(()).unwrap();
-    assert_eq!(resting.closed().await, b"");
-    assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
-    assert!(TcpStream::connect(front.address).await.is_err(), "still accepting");
-    let (head, content) = busy.answer().await;
-    assert_eq!(content, b"late");
-    assert!(head.contains("connection: close\r\n"), "{head}");
-    drop(busy);
-    assert_eq!(front.serving.await.unwrap(), DrainReport { finished: 2, cut: 0 });
-}
-
-#[tokio::test]
-async fn a_drain_does_not_wait_for_resting_callers_to_notice() {
-    let front = Front::start(FrontSettings { close_timeout_ms: 1_800, ..quick() }).await;
-    let mut resting = front.caller().await;
-    resting.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    resting.answer().await;
-    let began = Instant::now();
-    front.stop.send(()).unwrap();
-    assert_eq!(front.serving.await.unwrap(), DrainReport { finished: 1, cut: 0 });
-    assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
-    assert_eq!(resting.closed().await, b"");
-}
-
-#[tokio::test]
-async fn a_drain_ends_at_its_limit_and_tells_what_was_cut() {
-    let front = Front::start(FrontSettings { drain_timeout_ms: 300, ..quick() }).await;
-    let mut busy = front.caller().await;
-    busy.send("GET /wait/60000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    front.wait_until_open(1).await;
-    let began = Instant::now();
-    front.stop.send(()).unwrap();
-    assert_eq!(front.serving.await.unwrap(), DrainReport { finished: 0, cut: 1 });
-    assert_took(began, 300);
-    assert_eq!(busy.closed().await, b"");
 }
 
 #[tokio::test]
