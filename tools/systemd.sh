@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Holds the units of deploy/systemd against systemd's own judgement, without a systemd that runs:
+# they must be well formed, and the exposure of the service at most 2.0 of 10. Needs the programs
+# of Debian's package `systemd`.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+exposure_max=2.0
+
+# `verify` wants the program to be there; any will do.
+place=$(mktemp -d) || exit 1
+trap 'rm -rf "$place"' EXIT
+cp deploy/systemd/roster.* "$place" &&
+    sed -i 's|^ExecStart=/usr/local/bin/roster |ExecStart=/usr/bin/env |' "$place/roster.service" ||
+    exit 1
+
+# It passes over what it does not understand with a warning: that is a failure too.
+said=$(systemd-analyze verify --man=no --recursive-errors=no "$place"/roster.{service,socket} 2>&1)
+status=$?
+if ((status)) || [[ -n $said ]]; then
+    echo "${said:-systemd-analyze verify ended with $status}" >&2
+    exit 1
+fi
+systemd-analyze security --offline=true --no-pager \
+    --threshold="${exposure_max/./}" "$place/roster.service" >"$place/report"
+status=$?
+tail -n 1 "$place/report"
+if ((status)); then
+    echo "the exposure is above $exposure_max:" >&2
+    grep -v '✓' "$place/report" >&2
+    exit 1
+fi
