@@ -71,6 +71,11 @@ impl App {
         self.face.access.note_uses().await
     }
 
+    /// From here on `/readyz` says that the service is about to stop. It is served all the same.
+    pub fn drain(&self) {
+        self.face.drain();
+    }
+
     async fn answer(
         &self,
         call: Call<'_>,

@@ -1,7 +1,10 @@
 //! What the handlers of all faces work with: the directory and what is made of the settings once,
 //! and one request at a time.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use http::request::Parts;
 use hyper::body::Incoming;
@@ -30,6 +33,7 @@ pub(crate) struct Face {
     pub(crate) metrics: Metrics,
     pub(crate) pages: Pages,
     pub(crate) bulk: Bulk,
+    draining: AtomicBool,
 }
 
 impl Face {
@@ -44,9 +48,20 @@ impl Face {
             pages: Pages::new(&settings),
             bulk: Bulk::new(),
             access: Access::new(directory.clone()),
+            draining: AtomicBool::new(false),
             directory,
             settings,
         }
+    }
+
+    /// From here on the service says that it is about to stop.
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the service is about to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
     }
 }
 

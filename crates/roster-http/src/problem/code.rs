@@ -62,6 +62,7 @@ problem_codes! {
     Internal "internal",
     MethodNotImplemented "method-not-implemented",
     Unavailable "unavailable",
+    Draining "draining",
     StorageFull "storage-full",
 }
 

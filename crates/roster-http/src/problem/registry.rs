@@ -369,6 +369,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
         detail: "the store does not answer; try again shortly",
     },
     ProblemKind {
+        code: "draining",
+        status: 503,
+        title: "The service is about to stop",
+        meaning: "The process was told to stop. It still answers what it is asked, and finishes \
+            what is under way; only the question whether it is ready is answered so.",
+        remedy: "Send no further requests here: a load balancer takes this process out. Another \
+            one, or the next one at the same place, goes on.",
+        detail: "this process is about to stop; send requests to another one",
+    },
+    ProblemKind {
         code: "storage-full",
         status: 507,
         title: "The disk is full",

@@ -23,8 +23,11 @@ pub(super) fn get_liveness() -> Response<Body> {
     answer(JSON.header(), "{\"status\":\"ok\"}")
 }
 
-/// The last commit succeeded and there is room to write.
+/// The service is not about to stop, the last commit succeeded and there is room to write.
 pub(super) async fn get_readiness(face: &Face) -> Result<Response<Body>, Problem> {
+    if face.is_draining() {
+        return Err(Problem::new(ProblemCode::Draining));
+    }
     // Whatever the store reports, the answer to this question is that it is not ready.
     let not_ready = |cause| Problem::new(ProblemCode::Unavailable).because(cause);
     face.directory.health().await.map_err(not_ready)?;

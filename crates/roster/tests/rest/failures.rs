@@ -124,6 +124,15 @@ pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {
     service.get("/readyz").await.expect(200);
 }
 
+pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(stage: Stage) {
+    let service = stage.open().await;
+    service.app.drain();
+    let reply = service.get("/readyz").await.refused(503, "draining");
+    assert_eq!(reply.find("retry-after"), None);
+    service.get("/livez").await.expect(200);
+    service.post(json!({"username": "ada"})).await.expect(201);
+}
+
 pub(crate) async fn measurements_are_given_even_when_the_store_is_away(stage: Stage) {
     let service = stage.open().await;
     service.user(json!({"username": "ada", "status": "suspended"})).await;

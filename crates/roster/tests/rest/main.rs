@@ -323,6 +323,7 @@ cases! {
         a_handler_that_panics_is_500_and_tells_nothing,
         a_full_disk_is_507_on_writes,
         readiness_follows_the_store_and_the_disk,
+        a_service_that_is_about_to_stop_says_so_and_serves_on,
         measurements_are_given_even_when_the_store_is_away,
     }
     mod problems {
