@@ -91,6 +91,11 @@ impl Service {
         let housekeeping = tokio::spawn(self.housekeeping.run());
         let noting = tokio::spawn(note_key_uses(Arc::clone(&self.app)));
         let app = Arc::clone(&self.app);
+        let draining = Arc::clone(&self.app);
+        let stop = async move {
+            stop.await;
+            draining.drain();
+        };
         let report = serve(listener, self.app, self.front, self.counters, stop).await;
         // Between two of its steps, or waiting for one that the store carries out all the same.
         housekeeping.abort();
@@ -138,6 +143,7 @@ fn front(config: &Config) -> FrontSettings {
         body_floor_bytes_per_s: speed(config.body_floor_bytes_per_s),
         write_floor_bytes_per_s: speed(config.write_floor_bytes_per_s),
         connections_max: config.connections_max,
+        drain_delay_ms: millis(config.drain_delay),
         drain_timeout_ms: millis(config.drain_timeout),
         ..FrontSettings::default()
     }

@@ -1,4 +1,6 @@
 //! Opens the port, and says in plain words why it could not.
+//!
+//! A port that is in use may become free: that is told apart, for those who wait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,9 +8,18 @@ use std::net::SocketAddr;
 use anyhow::anyhow;
 use tokio::net::TcpListener;
 
+use super::turn::Tried;
+
 /// Listens on `address`; port 0 gets a free one, to be asked of the listener.
-pub(super) async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|error| anyhow!(reason(address, &error)))
+pub(super) async fn bind(address: SocketAddr) -> anyhow::Result<Tried<TcpListener>> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(Tried::Done(listener)),
+        Err(error) => {
+            let reason = anyhow!(reason(address, &error));
+            let taken = error.kind() == io::ErrorKind::AddrInUse;
+            if taken { Ok(Tried::Taken(reason)) } else { Err(reason) }
+        }
+    }
 }
 
 /// What went wrong and what would help.
@@ -38,9 +49,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_in_use_is_named_with_the_flag_that_helps() {
-        let first = bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let Tried::Done(first) = bind("127.0.0.1:0".parse().unwrap()).await.unwrap() else {
+            panic!("no port is free");
+        };
         let address = first.local_addr().unwrap();
-        let error = bind(address).await.unwrap_err().to_string();
+        let Tried::Taken(error) = bind(address).await.unwrap() else { panic!("bound twice") };
+        let error = error.to_string();
         assert!(error.contains(&format!("port {} on 127.0.0.1 is in use", address.port())));
         assert!(error.contains("--listen"), "{error}");
     }

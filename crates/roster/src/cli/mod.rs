@@ -11,6 +11,7 @@ mod check_config;
 mod data_flags;
 mod exposure;
 mod flags;
+mod health;
 mod keys;
 mod listener;
 mod logging;
@@ -19,6 +20,8 @@ mod open_files;
 mod restore;
 mod serve;
 mod stop;
+mod supervisor;
+mod turn;
 mod version;
 
 use std::io::{self, Write};
@@ -79,6 +82,11 @@ enum Command {
     /// Takes the flags of `roster serve` and reads what it would read, but starts nothing. What is
     /// printed can be kept as a settings file. Wrong settings are all named, with exit status 78.
     CheckConfig(SettingFlags),
+    /// Ask the service that runs with these settings whether it is ready
+    ///
+    /// For the health check of a container, which has no other program to ask with. Exit status 0
+    /// says that it is, 1 that it is not or does not answer.
+    Health(SettingFlags),
     /// Print the version
     Version,
 }
@@ -86,13 +94,14 @@ enum Command {
 /// Reads the command line, does what it asks and returns the exit status.
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::run),
+        Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
         Command::Backup(flags) => backup::run(flags),
         Command::Restore(flags) => restore::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
         Command::Keys(flags) => keys::run(flags),
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
+        Command::Health(flags) => health::run(&flags),
         Command::Version => version::run(),
     };
     outcome.unwrap_or_else(|error| {

@@ -1,23 +1,45 @@
 //! `roster serve`: the life of the service process.
 //!
 //! Order of the start: the settings are judged, the log is installed, signals are caught, the data
-//! directory is opened, the port is opened, the banner is printed. The stop goes backwards. A
-//! temporary data directory is removed on every way out but a kill that cannot be caught.
+//! directory is opened, the port is opened or taken from a supervisor, the store is opened, the
+//! banner is printed. The stop goes backwards. A temporary data directory is removed on every way
+//! out but a kill that cannot be caught.
 
+use std::net;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
+use roster_sqlite::OpenError;
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use super::stop::{Drain, StopSignals};
-use super::{banner, exposure, listener, logging, open_files};
-use crate::config::{Config, Report};
+use super::turn::{HANDOVER_WAIT, Tried, Turn};
+use super::{banner, exposure, listener, logging, open_files, supervisor};
+use crate::config::{Config, Origin, Report};
 use crate::data_dir::DataDir;
 use crate::service::Service;
 
 /// Serves until a signal says stop; returns the exit status.
-pub(super) fn run((config, report): (Config, Report)) -> anyhow::Result<ExitCode> {
-    let config = &config;
+pub(super) fn start((mut config, mut report): (Config, Report)) -> anyhow::Result<ExitCode> {
+    let socket = supervisor::socket()?;
+    if let Some(socket) = &socket {
+        // Where the socket listens is what counts, whatever the settings say.
+        config.listen = socket.local_addr().context("the supervisor's socket has no address")?;
+        report.overrule("listen", &Origin::Supervisor);
+        config.takeover_wait = config.takeover_wait.max(HANDOVER_WAIT);
+        // The next process has the same socket: nobody needs time to look for another one.
+        config.drain_delay = Duration::ZERO;
+    }
+    run(&config, &report, socket)
+}
+
+fn run(
+    config: &Config,
+    report: &Report,
+    socket: Option<net::TcpListener>,
+) -> anyhow::Result<ExitCode> {
     // Whatever is made from here on holds personal data: its owner alone may read it.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     logging::install(config.log, config.log_format)?;
@@ -33,7 +55,8 @@ pub(super) fn run((config, report): (Config, Report)) -> anyhow::Result<ExitCode
         let path = path.display();
         tracing::warn!(%path, "others on this machine may enter the data directory: chmod 700");
     }
-    let status = runtime.block_on(signals.watch(|drain| serve(config, &report, &data, drain)));
+    let served = signals.watch(|drain| serve(config, report, &data, socket, drain));
+    let status = runtime.block_on(served);
     // After a second signal work may still run on other threads; it is not waited for.
     runtime.shutdown_background();
     data.close()?;
@@ -41,28 +64,48 @@ pub(super) fn run((config, report): (Config, Report)) -> anyhow::Result<ExitCode
     status
 }
 
-/// Opens the port, says so, and takes connections until the drain begins.
+/// Opens port and store, says so, and takes connections until the drain begins.
+///
+/// Who connects while the store is still another process's waits in the socket's queue.
 async fn serve(
     config: &Config,
     report: &Report,
     data: &DataDir,
+    socket: Option<net::TcpListener>,
     drain: Drain,
 ) -> anyhow::Result<()> {
-    let listener = listener::bind(config.listen).await?;
+    let mut turn = Turn::new(config.takeover_wait, drain.clone());
+    let listener = match socket {
+        Some(socket) => Some(TcpListener::from_std(socket)?),
+        None => turn.take(async || listener::bind(config.listen).await).await?,
+    };
+    let Some(listener) = listener else { return Ok(()) };
     let listening = listener.local_addr()?;
     let base_url = config.effective_base_url(listening);
-    let service = Service::open(config, data.path(), &base_url).await?;
+    let opened = turn.take(async || match Service::open(config, data.path(), &base_url).await {
+        Ok(service) => Ok(Tried::Done(service)),
+        Err(error) if is_locked(&error) => Ok(Tried::Taken(error)),
+        Err(error) => Err(error),
+    });
+    let Some(service) = opened.await? else { return Ok(()) };
     exposure::check(config, report, service.is_open())?;
     banner::print(listening, &base_url, data, config.database.as_ref(), service.is_open());
     tracing::info!(%listening, %base_url, "listening");
+    supervisor::tell_ready();
     let report = service.serve(listener, begun(drain)).await;
     tracing::info!(finished = report.finished, cut = report.cut, "drained");
     Ok(())
 }
 
+/// Whether another process serves the data directory.
+fn is_locked(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(OpenError::Locked { .. }))
+}
+
 /// Waits for the drain to begin.
 async fn begun(mut drain: Drain) {
     drain.begun().await;
+    supervisor::tell_stopping();
 }
 
 /// The threads that serve requests.

@@ -21,6 +21,8 @@ pub enum Origin {
         /// The line, counted from 1; none where the whole file is meant.
         line: Option<usize>,
     },
+    /// The supervisor of the process, by a socket that it hands over.
+    Supervisor,
     /// Nobody gave it: the table's default.
     Default,
 }
@@ -32,6 +34,7 @@ impl fmt::Display for Origin {
             Self::Environment(name) => write!(f, "environment {name}"),
             Self::File { path, line: Some(line) } => write!(f, "file {}:{line}", path.display()),
             Self::File { path, line: None } => write!(f, "file {}", path.display()),
+            Self::Supervisor => f.write_str("the supervisor's socket"),
             Self::Default => f.write_str("default"),
         }
     }

@@ -91,12 +91,16 @@ pub struct Config {
     pub write_floor_bytes_per_s: u64,
     /// How many connections may be open at once.
     pub connections_max: usize,
-    /// How long requests under way may take to finish after a stop signal.
+    /// How long connections are still taken after a stop signal.
+    pub drain_delay: Duration,
+    /// How long requests under way may then take to finish.
     pub drain_timeout: Duration,
     /// How many users are kept in memory; 0 turns the cache off.
     pub cache_entries: usize,
     /// Free bytes on the disk below which `/readyz` says no.
     pub disk_floor_bytes: u64,
+    /// How long a start waits for another process to leave its data directory or port.
+    pub takeover_wait: Duration,
     /// Threads that serve requests; 0 is one per core.
     pub workers: usize,
     /// Writes that may wait for the writer; more are answered 503.

@@ -49,6 +49,13 @@ impl Report {
         let line = self.lines.iter().find(|line| line.key == key);
         line.map_or(Origin::Default, |line| line.origin.clone())
     }
+
+    /// Says that the value of `key` is not what the settings say, but what `origin` gave.
+    pub fn overrule(&mut self, key: &str, origin: &Origin) {
+        for line in self.lines.iter_mut().filter(|line| line.key == key) {
+            line.origin = origin.clone();
+        }
+    }
 }
 
 /// A value that some source gave to a setting, not yet read.
@@ -121,7 +128,7 @@ fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
 fn named(claim: &Claim, detail: &str) -> String {
     match claim.origin {
         Origin::File { .. } | Origin::Default => format!("{}: {detail}", claim.setting.key),
-        Origin::Flag(_) | Origin::Environment(_) => detail.to_owned(),
+        Origin::Flag(_) | Origin::Environment(_) | Origin::Supervisor => detail.to_owned(),
     }
 }
 
@@ -150,9 +157,11 @@ pub(super) fn unset() -> Config {
         body_floor_bytes_per_s: 0,
         write_floor_bytes_per_s: 0,
         connections_max: 0,
+        drain_delay: Duration::MAX,
         drain_timeout: Duration::ZERO,
         cache_entries: 0,
         disk_floor_bytes: 0,
+        takeover_wait: Duration::MAX,
         workers: usize::MAX,
         write_queue_max: 0,
     }

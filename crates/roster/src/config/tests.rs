@@ -109,9 +109,11 @@ fn the_table_covers_every_field() {
         body_floor_bytes_per_s: 1,
         write_floor_bytes_per_s: 1,
         connections_max: 1,
+        drain_delay: Duration::from_secs(1),
         drain_timeout: Duration::from_secs(1),
         cache_entries: 1,
         disk_floor_bytes: 1,
+        takeover_wait: Duration::from_secs(1),
         workers: 1,
         write_queue_max: 1,
     };

@@ -1,0 +1,9 @@
+//! Stop, drain and handover of the built binary, as a supervisor and its callers meet them.
+//!
+//! The tests are the supervisor: they hold the listening socket and hand it to the processes.
+//! Every process that a test starts is stopped by that test.
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+
+mod drain;
+mod process;
+mod socket;

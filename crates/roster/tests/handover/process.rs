@@ -1,0 +1,169 @@
+//! The binary with a supervisor's socket or without, and a caller who keeps its connection.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test gives up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Hands the shell's standard input on as the first socket of a supervisor.
+const HAND_OVER: &str =
+    "exec 3<&0 0</dev/null; export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec \"$@\"";
+
+/// The binary on the directory `data` of a place, with further words.
+pub(crate) fn roster(place: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(words.split(' ')).current_dir(place).env_clear().env("PATH", "/usr/bin:/bin");
+    command
+}
+
+/// The same, with the socket that the supervisor keeps.
+pub(crate) fn with_socket(place: &Path, socket: &TcpListener, words: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", HAND_OVER, "sh", env!("CARGO_BIN_EXE_roster")]);
+    command.args(words.split(' ')).current_dir(place).env_clear().env("PATH", "/usr/bin:/bin");
+    command.stdin(OwnedFd::from(socket.try_clone().unwrap()));
+    command
+}
+
+/// Exit status and stderr of a process that ends by itself.
+pub(crate) fn ended(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A process, killed where a test fails.
+pub(crate) struct Service(Child);
+
+impl Service {
+    /// Starts it, and waits for nothing.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Starts it and waits for its banner.
+    pub(crate) fn start(command: &mut Command) -> (Self, SocketAddr) {
+        let mut service = Self::spawn(command);
+        let address = service.listening();
+        (service, address)
+    }
+
+    /// Waits for the banner; where the service listens.
+    pub(crate) fn listening(&mut self) -> SocketAddr {
+        let mut banner = String::new();
+        let mut out = BufReader::new(self.0.stdout.as_mut().unwrap());
+        while !banner.contains("Try:") {
+            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
+        }
+        let (_, rest) = banner.split_once("listens on http://").unwrap();
+        rest.lines().next().unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn terminate(&self) {
+        let kill = format!("kill -TERM {}", self.0.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+
+    /// Waits for the end; exit status and log.
+    pub(crate) fn end(&mut self) -> (Option<i32>, String) {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < PATIENCE, "it never ended");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let mut log = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (status.code(), log)
+    }
+
+    /// Stops it as an operator does; it must end with success.
+    pub(crate) fn stop(mut self) {
+        self.terminate();
+        let (status, log) = self.end();
+        assert_eq!(status, Some(0), "{log}");
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A connection that is kept from request to request.
+pub(crate) struct Caller {
+    stream: TcpStream,
+    rest: Vec<u8>,
+}
+
+impl Caller {
+    pub(crate) fn of(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self { stream, rest: Vec::new() }
+    }
+
+    pub(crate) fn send(&mut self, method: &str, path: &str, body: &str) {
+        let length = body.len();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
+        let media = "Content-Type: application/json\r\nContent-Length: ";
+        let request = match length {
+            0 => format!("{head}\r\n"),
+            length => format!("{head}{media}{length}\r\n\r\n{body}"),
+        };
+        self.stream.write_all(request.as_bytes()).unwrap();
+    }
+
+    /// The next answer, head and body in one text; empty where the connection ends instead.
+    pub(crate) fn answer(&mut self) -> String {
+        loop {
+            let text = String::from_utf8_lossy(&self.rest).into_owned();
+            if let Some((head, body)) = text.split_once("\r\n\r\n") {
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+                if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                    self.rest.clear();
+                    return text;
+                }
+            }
+            let mut piece = [0; 4096];
+            let count = self.stream.read(&mut piece).unwrap_or_default();
+            if count == 0 {
+                assert_eq!(text, "", "an answer broke off");
+                return text;
+            }
+            self.rest.extend(piece.iter().take(count));
+        }
+    }
+
+    pub(crate) fn ask(&mut self, method: &str, path: &str, body: &str) -> String {
+        self.send(method, path, body);
+        self.answer()
+    }
+}
+
+/// One request on a connection of its own.
+pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> String {
+    Caller::of(address).ask(method, path, body)
+}
+
+/// What the supervisor is told, up to a message.
+pub(crate) fn told(notices: &UnixDatagram, last: &str) -> Vec<String> {
+    notices.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut all = Vec::new();
+    let mut message = [0; 1024];
+    while !all.iter().any(|told: &String| told.trim_end() == last) {
+        let count = notices.recv(&mut message).unwrap();
+        let text = message.iter().take(count).copied().collect();
+        all.push(String::from_utf8(text).unwrap());
+    }
+    all
+}
