@@ -66,7 +66,10 @@ class Supervisor:
         """One handover; seconds from the stop to the successor's word that it is ready."""
         before = self.service.process
         after = self.spawn() if waiting else None
-        if waiting:
+        if waiting and self.service.database:
+            # Over PostgreSQL a successor need not wait: both serve for a while.
+            self.wait_until("READY=1")
+        elif waiting:
             time.sleep(0.1)
         began = time.monotonic()
         before.send_signal(signal.SIGTERM)
@@ -79,7 +82,6 @@ class Supervisor:
         if not waiting:
             self.held_on_disk()
         self.service.process = after or self.spawn()
-        # Over PostgreSQL a successor need not wait, and may have been ready long before.
         if not (waiting and self.service.database):
             self.wait_until("READY=1")
         return time.monotonic() - began

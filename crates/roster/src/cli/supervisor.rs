@@ -11,6 +11,7 @@ use std::net::TcpListener;
 use anyhow::{Context, bail};
 use listenfd::ListenFd;
 use sd_notify::{NotifyState, notify};
+use tokio::task::spawn_blocking;
 
 /// The socket that was handed over, if one was. To be asked once, while there is one thread: what
 /// was taken is taken out of the environment too.
@@ -37,9 +38,12 @@ pub(super) fn tell_stopping() {
     tell(NotifyState::Stopping);
 }
 
-/// A supervisor that does not listen is no reason not to serve.
-fn tell(state: NotifyState<'_>) {
-    if let Err(error) = notify(&[state]) {
-        tracing::warn!(%error, "the supervisor cannot be told how the service is");
-    }
+/// A supervisor that does not listen is no reason not to serve: where its socket is full, telling
+/// takes as long as it does not read, on a thread that nobody waits for.
+fn tell(state: NotifyState<'static>) {
+    drop(spawn_blocking(move || {
+        if let Err(error) = notify(&[state]) {
+            tracing::warn!(%error, "the supervisor cannot be told how the service is");
+        }
+    }));
 }

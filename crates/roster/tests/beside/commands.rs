@@ -195,7 +195,8 @@ fn the_commands_of_the_manual_run() {
     let mut run = 0;
     for line in lines {
         let here = line.replace("/var/lib/", "").replace("/backups/", "");
-        let words = here.strip_prefix("roster ").unwrap();
+        // The manual shows what other programs are told as well.
+        let Some(words) = here.strip_prefix("roster ") else { continue };
         if !words.starts_with("serve ") {
             roster(place, words).success();
             run += 1;

@@ -63,6 +63,22 @@ fn the_supervisor_is_told_when_the_service_is_ready_and_when_it_stops() {
 }
 
 #[test]
+fn a_supervisor_that_does_not_read_what_it_is_told_holds_nobody_up() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("notices");
+    let notices = UnixDatagram::bind(&path).unwrap();
+    let filling = UnixDatagram::unbound().unwrap();
+    filling.set_nonblocking(true).unwrap();
+    while filling.send_to(b"full", &path).is_ok() {}
+    let words = "serve --listen 127.0.0.1:0 --data data";
+    let mut command = roster(place.path(), words);
+    let (service, address) = Service::start(command.env("NOTIFY_SOCKET", &path));
+    assert!(ask(address, "GET", "/users", "").starts_with("HTTP/1.1 200 "));
+    service.stop();
+    drop(notices);
+}
+
+#[test]
 fn a_socket_that_others_can_reach_is_refused_like_such_an_address() {
     let place = tempfile::tempdir().unwrap();
     let socket = TcpListener::bind("0.0.0.0:0").unwrap();
