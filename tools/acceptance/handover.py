@@ -36,7 +36,7 @@ class Supervisor:
     """Keeps the socket, and the process that serves it."""
 
     def __init__(self, service, place):
-        self.service, self.place = service, place
+        self.service, self.place, self.running = service, place, []
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         service.address = self.socket.getsockname()
         self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -49,10 +49,19 @@ class Supervisor:
         command += ["--database", service.database] if service.database else []
         environment = {**os.environ, "NOTIFY_SOCKET": str(self.place / "notices")}
         with open(service.log, "ab") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [str(part) for part in command],
                 stdin=self.socket, stdout=log, stderr=log, env=environment,
             )  # fmt: skip
+        self.running = [one for one in self.running if one.poll() is None] + [process]
+        return process
+
+    def end(self):
+        """Ends whatever a fault has left."""
+        for process in self.running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
     def wait_until(self, notice):
         while self.notices.recv(1024).decode().strip() != notice:
@@ -254,8 +263,7 @@ def run(options, store, place):
         held(store, load)
     finally:
         load.over.set()
-        if service.process and service.process.poll() is None:
-            service.kill()
+        supervisor.end()
     shortest = f", after {min(load.rests) * 1000:.0f} ms of rest or more" if load.rests else ""
     print(
         f"handover ({options.engine}): {options.restarts} restarts, {load.reads:,} reads and "
