@@ -84,11 +84,12 @@ impl App {
     ) -> Result<Response<Body>, Problem> {
         let parts = call.parts;
         if !operation.is_some_and(Operation::is_health) {
-            self.hosts.check(parts)?;
+            let tls = call.peer.tls;
+            self.hosts.check(parts, tls)?;
             if self.face.access.is_open() {
                 check_direct(parts)?;
             }
-            check_origin(parts, &self.face.settings.base_url, operation)?;
+            check_origin(parts, &self.face.settings.base_url, tls, operation)?;
             check_limits(parts, self.face.settings.uri_bytes_max)?;
         }
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {

@@ -129,6 +129,7 @@ impl prometheus_client::collector::Collector for Connections {
             ("connections_slow_body", "Answered 408 for a slow body", &front.closed_slow_body),
             ("connections_slow_read", "Reset for a slow reader", &front.closed_slow_read),
             ("connections_idle", "Closed after resting", &front.closed_idle),
+            ("tls_handshake_failures", "TLS handshakes that failed", &front.failed_handshakes),
             ("handler_panics", "Handlers that panicked", &front.panics),
         ] {
             let counter = ConstCounter::new(tally.get());

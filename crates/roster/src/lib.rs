@@ -12,3 +12,4 @@ pub mod engine;
 pub mod first_key;
 pub mod housekeeping;
 pub mod service;
+pub mod tls;

@@ -16,9 +16,8 @@ use roster_core::{
 };
 use roster_http::{
     App, FaceSettings, URI_BYTES_MAX,
-    front::{DrainReport, FrontCounters, FrontSettings, serve},
+    front::{DrainReport, FrontCounters, FrontSettings, Port, serve},
 };
-use tokio::net::TcpListener;
 
 use crate::{
     clock::SystemClock,
@@ -87,7 +86,7 @@ impl Service {
     }
 
     /// Takes connections until `stop`, then lets what runs finish and closes the store.
-    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
+    pub async fn serve(self, port: Port, stop: impl Future<Output = ()>) -> DrainReport {
         let housekeeping = tokio::spawn(self.housekeeping.run());
         let noting = tokio::spawn(note_key_uses(Arc::clone(&self.app)));
         let app = Arc::clone(&self.app);
@@ -96,7 +95,7 @@ impl Service {
             stop.await;
             draining.drain();
         };
-        let report = serve(listener, self.app, self.front, self.counters, stop).await;
+        let report = serve(port, self.app, self.front, self.counters, stop).await;
         // Between two of its steps, or waiting for one that the store carries out all the same.
         housekeeping.abort();
         noting.abort();

@@ -16,10 +16,11 @@ use tokio::{
     net::{TcpListener, TcpStream},
     time::{Instant, Interval, MissedTickBehavior, interval, sleep},
 };
+use tokio_rustls::TlsAcceptor;
 
 use super::{
-    DrainReport, Handle, Peer,
-    connection::{Shared, protocol, serve_connection},
+    DrainReport, Handle, Peer, Port,
+    connection::{Protocols, Shared, serve_connection},
     counters::FrontCounters,
     settings::{FrontSettings, milliseconds},
     sweep::Sweep,
@@ -49,21 +50,24 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     {\"title\":\"The service cannot do this now\",\"status\":503\
     ,\"code\":\"unavailable\",\"detail\":\"too many connections are open\"}";
 
-/// Serves connections from `listener` until `stop` completes, then lets the open requests finish.
+/// Serves connections from `port` until `stop` completes, then lets the open requests finish.
 ///
 /// For `drain_delay_ms` after `stop` connections are still taken, and every answer is the last of
 /// its connection; then nothing new is taken. Returns when no connection is left, at the latest
 /// `drain_timeout_ms` after that. The listening socket itself may outlive it in other hands: what
 /// was not accepted then waits there.
 pub async fn serve<H: Handle>(
-    listener: TcpListener,
+    port: impl Into<Port>,
     handler: Arc<H>,
     settings: FrontSettings,
     counters: Arc<FrontCounters>,
     stop: impl Future<Output = ()>,
 ) -> DrainReport {
+    let Port { listener, tls } = port.into();
     let sweep = Sweep::new(&settings, Arc::clone(&counters));
-    let shared = Arc::new(Shared { handler, protocol: protocol(&settings), counters, settings });
+    let tls = tls.map(TlsAcceptor::from);
+    let protocols = Protocols::new(&settings);
+    let shared = Arc::new(Shared { handler, protocols, tls, counters, settings });
     let mut gate = Gate { shared, sweep };
     gate.take_until(&listener, stop).await;
     gate.part(&listener).await;
@@ -125,7 +129,10 @@ impl<H: Handle> Gate<H> {
         let limit = u64::try_from(shared.settings.connections_max).unwrap_or(u64::MAX);
         if shared.counters.open.get() >= limit {
             shared.counters.refused.up();
-            refuse(stream);
+            // Who is about to begin a handshake could not read it.
+            if shared.tls.is_none() {
+                refuse(stream);
+            }
             return;
         }
         shared.counters.accepted.up();
@@ -135,7 +142,8 @@ impl<H: Handle> Gate<H> {
         }
         let watch = Arc::new(Watch::default());
         sweep.add(Arc::clone(&watch), Instant::now());
-        let peer = Peer { address, body_floor: shared.settings.body_floor(), watch };
+        let tls = shared.tls.is_some();
+        let peer = Peer { address, tls, body_floor: shared.settings.body_floor(), watch };
         tokio::spawn(serve_connection(Arc::clone(shared), stream, peer));
     }
 

@@ -19,13 +19,18 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto::Builder,
 };
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::TlsAcceptor;
 
 use super::body::Body;
 use super::{
     Handle, Peer,
     counters::FrontCounters,
     settings::FrontSettings,
+    tls::{is_http2, protect},
     watch::{Exchange, Order, Watch},
     wire::Wire,
 };
@@ -44,7 +49,8 @@ const HTTP1_HEADERS_DEFAULT: usize = 100;
 /// What all connections of a front share.
 pub(super) struct Shared<H> {
     pub(super) handler: Arc<H>,
-    pub(super) protocol: Builder<TokioExecutor>,
+    pub(super) protocols: Protocols,
+    pub(super) tls: Option<TlsAcceptor>,
     pub(super) counters: Arc<FrontCounters>,
     pub(super) settings: FrontSettings,
 }
@@ -55,8 +61,24 @@ struct Link<H> {
     peer: Peer,
 }
 
+/// How HTTP is spoken: whichever a plain connection begins with, and under TLS the one that was
+/// agreed upon.
+pub(super) struct Protocols {
+    either: Builder<TokioExecutor>,
+    http1: Builder<TokioExecutor>,
+    http2: Builder<TokioExecutor>,
+}
+
+impl Protocols {
+    pub(super) fn new(settings: &FrontSettings) -> Self {
+        let either = protocol(settings);
+        let (http1, http2) = (either.clone().http1_only(), either.clone().http2_only());
+        Self { either, http1, http2 }
+    }
+}
+
 /// How both protocols are spoken.
-pub(super) fn protocol(settings: &FrontSettings) -> Builder<TokioExecutor> {
+fn protocol(settings: &FrontSettings) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -93,15 +115,50 @@ pub(super) async fn serve_connection<H: Handle>(
 ) {
     let watch = Arc::clone(&peer.watch);
     let _open = Open { counters: Arc::clone(&shared.counters), watch: Arc::clone(&watch) };
-    let wire = TokioIo::new(Wire::new(stream, Arc::clone(&watch)));
+    let wire = Wire::new(stream, Arc::clone(&watch));
+    match &shared.tls {
+        None => converse(&shared, &shared.protocols.either, wire, peer).await,
+        // In a box, so that a connection without TLS does not set its room aside.
+        Some(acceptor) => Box::pin(converse_under_tls(&shared, acceptor, wire, peer)).await,
+    }
+    if watch.is_stalled() {
+        shared.counters.closed_slow_read.up();
+    }
+    for _ in 0..watch.slow_bodies() {
+        shared.counters.closed_slow_body.up();
+    }
+}
+
+/// Makes the handshake, then speaks HTTP.
+async fn converse_under_tls<H: Handle>(
+    shared: &Arc<Shared<H>>,
+    acceptor: &TlsAcceptor,
+    wire: Wire,
+    peer: Peer,
+) {
+    if let Some(stream) = protect(acceptor, wire, &peer.watch, &shared.counters).await {
+        let Protocols { http1, http2, .. } = &shared.protocols;
+        let protocol = if is_http2(&stream) { http2 } else { http1 };
+        converse(shared, protocol, stream, peer).await;
+    }
+}
+
+/// Speaks HTTP over what carries it.
+async fn converse<H: Handle>(
+    shared: &Arc<Shared<H>>,
+    protocol: &Builder<TokioExecutor>,
+    carrier: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
+) {
+    let watch = Arc::clone(&peer.watch);
     // Each request holds on to this connection's own counts of references: those of what all
     // connections share would be fought over by every processor.
-    let link = Arc::new(Link { shared: Arc::clone(&shared), peer });
+    let link = Arc::new(Link { shared: Arc::clone(shared), peer });
     let service = service_fn(|request| {
         let exchange = Exchange::start(Arc::clone(&watch), request.version());
         answer(Arc::clone(&link), request, exchange)
     });
-    let mut connection = pin!(shared.protocol.serve_connection(wire, service));
+    let mut connection = pin!(protocol.serve_connection(TokioIo::new(carrier), service));
     let mut leaving = false;
     let mut known = false;
     let ended = poll_fn(|context| {
@@ -124,12 +181,6 @@ pub(super) async fn serve_connection<H: Handle>(
         connection.as_mut().poll(context).map(Some)
     })
     .await;
-    if watch.is_stalled() {
-        shared.counters.closed_slow_read.up();
-    }
-    for _ in 0..watch.slow_bodies() {
-        shared.counters.closed_slow_body.up();
-    }
     if let Some(Err(error)) = ended {
         tracing::debug!(error = error.as_ref(), "a connection ended early");
     }

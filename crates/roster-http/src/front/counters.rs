@@ -15,7 +15,7 @@ pub struct FrontCounters {
     pub open: Tally,
     /// Accepts that failed, for want of file descriptors for example.
     pub accept_failures: Tally,
-    /// Closed because a request head did not arrive in time.
+    /// Closed because a request head, or the TLS handshake before it, did not arrive in time.
     pub closed_slow_head: Tally,
     /// Requests answered 408 because their body came below the floor.
     pub closed_slow_body: Tally,
@@ -23,6 +23,8 @@ pub struct FrontCounters {
     pub closed_slow_read: Tally,
     /// Closed after resting for the idle limit.
     pub closed_idle: Tally,
+    /// TLS handshakes that failed, those of callers who spoke HTTP in the clear among them.
+    pub failed_handshakes: Tally,
     /// Handlers that panicked; each caller got an answer all the same.
     pub panics: Tally,
 }

@@ -2,7 +2,7 @@
 //!
 //! Every connection is bounded in number, time and memory before any route is looked at: a slow
 //! head, a slow body, a caller that does not read, a connection that rests. HTTP/1.1 and HTTP/2
-//! with prior knowledge share one port. Each request that was read is answered, also when its
+//! share one port, which speaks TLS or does not. Each request that was read is answered, also when its
 //! handler panics. The front must not know routes, problems or the directory; which host, origin
 //! or caller may come in is for the guards behind it.
 
@@ -10,6 +10,8 @@ use std::{net::SocketAddr, sync::Arc};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
+use tokio::net::TcpListener;
+use tokio_rustls::rustls::ServerConfig;
 
 mod accept;
 mod body;
@@ -18,6 +20,7 @@ mod counters;
 mod read_body;
 mod settings;
 mod sweep;
+mod tls;
 mod upload;
 mod watch;
 mod wire;
@@ -28,6 +31,7 @@ pub use connection::close_after;
 pub use counters::{FrontCounters, Tally};
 pub use read_body::{BodyFault, read_body};
 pub use settings::{Floor, FrontSettings};
+pub use tls::{LeastTls, tls_config};
 pub use upload::Upload;
 
 use watch::Watch;
@@ -50,10 +54,27 @@ pub trait Handle: Send + Sync + 'static {
 pub struct Peer {
     /// The address of the other end of the socket, which may be a proxy's.
     pub address: SocketAddr,
+    /// Whether the connection is under TLS.
+    pub tls: bool,
     /// The least speed of a request body, for [`read_body`].
     pub body_floor: Floor,
     /// What the connection tells about itself: bodies that are streamed report to it.
     watch: Arc<Watch>,
+}
+
+/// Where connections come in. A port speaks TLS alone or not at all.
+#[derive(Debug)]
+pub struct Port {
+    /// Takes the connections.
+    pub listener: TcpListener,
+    /// How TLS is spoken, as [`tls_config`] makes it; none for plain connections.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+impl From<TcpListener> for Port {
+    fn from(listener: TcpListener) -> Self {
+        Self { listener, tls: None }
+    }
 }
 
 /// How a drain went.

@@ -9,7 +9,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct FrontSettings {
     /// How long a request head may take from its first byte; the first head of a connection
-    /// counts from the accept, so that silence is bounded too. Default 10,000.
+    /// counts from the accept, so that silence and the TLS handshake are bounded too. Default
+    /// 10,000.
     pub header_timeout_ms: u32,
     /// How long a connection may rest between two requests. Longer than the 60 s after which
     /// common load balancers drop an idle connection, so that they close first. Default 75,000.

@@ -187,6 +187,11 @@ impl Watch {
         }
     }
 
+    /// The handshake is over: what has come in belongs to no head.
+    pub(super) fn greeted(&self) {
+        self.head_begun.store(0, Ordering::Relaxed);
+    }
+
     /// The kernel has taken this many bytes in all.
     pub(super) fn wrote(&self, total: u64) {
         self.written.store(total, Ordering::Relaxed);

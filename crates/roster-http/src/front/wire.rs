@@ -1,4 +1,4 @@
-//! The accepted socket, as hyper reads and writes it.
+//! The accepted socket, as hyper, or TLS below it, reads and writes it.
 //!
 //! It tells the watch what comes in and what the kernel takes, closes our side first and waits
 //! for the peer's, and throws away what the kernel holds when the connection is reset. It must
@@ -43,6 +43,13 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(stream: TcpStream, watch: Arc<Watch>) -> Self {
         Self { stream, watch, written: 0, blocked: false, peer_ended: false, shut: false }
+    }
+
+    /// The first byte that comes in, which is left to be read; nothing if the peer ends before.
+    pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
+        let mut first = [0];
+        let count = self.stream.peek(&mut first).await?;
+        Ok((count > 0).then_some(first[0]))
     }
 
     /// A caller that sends a long body before it reads a byte of the answer keeps its window shut

@@ -16,7 +16,8 @@ use crate::problem::{Problem, ProblemCode};
 #[derive(Debug)]
 pub(crate) struct Hosts {
     names: Vec<String>,
-    /// Whether TLS ends before us, at a proxy that the operator has set up.
+    /// Whether callers come through TLS, also where it ends before us, at a proxy that the operator
+    /// has set up.
     https: bool,
     /// The name and port of the base URL, as nearly every caller sends them.
     usual: String,
@@ -31,8 +32,9 @@ impl Hosts {
         Self { names: names.collect(), https: base_url.starts_with("https://"), usual }
     }
 
-    /// Holds `Host` and the target's own authority against the names.
-    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Problem> {
+    /// Holds `Host` and the target's own authority against the names; `tls` tells whether the
+    /// request has come in under TLS.
+    pub(crate) fn check(&self, parts: &Parts, tls: bool) -> Result<(), Problem> {
         let (version, uri) = (parts.version, &parts.uri);
         let mut lines = parts.headers.get_all(HOST).into_iter();
         let host = lines.next();
@@ -59,8 +61,9 @@ impl Hosts {
             }
         }
         // What is asked for under https must have come through TLS (RFC 9110 section 7.4).
+        let https = self.https || tls;
         let served =
-            |scheme: &Scheme| *scheme == Scheme::HTTP || (self.https && *scheme == Scheme::HTTPS);
+            |scheme: &Scheme| *scheme == Scheme::HTTP || (https && *scheme == Scheme::HTTPS);
         if !uri.scheme().is_none_or(served) {
             return Err(Problem::new(ProblemCode::MisdirectedRequest));
         }

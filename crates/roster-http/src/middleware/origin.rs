@@ -32,15 +32,17 @@ pub(crate) fn check_direct(parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses what a page of another origin causes.
+/// Refuses what a page of another origin causes; `tls` tells whether the request has come in under
+/// TLS.
 pub(crate) fn check_origin(
     parts: &Parts,
     base_url: &str,
+    tls: bool,
     operation: Option<Operation>,
 ) -> Result<(), Problem> {
     let headers = &parts.headers;
     for origin in headers.get_all(ORIGIN) {
-        if !is_own(origin.to_str().unwrap_or("null"), parts, base_url) {
+        if !is_own(origin.to_str().unwrap_or("null"), parts, base_url, tls) {
             return Err(Problem::new(ProblemCode::ForeignOrigin));
         }
     }
@@ -64,12 +66,13 @@ fn is_navigation(headers: &HeaderMap) -> bool {
 
 /// Whether an origin is the one that the request is for, whose name the host guard has let
 /// pass. `null` never is.
-fn is_own(origin: &str, parts: &Parts, base_url: &str) -> bool {
+fn is_own(origin: &str, parts: &Parts, base_url: &str, tls: bool) -> bool {
     let Some((scheme, rest)) = origin.split_once("://") else { return false };
     let base = base_url.strip_prefix(scheme).and_then(|base| base.strip_prefix("://"));
     let base = base.and_then(|base| base.split('/').next());
     let same = |known: &str| rest.eq_ignore_ascii_case(known);
     let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     let own = parts.uri.authority().map(http::uri::Authority::as_str).or(host);
-    base.is_some_and(same) || (scheme == "http" && own.is_some_and(same))
+    let served = if tls { "https" } else { "http" };
+    base.is_some_and(same) || (scheme == served && own.is_some_and(same))
 }

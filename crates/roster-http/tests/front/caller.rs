@@ -9,15 +9,16 @@ use std::{
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use roster_http::front::{
-    Body, BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Upload,
-    read_body, serve,
+    Body, BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Port,
+    Upload, read_body, serve,
 };
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpSocket, TcpStream},
     sync::oneshot,
     task::JoinHandle,
 };
+use tokio_rustls::rustls::ServerConfig;
 
 pub(crate) const BODY_BYTES_MAX: usize = 100_000;
 
@@ -57,6 +58,7 @@ impl Handle for Probe {
                 Err(BodyFault::TooSlow) => status(StatusCode::REQUEST_TIMEOUT),
                 Err(BodyFault::Aborted) => status(StatusCode::BAD_REQUEST),
             },
+            "/tls" => Response::new(Body::full(format!("tls {}", peer.tls))),
             "/unread" => status(StatusCode::NOT_FOUND),
             _ => Response::new(Body::full("hello")),
         }
@@ -139,12 +141,20 @@ pub(crate) struct Front {
 
 impl Front {
     pub(crate) async fn start(settings: FrontSettings) -> Self {
+        Self::start_with(None, settings).await
+    }
+
+    pub(crate) async fn start_with(
+        tls: Option<Arc<ServerConfig>>,
+        settings: FrontSettings,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let counters = Arc::new(FrontCounters::default());
         let (stop, stopped) = oneshot::channel();
         let stopped = async move { stopped.await.unwrap_or(()) };
-        let front = serve(listener, Arc::new(Probe), settings, Arc::clone(&counters), stopped);
+        let port = Port { listener, tls };
+        let front = serve(port, Arc::new(Probe), settings, Arc::clone(&counters), stopped);
         Self { address, counters, stop, serving: tokio::spawn(front) }
     }
 
@@ -168,12 +178,12 @@ impl Front {
     }
 }
 
-pub(crate) struct Caller {
-    pub(crate) stream: TcpStream,
+pub(crate) struct Caller<S = TcpStream> {
+    pub(crate) stream: S,
     pub(crate) rest: Vec<u8>,
 }
 
-impl Caller {
+impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
     pub(crate) async fn send(&mut self, text: &str) {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }

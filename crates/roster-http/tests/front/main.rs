@@ -15,4 +15,6 @@ mod http2;
 mod order;
 mod slow;
 mod streams;
+mod tls;
+mod tls_caller;
 mod uploads;

@@ -1,7 +1,8 @@
 //! What `roster serve` prints on stdout once it listens.
 //!
 //! Where it listens, where the data lies, and a line that can be pasted into a shell as it is: it
-//! names the address that is truly served, not the one callers elsewhere may use.
+//! names the address that is truly served, not the one callers elsewhere may use, unless there is
+//! a certificate, which is for the name that those use.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -12,9 +13,18 @@ use crate::data_dir::DataDir;
 /// The first user that a newcomer creates.
 const FIRST_USER: &str = r#"{"email":"ada@example.com","name":"Ada Lovelace"}"#;
 
+/// What is listened on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listening {
+    /// Address and port.
+    pub(super) address: SocketAddr,
+    /// Whether the port speaks TLS.
+    pub(super) tls: bool,
+}
+
 /// Prints the banner. A closed stdout is no reason not to serve, so its error is passed over.
 pub(super) fn print(
-    listening: SocketAddr,
+    listening: Listening,
     base_url: &BaseUrl,
     data: &DataDir,
     database: Option<&DatabaseUrl>,
@@ -27,13 +37,15 @@ pub(super) fn print(
 
 /// The banner's lines.
 fn text(
-    listening: SocketAddr,
+    listening: Listening,
     base_url: &BaseUrl,
     data: &DataDir,
     database: Option<&DatabaseUrl>,
     is_open: bool,
 ) -> String {
-    let here = format!("http://{listening}{}", base_url.mount());
+    let Listening { address, tls } = listening;
+    let scheme = if tls { "https" } else { "http" };
+    let here = format!("{scheme}://{address}{}", base_url.mount());
     let version = env!("CARGO_PKG_VERSION");
     let callers = match base_url.to_string() {
         url if url == here => String::new(),
@@ -45,7 +57,7 @@ fn text(
         (DataDir::Kept { .. }, None) => format!("The data lies in      {path}"),
         (DataDir::Temporary(_), None) => format!("Sample users lie in   {path} (removed at exit)"),
     };
-    let users = pasted(&here);
+    let users = pasted(&if tls { base_url.to_string() } else { here.clone() });
     let (who, key) = if is_open {
         ("Open to every program on this machine; other machines cannot reach it.", "")
     } else {
@@ -67,9 +79,13 @@ mod tests {
     use super::*;
 
     fn banner(listening: &str, base_url: Option<&str>) -> String {
-        let listening = listening.parse().unwrap();
+        of(Listening { address: listening.parse().unwrap(), tls: false }, base_url)
+    }
+
+    fn of(listening: Listening, base_url: Option<&str>) -> String {
+        let Listening { address, tls } = listening;
         let base_url = base_url
-            .map_or_else(|| BaseUrl::of_address(listening), |url| BaseUrl::parse(url).unwrap());
+            .map_or_else(|| BaseUrl::of_address(address, tls), |url| BaseUrl::parse(url).unwrap());
         let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
         text(listening, &base_url, &data, None, true)
     }
@@ -88,9 +104,11 @@ mod tests {
 
     #[test]
     fn once_there_are_keys_the_curl_line_sends_one() {
-        let listening = "127.0.0.1:8080".parse().unwrap();
+        let address = "127.0.0.1:8080".parse().unwrap();
+        let base_url = BaseUrl::of_address(address, false);
         let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
-        let banner = text(listening, &BaseUrl::of_address(listening), &data, None, false);
+        let listening = Listening { address, tls: false };
+        let banner = text(listening, &base_url, &data, None, false);
         assert!(banner.contains("Callers need a key."), "{banner}");
         let curl = r#"Try:  curl -H "Authorization: Bearer $KEY" --json '"#;
         assert!(banner.contains(curl), "{banner}");
@@ -101,6 +119,17 @@ mod tests {
         let banner = banner("127.0.0.1:9000", Some("https://directory.example.com/v1/"));
         assert!(banner.ends_with(" http://127.0.0.1:9000/v1/users\n"), "{banner}");
         assert!(banner.contains("https://directory.example.com/v1\n"), "{banner}");
+    }
+
+    #[test]
+    fn under_tls_the_curl_line_goes_to_the_name_of_the_certificate() {
+        let listening = Listening { address: "127.0.0.1:8443".parse().unwrap(), tls: true };
+        let banner = of(listening, Some("https://directory.example.com/v1"));
+        assert!(banner.contains("listens on https://127.0.0.1:8443/v1\n"), "{banner}");
+        assert!(banner.ends_with(" https://directory.example.com/v1/users\n"), "{banner}");
+        let banner = of(listening, None);
+        assert!(banner.ends_with(" https://127.0.0.1:8443/users\n"), "{banner}");
+        assert!(!banner.contains("Callers"), "{banner}");
     }
 
     #[test]

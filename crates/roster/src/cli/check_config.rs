@@ -7,11 +7,13 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::flags::SettingFlags;
+use super::secured;
 use crate::config::Report;
 
 /// Prints the settings, or fails with all that is wrong with them.
 pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
-    let (_, report) = flags.load()?;
+    let (config, report) = flags.load()?;
+    secured::open(&config, &report)?;
     io::stdout().lock().write_all(text(&report).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,6 +18,7 @@ mod logging;
 mod migrate;
 mod open_files;
 mod restore;
+mod secured;
 mod serve;
 mod stop;
 mod supervisor;

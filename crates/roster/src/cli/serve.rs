@@ -1,25 +1,30 @@
 //! `roster serve`: the life of the service process.
 //!
-//! Order of the start: the settings are judged, the log is installed, signals are caught, the data
-//! directory is opened, the port is opened or taken from a supervisor, the store is opened, the
-//! banner is printed. The stop goes backwards. A temporary data directory is removed on every way
-//! out but a kill that cannot be caught.
+//! Order of the start: settings and certificate are judged, the log is installed, signals are
+//! caught, the data directory is opened, the port is opened or taken from a supervisor, the store
+//! is opened, the banner is printed. The stop goes backwards. A temporary data directory is removed
+//! on every way out but a kill that cannot be caught.
 
 use std::net;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
+use roster_http::front::Port;
 use roster_sqlite::OpenError;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
+use super::banner::{self, Listening};
 use super::stop::{Drain, StopSignals};
 use super::turn::{HANDOVER_WAIT, Tried, Turn};
-use super::{banner, exposure, listener, logging, open_files, supervisor};
+use super::{exposure, listener, logging, open_files, secured, supervisor};
 use crate::config::{Config, Origin, Report};
 use crate::data_dir::DataDir;
 use crate::service::Service;
+use crate::tls::Tls;
 
 /// Serves until a signal says stop; returns the exit status.
 pub(super) fn start((mut config, mut report): (Config, Report)) -> anyhow::Result<ExitCode> {
@@ -32,13 +37,15 @@ pub(super) fn start((mut config, mut report): (Config, Report)) -> anyhow::Resul
         // The next process has the same socket: nobody needs time to look for another one.
         config.drain_delay = Duration::ZERO;
     }
-    run(&config, &report, socket)
+    let tls = secured::open(&config, &report)?;
+    run(&config, &report, socket, tls)
 }
 
 fn run(
     config: &Config,
     report: &Report,
     socket: Option<net::TcpListener>,
+    tls: Option<Tls>,
 ) -> anyhow::Result<ExitCode> {
     // Whatever is made from here on holds personal data: its owner alone may read it.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
@@ -55,7 +62,11 @@ fn run(
         let path = path.display();
         tracing::warn!(%path, "others on this machine may enter the data directory: chmod 700");
     }
-    let served = signals.watch(|drain| serve(config, report, &data, socket, drain));
+    if let Some(path) = tls.as_ref().and_then(Tls::exposed) {
+        let path = path.display();
+        tracing::warn!(%path, "others on this machine may read the private key: chmod 600");
+    }
+    let served = signals.watch(|drain| serve(config, report, &data, socket, tls, drain));
     let status = runtime.block_on(served);
     // After a second signal work may still run on other threads; it is not waited for.
     runtime.shutdown_background();
@@ -72,16 +83,20 @@ async fn serve(
     report: &Report,
     data: &DataDir,
     socket: Option<net::TcpListener>,
+    tls: Option<Tls>,
     drain: Drain,
 ) -> anyhow::Result<()> {
+    let secured = tls.as_ref().map(Tls::config);
+    // Before anything is waited for: without it the signal would end the process.
+    let follow = tls.map(follow).transpose()?;
     let mut turn = Turn::new(config.takeover_wait, drain.clone());
     let listener = match socket {
         Some(socket) => Some(TcpListener::from_std(socket)?),
         None => turn.take(async || listener::bind(config.listen).await).await?,
     };
     let Some(listener) = listener else { return Ok(()) };
-    let listening = listener.local_addr()?;
-    let base_url = config.effective_base_url(listening);
+    let listening = Listening { address: listener.local_addr()?, tls: secured.is_some() };
+    let base_url = config.effective_base_url(listening.address);
     let opened = turn.take(async || match Service::open(config, data.path(), &base_url).await {
         Ok(service) => Ok(Tried::Done(service)),
         Err(error) if is_locked(&error) => Ok(Tried::Taken(error)),
@@ -90,9 +105,12 @@ async fn serve(
     let Some(service) = opened.await? else { return Ok(()) };
     exposure::check(config, report, service.is_open())?;
     banner::print(listening, &base_url, data, config.database.as_ref(), service.is_open());
-    tracing::info!(%listening, %base_url, "listening");
+    tracing::info!(listening = %listening.address, %base_url, tls = listening.tls, "listening");
     supervisor::tell_ready();
-    let report = service.serve(listener, begun(drain)).await;
+    let report = service.serve(Port { listener, tls: secured }, begun(drain)).await;
+    if let Some(follow) = follow {
+        follow.abort();
+    }
     tracing::info!(finished = report.finished, cut = report.cut, "drained");
     Ok(())
 }
@@ -100,6 +118,12 @@ async fn serve(
 /// Whether another process serves the data directory.
 fn is_locked(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(OpenError::Locked { .. }))
+}
+
+/// Keeps the certificate up to date; from here on SIGHUP asks for it and ends nothing.
+fn follow(tls: Tls) -> anyhow::Result<JoinHandle<()>> {
+    let asked = signal(SignalKind::hangup()).context("signals cannot be caught")?;
+    Ok(tokio::spawn(tls.into_follower().follow(asked)))
 }
 
 /// Waits for the drain to begin.

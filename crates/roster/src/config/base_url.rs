@@ -49,17 +49,13 @@ impl BaseUrl {
         Ok(Self { origin, authority, mount: mount_of(text)? })
     }
 
-    /// The base URL of a service that is reached at its own address.
-    pub fn of_address(address: SocketAddr) -> Self {
-        let authority = match address.port() {
-            // A default port is left out of `Host` by clients, so it is left out here.
-            80 => {
-                let with_port = address.to_string();
-                with_port.strip_suffix(":80").unwrap_or(&with_port).to_owned()
-            }
-            _ => address.to_string(),
-        };
-        Self { origin: format!("http://{authority}"), authority, mount: String::new() }
+    /// The base URL of a service that is reached at its own address, under TLS or not.
+    pub fn of_address(address: SocketAddr, tls: bool) -> Self {
+        let (scheme, usual) = if tls { ("https", ":443") } else { ("http", ":80") };
+        let authority = address.to_string();
+        // A default port is left out of `Host` by clients, so it is left out here.
+        let authority = authority.strip_suffix(usual).unwrap_or(&authority).to_owned();
+        Self { origin: format!("{scheme}://{authority}"), authority, mount: String::new() }
     }
 
     /// Scheme, host and port, as in `https://directory.example.com`.

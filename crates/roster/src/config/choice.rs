@@ -63,3 +63,13 @@ choice! {
         None = "none"
     }
 }
+
+choice! {
+    /// The least version of TLS that is spoken.
+    TlsMin {
+        /// What Mozilla calls intermediate.
+        V1_2 = "1.2",
+        /// What Mozilla calls modern.
+        V1_3 = "1.3"
+    }
+}

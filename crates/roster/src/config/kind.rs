@@ -86,17 +86,11 @@ impl Kind {
                 Ok(quoted(address.to_string()))
             }
             Self::Directory(slot) => {
-                if text.is_empty() || text.contains('\0') {
-                    return Err("must be the path of a directory".to_owned());
-                }
-                *slot(config) = PathBuf::from(text);
+                *slot(config) = path(text)?.ok_or("must be the path of a directory")?;
                 Ok(quoted(text))
             }
             Self::File(slot) => {
-                if text.contains('\0') {
-                    return Err("must be the path of a file".to_owned());
-                }
-                *slot(config) = (!text.is_empty()).then(|| PathBuf::from(text));
+                *slot(config) = path(text)?;
                 Ok(quoted(text))
             }
             Self::Database(slot) => {
@@ -209,6 +203,14 @@ fn base_url(text: &str) -> Result<Option<BaseUrl>, String> {
     let echo = if text.contains('@') { "the URL" } else { text };
     let url = (!text.is_empty()).then(|| BaseUrl::parse(text)).transpose();
     url.map_err(|detail| format!("{echo} {detail}"))
+}
+
+/// Reads a path; empty is none.
+fn path(text: &str) -> Result<Option<PathBuf>, String> {
+    if text.contains('\0') {
+        return Err("must be a path, without a NUL in it".to_owned());
+    }
+    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
 /// Reads host names between commas.

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use base_url::BaseUrl;
-pub use choice::{EmailUniqueness, LogFormat, LogLevel};
+pub use choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 pub use database::DatabaseUrl;
 pub use fault::{Fault, Faults, Origin};
 pub use host_name::HostName;
@@ -61,6 +61,12 @@ pub struct Config {
     pub hosts: Vec<HostName>,
     /// Where a start that finds no key writes the first one; none: it makes none.
     pub first_key_file: Option<PathBuf>,
+    /// The file of the certificate; none: connections are plain.
+    pub tls_certificate: Option<PathBuf>,
+    /// The file of its private key.
+    pub tls_key: Option<PathBuf>,
+    /// The least version of TLS that is spoken.
+    pub tls_min: TlsMin,
     /// Run on a temporary directory with sample users; `data` is not touched then.
     pub dev: bool,
     /// The least severe level that is logged.
@@ -117,6 +123,7 @@ impl Config {
 
     /// The URL that callers reach the service by, once it listens on `local`.
     pub fn effective_base_url(&self, local: SocketAddr) -> BaseUrl {
-        self.base_url.clone().unwrap_or_else(|| BaseUrl::of_address(local))
+        let tls = self.tls_certificate.is_some();
+        self.base_url.clone().unwrap_or_else(|| BaseUrl::of_address(local, tls))
     }
 }

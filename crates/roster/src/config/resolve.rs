@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::choice::{EmailUniqueness, LogFormat, LogLevel};
+use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 use super::fault::{Faults, Origin};
 use super::table::{SETTINGS, Setting};
 use super::{Config, environment, file};
@@ -142,6 +142,9 @@ pub(super) fn unset() -> Config {
         base_url: None,
         hosts: Vec::new(),
         first_key_file: None,
+        tls_certificate: None,
+        tls_key: None,
+        tls_min: TlsMin::V1_3,
         dev: false,
         log: LogLevel::Error,
         log_format: LogFormat::Json,

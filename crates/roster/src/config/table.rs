@@ -4,7 +4,7 @@
 //! is the order of the help. `data` and the others may be given by any source; what is a matter
 //! of one run only (`--dev`, `--config`) is no setting and does not stand here.
 
-use super::choice::{EmailUniqueness, LogFormat, LogLevel};
+use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 use super::kind::Kind;
 
 /// One setting.
@@ -33,6 +33,8 @@ pub enum Group {
     Place,
     /// Who may call.
     Access,
+    /// How connections are protected.
+    Tls,
     /// What is logged.
     Logs,
     /// What a user may be and how it may be written.
@@ -51,6 +53,7 @@ impl Group {
         match self {
             Self::Place => "Place",
             Self::Access => "Access",
+            Self::Tls => "TLS",
             Self::Logs => "Logs",
             Self::Rules => "Rules",
             Self::Retention => "Retention",
@@ -115,6 +118,36 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::File(|config| &mut config.first_key_file),
         default: "",
         doc: "File that a start which finds no key writes the first one into; none: it makes none.",
+    },
+    Setting {
+        key: "tls_certificate",
+        env: "ROSTER_TLS_CERTIFICATE",
+        flag: "tls-certificate",
+        group: Group::Tls,
+        kind: Kind::File(|config| &mut config.tls_certificate),
+        default: "",
+        doc: "PEM file of the certificate, then of those in between; the port speaks TLS then.",
+    },
+    Setting {
+        key: "tls_key",
+        env: "ROSTER_TLS_KEY",
+        flag: "tls-key",
+        group: Group::Tls,
+        kind: Kind::File(|config| &mut config.tls_key),
+        default: "",
+        doc: "PEM file of the certificate's private key, without a password.",
+    },
+    Setting {
+        key: "tls_min",
+        env: "ROSTER_TLS_MIN",
+        flag: "tls-min",
+        group: Group::Tls,
+        kind: Kind::Choice {
+            words: TlsMin::WORDS,
+            set: |config, word| TlsMin::from_word(word).map(|to| config.tls_min = to).is_some(),
+        },
+        default: "1.2",
+        doc: "Least version of TLS that is spoken.",
     },
     Setting {
         key: "log",

@@ -70,6 +70,8 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(config.data, Path::new("./roster-data"));
     assert_eq!(config.base_url, None);
     assert_eq!(config.hosts, []);
+    assert_eq!((config.tls_certificate, config.tls_key), (None, None));
+    assert_eq!(config.tls_min, TlsMin::V1_2);
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
     assert!(!config.unique_external_id);
     assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
@@ -94,6 +96,9 @@ fn the_table_covers_every_field() {
         base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
         hosts: vec![HostName::parse("a.example").unwrap()],
         first_key_file: Some("key".into()),
+        tls_certificate: Some("a.pem".into()),
+        tls_key: Some("a.key".into()),
+        tls_min: TlsMin::V1_2,
         dev: one.dev,
         log: LogLevel::Debug,
         log_format: LogFormat::Text,
@@ -188,8 +193,8 @@ fn every_setting_is_taken_from_every_source() {
 fn sample(setting: &Setting) -> &'static str {
     match &setting.kind {
         Kind::Address(_) => "[::1]:9000",
+        Kind::File(_) => "/etc/roster/tls.pem",
         Kind::Directory(_) => "/srv/roster \"data\"",
-        Kind::File(_) => "/run/roster/key",
         Kind::BaseUrl(_) => "https://directory.example.com/v1",
         Kind::Database(_) => "postgres://roster@a.example:5433,b.example:5433/users",
         Kind::Hosts(_) => "directory.example.com,b.example:8443",
@@ -400,6 +405,11 @@ fn without_a_base_url_callers_use_the_address_listened_on() {
     assert_eq!(url("127.0.0.1:41234").to_string(), "http://127.0.0.1:41234");
     assert_eq!(url("[::1]:80").authority(), "[::1]");
     assert_eq!(url("127.0.0.1:8080").authority(), "127.0.0.1:8080");
+    let secured = none().flag("tls_certificate", "a.pem").flag("tls_key", "a.key").config();
+    let url = |address: &str| secured.effective_base_url(address.parse().unwrap()).to_string();
+    assert_eq!(url("127.0.0.1:8443"), "https://127.0.0.1:8443");
+    assert_eq!(url("127.0.0.1:443"), "https://127.0.0.1");
+    assert_eq!(url("127.0.0.1:80"), "https://127.0.0.1:80");
     let set = none().flag("base_url", "https://a.example/v1").config();
     let url = set.effective_base_url("127.0.0.1:1".parse().unwrap());
     assert_eq!(url.to_string(), "https://a.example/v1");

@@ -1,0 +1,177 @@
+//! A certificate and its key, as they lie in two files in the PEM format.
+//!
+//! Each error is a sentence that names the file and what would be right. No text of a key is ever
+//! in one.
+
+use std::{
+    error::Error,
+    fmt,
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest as _, Sha256};
+use tokio_rustls::rustls::{
+    self,
+    crypto::ring::default_provider,
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{Error as PemError, PemObject as _},
+    },
+    server::ParsedCertificate,
+    sign::CertifiedKey,
+};
+
+/// More than a certificate with all those in between needs.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Where the two lie.
+#[derive(Debug, Clone)]
+pub struct PairFiles {
+    /// The certificate, and after it those that lead to an authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// Which of the two files is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// That of the certificate.
+    Certificate,
+    /// That of the key.
+    Key,
+}
+
+/// Why two files make no pair.
+#[derive(Debug)]
+pub struct PairError {
+    /// The file that is at fault.
+    pub part: Part,
+    detail: String,
+}
+
+impl fmt::Display for PairError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl Error for PairError {}
+
+/// What was in the files at one moment.
+pub(super) struct Contents {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// By which contents are told apart.
+pub(super) type Mark = [u8; 32];
+
+impl Contents {
+    pub(super) fn mark(&self) -> Mark {
+        let certificate = Sha256::digest(&self.certificate);
+        Sha256::new().chain_update(certificate).chain_update(&self.key).finalize().into()
+    }
+}
+
+impl PairFiles {
+    /// What is in the files now.
+    pub(super) fn read(&self) -> Result<Contents, PairError> {
+        let certificate = read(Part::Certificate, &self.certificate)?;
+        Ok(Contents { certificate, key: read(Part::Key, &self.key)? })
+    }
+
+    /// The pair that these contents make.
+    pub(super) fn pair(&self, contents: &Contents) -> Result<CertifiedKey, PairError> {
+        let chain = self.chain(&contents.certificate)?;
+        let key = self.key(&contents.key)?;
+        let key = default_provider().key_provider.load_private_key(key).map_err(|_| {
+            let path = self.key.display();
+            let kinds = "a kind that is not known: take ECDSA on P-256 or P-384, RSA of 2048 bits \
+                         or more, or Ed25519";
+            PairError { part: Part::Key, detail: format!("the key in {path} is of {kinds}") }
+        })?;
+        let pair = CertifiedKey::new(chain, key);
+        match pair.keys_match() {
+            Ok(()) => Ok(pair),
+            Err(rustls::Error::InconsistentKeys(_)) => Err(self.unfit()),
+            Err(error) => Err(self.unreadable_certificate(&error)),
+        }
+    }
+
+    /// Whether anybody on this machine may read the key.
+    pub(super) fn others_may_read_key(&self) -> bool {
+        fs::metadata(&self.key).is_ok_and(|about| about.mode() & 0o004 != 0)
+    }
+
+    fn chain(&self, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, PairError> {
+        let part = Part::Certificate;
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+        let chain = found.map_err(|error| malformed(part, &self.certificate, &error))?;
+        if chain.is_empty() {
+            return Err(empty(part, &self.certificate, "certificate"));
+        }
+        // One that callers could not read is better refused here than by each of them.
+        for certificate in &chain {
+            ParsedCertificate::try_from(certificate)
+                .map_err(|error| self.unreadable_certificate(&error))?;
+        }
+        Ok(chain)
+    }
+
+    fn key(&self, text: &[u8]) -> Result<PrivateKeyDer<'static>, PairError> {
+        PrivateKeyDer::from_pem_slice(text).map_err(|error| {
+            if matches!(error, PemError::NoItemsFound) {
+                let what = "private key that can be read without a password";
+                return empty(Part::Key, &self.key, what);
+            }
+            malformed(Part::Key, &self.key, &error)
+        })
+    }
+
+    fn unfit(&self) -> PairError {
+        let (certificate, key) = (self.certificate.display(), self.key.display());
+        let detail = format!(
+            "the key in {key} is not that of the first certificate in {certificate}: the service's \
+             own certificate comes first, those of authorities after it"
+        );
+        PairError { part: Part::Key, detail }
+    }
+
+    fn unreadable_certificate(&self, error: &rustls::Error) -> PairError {
+        let path = self.certificate.display();
+        let detail = format!("a certificate in {path} cannot be used: {error}");
+        PairError { part: Part::Certificate, detail }
+    }
+}
+
+fn read(part: Part, path: &Path) -> Result<Vec<u8>, PairError> {
+    let unreadable = |error: io::Error| {
+        let detail = format!("{} cannot be read: {error}", path.display());
+        PairError { part, detail }
+    };
+    // Asked before it is opened: who opens a pipe may wait for ever.
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(unreadable(io::Error::other("it is no file")));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+fn empty(part: Part, path: &Path, what: &str) -> PairError {
+    PairError { part, detail: format!("{} holds no {what} in the PEM format", path.display()) }
+}
+
+fn malformed(part: Part, path: &Path, error: &PemError) -> PairError {
+    // Some of the library's errors repeat what they could not read, which may be of a key.
+    let what = match part {
+        Part::Certificate => error.to_string(),
+        Part::Key => "its PEM format is broken".to_owned(),
+    };
+    PairError { part, detail: format!("{} cannot be used: {what}", path.display()) }
+}

@@ -1,0 +1,10 @@
+//! The built binary under TLS: its start, the certificates it shows, and what callers are told.
+//!
+//! Every process that a test starts is stopped by that test.
+#![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
+
+mod caller;
+mod refused;
+mod renewed;
+mod served;
+mod service;
