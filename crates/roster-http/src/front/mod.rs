@@ -2,7 +2,7 @@
 //!
 //! Every connection is bounded in number, time and memory before any route is looked at: a slow
 //! head, a slow body, a caller that does not read, a connection that rests. HTTP/1.1 and HTTP/2
-//! share one port, which speaks TLS or does not. Each request that was read is answered, also when its
+//! share one port, under TLS or not. Each request that was read is answered, also when its
 //! handler panics. The front must not know routes, problems or the directory; which host, origin
 //! or caller may come in is for the guards behind it.
 

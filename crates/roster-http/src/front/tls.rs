@@ -68,10 +68,8 @@ pub fn tls_config(
         .with_no_client_auth()
         .with_cert_resolver(certificates);
     config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
+    // Where nothing is kept, no ticket is given out, and without tickets there is no early data.
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
-    // What is sent before the handshake is over can be sent again by anybody.
-    config.max_early_data_size = 0;
     Ok(Arc::new(config))
 }
 

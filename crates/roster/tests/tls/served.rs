@@ -53,6 +53,17 @@ fn targets_and_origins_of_https_are_the_services_own() {
 }
 
 #[test]
+fn https_is_what_was_spoken_whatever_callers_elsewhere_write() {
+    let made = made();
+    let service = Service::start(&made, &["--base-url", "http://directory.internal"]);
+    let mut caller = Caller::connect(&service, &made).unwrap();
+    let line = format!("GET https://{}/users", service.address());
+    let own = format!("Origin: https://{}\r\n", service.address());
+    let (head, _) = caller.ask(&line, &own, "");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+}
+
+#[test]
 fn a_request_in_the_clear_is_not_served_and_not_redirected() {
     let service = Service::start(&made(), &[]);
     let mut plain = TcpStream::connect(service.address()).unwrap();
