@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::flags::SettingFlags;
+use super::{flags::SettingFlags, whoever};
 
 /// How long each step of the question may take.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -24,7 +24,8 @@ pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
     if address.port() == 0 {
         bail!("which port is asked? The system chose it for the service: name it with --listen");
     }
-    let answer = ask(address).with_context(|| format!("nobody answers at {address}"))?;
+    let tls = config.tls_certificate.is_some();
+    let answer = ask(address, tls).with_context(|| format!("nobody answers at {address}"))?;
     match answer.split_whitespace().nth(1) {
         Some("200") => {
             writeln!(io::stdout().lock(), "ready")?;
@@ -49,10 +50,17 @@ fn reachable(mut listening: SocketAddr) -> SocketAddr {
     listening
 }
 
-fn ask(address: SocketAddr) -> io::Result<String> {
-    let mut connection = TcpStream::connect_timeout(&address, PATIENCE)?;
+fn ask(address: SocketAddr, tls: bool) -> io::Result<String> {
+    let connection = TcpStream::connect_timeout(&address, PATIENCE)?;
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
+    if tls {
+        return converse(whoever::protect(connection)?, address);
+    }
+    converse(connection, address)
+}
+
+fn converse(mut connection: impl Read + Write, address: SocketAddr) -> io::Result<String> {
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     connection.write_all(request.as_bytes())?;
     let mut answer = Vec::new();

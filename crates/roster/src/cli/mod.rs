@@ -24,6 +24,7 @@ mod stop;
 mod supervisor;
 mod turn;
 mod version;
+mod whoever;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

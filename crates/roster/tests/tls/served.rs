@@ -9,7 +9,7 @@ use tokio_rustls::rustls::version::{TLS12, TLS13};
 
 use crate::{
     caller::Caller,
-    service::{Service, made},
+    service::{FILES, Service, made, roster},
 };
 
 #[test]
@@ -82,6 +82,20 @@ fn the_least_version_is_a_setting() {
     let service = Service::start(&made, &["--tls-min", "1.3"]);
     assert!(Caller::speaking(&[&TLS12], &service, &made).is_err());
     Caller::speaking(&[&TLS13], &service, &made).unwrap().is_served();
+}
+
+#[test]
+fn who_asks_for_the_health_of_these_settings_speaks_tls_too() {
+    let service = Service::start(&made(), &[]);
+    let place = service.place.path();
+    // Another certificate by now: it is the service's health that is asked for.
+    made().put(place);
+    let all = [&["health", "--listen", service.address()][..], &FILES].concat();
+    let answer = roster(place, &all).output().unwrap();
+    assert_eq!(answer.stdout, b"ready\n", "{answer:?}");
+    assert_eq!(answer.status.code(), Some(0));
+    let in_the_clear = roster(place, &["health", "--listen", service.address()]).output().unwrap();
+    assert_eq!(in_the_clear.status.code(), Some(1));
 }
 
 #[test]
