@@ -11,6 +11,8 @@ pub(super) enum Kind {
     HelloPage,
     /// One user out of a set that the byte cache holds.
     GetHot,
+    /// The same, on a service whose callers need a key.
+    GetKeyed,
     /// One user of all, on a service without a byte cache.
     GetCold,
     /// The first page of 50.
@@ -60,7 +62,7 @@ pub(super) struct Case {
 
 /// Every case, in the order in which a round goes through them. Creates come before deletes, which
 /// take what they made.
-pub(super) const CASES: [Case; 37] = [
+pub(super) const CASES: [Case; 39] = [
     case(Kind::Hello, 1),
     case(Kind::GetHot, 1),
     case(Kind::GetBesideScans, 1),
@@ -68,6 +70,7 @@ pub(super) const CASES: [Case; 37] = [
     case(Kind::ListLast, 1),
     case(Kind::Hello, 16),
     case(Kind::GetHot, 16),
+    case(Kind::GetKeyed, 16),
     case(Kind::GetCold, 16),
     case(Kind::ListFirst, 16),
     case(Kind::ListLast, 16),
@@ -86,6 +89,7 @@ pub(super) const CASES: [Case; 37] = [
     case(Kind::GetBesideScans, 4),
     case(Kind::Hello, 64),
     case(Kind::GetHot, 64),
+    case(Kind::GetKeyed, 64),
     case(Kind::GetCold, 64),
     case(Kind::ListFirst, 64),
     case(Kind::ByUsername, 64),
@@ -117,6 +121,7 @@ impl Kind {
             | Self::SearchLetter => 50 * 200,
             Self::Hello
             | Self::GetHot
+            | Self::GetKeyed
             | Self::GetCold
             | Self::ByUsername
             | Self::ByEmail
@@ -136,6 +141,7 @@ impl Kind {
             Self::Hello => "hello (500 bytes)",
             Self::HelloPage => "hello (24 KB)",
             Self::GetHot => "GET one, hot",
+            Self::GetKeyed => "GET one, hot, with a key",
             Self::GetCold => "GET one, cold",
             Self::ListFirst => "list of 50, first page",
             Self::ListLast => "list of 50, last page",

@@ -1,8 +1,8 @@
 //! Fills the service through its own front door, and finds out what the cases need to know.
 
-use std::{fs, net::SocketAddr, path::Path, time::Duration};
+use std::{fs, net::SocketAddr, path::Path, process::Command, time::Duration};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::{
     Options,
@@ -25,6 +25,24 @@ pub(super) fn start(options: &Options, data: &Path, more: &[&str]) -> Result<Ser
         fixed.into_iter().chain(more.iter().map(|word| (*word).to_owned())).collect()
     };
     Server::start(&options.roster, arguments, "/users?limit=1")
+}
+
+/// Makes the first key of a data directory, which closes it.
+pub(super) fn create_key(options: &Options, data: &Path) -> Result<String> {
+    let mut command = Command::new(&options.roster);
+    command.args(["keys", "create", "bench", "--scope", "all", "--data"]).arg(data);
+    let output = command.output()?;
+    ensure!(output.status.success(), "no key was made: {output:?}");
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+}
+
+/// Starts the service on a data directory that is closed.
+pub(super) fn start_closed(options: &Options, data: &Path) -> Result<Server> {
+    let arguments = |address: SocketAddr| {
+        let data = data.display().to_string();
+        ["serve", "--listen", &address.to_string(), "--data", &data].map(String::from).to_vec()
+    };
+    Server::start(&options.roster, arguments, "/readyz")
 }
 
 /// Creates the users through the front door; then times some starts on what is stored.

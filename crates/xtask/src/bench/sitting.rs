@@ -68,6 +68,9 @@ struct Sitting<'a> {
     hello: Server,
     warm: Server,
     cold: Server,
+    keyed: Server,
+    /// The key of the service that asks for one.
+    key: String,
     users: Vec<Known>,
     fresh: Vec<Known>,
     next_number: u64,
@@ -87,17 +90,32 @@ pub(super) fn run(options: &Options) -> Result<Results> {
     let (users, cold_start_ms) = seed::seed(options, &warm_data)?;
     seed::copy_files(&warm_data, &cold_data)?;
     seed::copy_files(&warm_data, &engine_data)?;
+    let keyed_data = place.join("keyed");
+    seed::copy_files(&warm_data, &keyed_data)?;
+    let key = seed::create_key(options, &keyed_data)?;
     let warm = seed::start(options, &warm_data, &[])?;
     let idle = process::memory(warm.id(), &warm_data)?;
     let cold = seed::start(options, &cold_data, &["--cache-entries", "0"])?;
+    let keyed = seed::start_closed(options, &keyed_data)?;
     let hello_arguments =
         |address: std::net::SocketAddr| vec!["bench".into(), "hello".into(), address.to_string()];
     let hello = Server::start(&options.program, hello_arguments, "/")?;
     let next_number = options.users;
     let last_page = seed::last_page(&warm)?;
     let fresh = Vec::new();
-    let mut sitting =
-        Sitting { options, hello, warm, cold, users, fresh, next_number, revision: 0, last_page };
+    let mut sitting = Sitting {
+        options,
+        hello,
+        warm,
+        cold,
+        keyed,
+        key,
+        users,
+        fresh,
+        next_number,
+        revision: 0,
+        last_page,
+    };
     let mut engine = engine::Engine::open(&engine_data.join("roster.db"), options.users)?;
     let (mut cases, mut rounds, mut append_us) = (BTreeMap::<_, Vec<_>>::new(), vec![], vec![]);
     let (mut imports, mut exports) = (vec![], vec![]);
@@ -117,7 +135,7 @@ pub(super) fn run(options: &Options) -> Result<Results> {
     }
     let memory = (idle, process::memory(sitting.warm.id(), &warm_data)?);
     sitting.warm.stop()?;
-    drop((sitting.cold, sitting.hello, engine));
+    drop((sitting.cold, sitting.keyed, sitting.hello, engine));
     fs::remove_dir_all(place)?;
     let engine = rounds;
     Ok(Results { cases, engine, imports, exports, append_us, cold_start_ms, memory })
@@ -156,6 +174,7 @@ impl Sitting<'_> {
         let server = match case.kind {
             Kind::Hello | Kind::HelloPage => &self.hello,
             Kind::GetCold | Kind::ListCold => &self.cold,
+            Kind::GetKeyed => &self.keyed,
             Kind::GetHot
             | Kind::ListFirst
             | Kind::ListLast
@@ -210,11 +229,21 @@ impl Sitting<'_> {
         // Long enough for some answers.
         let long = Load { measure: load.measure.max(SCAN_AT_LEAST), ..load };
         let fixed = |path: &str| Fixed { host: address, path: path.to_owned() };
-        let reads = |users, path| Reads { host: address, users, path, random: Random::new(round) };
+        let reads = |users, path| Reads {
+            host: address,
+            users,
+            path,
+            key: None,
+            random: Random::new(round),
+        };
         match kind {
             Kind::Hello => load::run(load, &mut fixed("/")),
             Kind::HelloPage => load::run(load, &mut fixed(hello::PAGE_PATH)),
             Kind::GetHot => load::run(load, &mut reads(hot, work::one)),
+            Kind::GetKeyed => {
+                let key = Some(self.key.as_str());
+                load::run(load, &mut Reads { key, ..reads(hot, work::one) })
+            }
             Kind::GetCold => load::run(load, &mut reads(all, work::one)),
             Kind::ListFirst | Kind::ListCold => load::run(load, &mut fixed("/users")),
             Kind::ListLast => load::run(load, &mut fixed(&self.last_page)),

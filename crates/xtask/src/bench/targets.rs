@@ -42,12 +42,18 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         let p50 = results.figure(case(kind, 1), P50).map(|us| us / 1000.0);
         row(format!("{}, p50", case(kind, 1)), p50, "ms", Target::Told)
     };
+    let keyed = |connections| {
+        let (a, b) = (case(Kind::GetKeyed, connections), case(Kind::GetHot, connections));
+        row(format!("{a} / without"), results.ratio(a, b, RATE), "x", Target::AtLeast(0.9))
+    };
     let export = results.export_to(case(Kind::Hello, 16));
     let page = results.ratio(case(Kind::ListFirst, 16), case(Kind::HelloPage, 16), RATE);
     let depth = results.ratio(case(Kind::ListLast, 1), case(Kind::ListFirst, 1), P50);
     vec![
         of_hello(Kind::GetHot, 16, 0.70),
         of_hello(Kind::GetHot, 64, 0.70),
+        keyed(16),
+        keyed(64),
         of_hello(Kind::GetCold, 16, cold),
         of_hello(Kind::GetCold, 64, cold),
         of_hello(Kind::ListFirst, 16, 0.12),

@@ -51,6 +51,8 @@ pub(super) struct Reads<'a> {
     pub(super) users: &'a [Known],
     /// The path for each.
     pub(super) path: PathOf,
+    /// The key that is sent, if one is.
+    pub(super) key: Option<&'a str>,
     /// The order.
     pub(super) random: Random,
 }
@@ -58,7 +60,11 @@ pub(super) struct Reads<'a> {
 impl Work for Reads<'_> {
     fn next(&mut self, request: &mut Vec<u8>) -> bool {
         let Some(user) = self.random.pick(self.users) else { return false };
-        write_request(request, "GET", &(self.path)(user), self.host, None);
+        write_head(request, "GET", &(self.path)(user), self.host);
+        if let Some(key) = self.key {
+            request.extend_from_slice(format!("Authorization: Bearer {key}\r\n").as_bytes());
+        }
+        write_body(request, None);
         true
     }
 

@@ -59,9 +59,11 @@ impl Side {
     pub(super) fn run(&mut self, act: Act, load: Load, seed: u64) -> Result<Outcome> {
         let (host, users, random) = (load.address, self.users.as_slice(), Random::new(seed));
         let mut work: Box<dyn Work + '_> = match act {
-            Act::Get => Box::new(Reads { host, users, path: work::one, random }),
+            Act::Get => Box::new(Reads { host, users, path: work::one, key: None, random }),
             Act::List => Box::new(Fixed { host, path: "/users".to_owned() }),
-            Act::Filter => Box::new(Reads { host, users, path: work::filter_username, random }),
+            Act::Filter => {
+                Box::new(Reads { host, users, path: work::filter_username, key: None, random })
+            }
             Act::Post => return self.create(load, u64::MAX),
             Act::Put => Box::new(Replaces { host, users, random, revision: &mut self.revision }),
             Act::Delete => Box::new(Deletes { host, users: &mut self.fresh, random }),
