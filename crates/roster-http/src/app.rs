@@ -1,7 +1,8 @@
 //! The way of a request through the faces, in its one order.
 //!
-//! Request id, metrics and log, problem writer; then host and origin guard and cheap limits, which
-//! health passes by; then the route. Every answer leaves through the same door.
+//! Request id, metrics and log, problem writer; then host and origin guard, cheap limits and those
+//! of the caller, which health passes by; then the route. Every answer leaves through the same
+//! door.
 
 use std::{borrow::Cow, sync::Arc, time::Instant};
 
@@ -19,8 +20,9 @@ use roster_core::{
 use crate::{
     face::{Call, Face},
     front::Body,
-    front::{FrontCounters, Handle, Peer},
+    front::{FrontCounters, Handle, Peer, Refused},
     middleware::{Hosts, check_direct, check_limits, check_origin},
+    pressure::{Identity, Repeats, Shed, Standing},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
@@ -42,17 +44,18 @@ pub struct App {
     face: Face,
     hosts: Hosts,
     request_ids: RequestIds,
+    shed: Shed,
+    repeats: Repeats,
 }
 
 impl App {
     /// The faces over a directory.
     pub fn new(directory: Directory, settings: FaceSettings, front: Arc<FrontCounters>) -> Self {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
-        Self {
-            hosts: Hosts::new(hosts, &settings.base_url),
-            request_ids: RequestIds::new(),
-            face: Face::new(directory, settings, front),
-        }
+        let (hosts, shed) = (Hosts::new(hosts, &settings.base_url), Shed::new(&settings.base_url));
+        let face = Face::new(directory, settings, front);
+        let repeats = Repeats::new(&face.metrics);
+        Self { face, hosts, request_ids: RequestIds::new(), shed, repeats }
     }
 
     /// Reads the keys before the first request; tells whether the service is open to everybody.
@@ -81,6 +84,7 @@ impl App {
         call: Call<'_>,
         found: Option<(&Route, &str)>,
         operation: Option<Operation>,
+        standing: &mut Option<Standing>,
     ) -> Result<Response<Body>, Problem> {
         let parts = call.parts;
         if !operation.is_some_and(Operation::is_health) {
@@ -91,6 +95,8 @@ impl App {
             }
             check_origin(parts, &self.face.settings.base_url, tls, operation)?;
             check_limits(parts, self.face.settings.uri_bytes_max)?;
+            let caller = Identity::Address(call.peer.address.ip());
+            self.face.pressure.charge(&caller, standing)?;
         }
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {
             return Err(Problem::new(ProblemCode::MethodNotImplemented));
@@ -156,8 +162,15 @@ impl Handle for App {
 
         let authority = Authority::nobody();
         let call = Call { parts: &parts, body, peer, request_id, authority };
-        let mut response = match self.answer(call, found, operation).await {
+        let mut standing = None;
+        let mut response = match self.answer(call, found, operation, &mut standing).await {
             Ok(response) => response,
+            Err(problem) if problem.is_plain(ProblemCode::Overloaded) => {
+                let mut response = self.shed.answer(request_id);
+                let mark = operation.and_then(|it| self.repeats.mark(it, &parts, request_id));
+                mark.and_then(|mark| response.extensions_mut().insert(mark));
+                response
+            }
             Err(problem) => self.refuse(problem, request_id),
         };
 
@@ -172,10 +185,21 @@ impl Handle for App {
             micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             "answered"
         );
+        self.face.pressure.hold(response.body_mut());
         let headers = response.headers_mut();
+        self.face.pressure.tell(standing, headers);
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         headers.insert(X_REQUEST_ID, id);
         response
+    }
+
+    fn refuse_again(&self, refused: &Refused, answer: &mut Vec<u8>) -> bool {
+        let class = self.repeats.class(refused);
+        if !class.is_some_and(|class| self.face.pressure.refuses(class)) {
+            return false;
+        }
+        self.repeats.answer(refused, &self.shed, &self.request_ids, answer);
+        true
     }
 
     fn on_panic(&self) -> Response<Body> {

@@ -19,6 +19,7 @@ use crate::{
     front::{FrontCounters, Peer},
     metrics::Metrics,
     pages::Pages,
+    pressure::Pressure,
     problem::Problem,
     rest::Bulk,
     settings::FaceSettings,
@@ -34,6 +35,7 @@ pub(crate) struct Face {
     pub(crate) pages: Pages,
     pub(crate) bulk: Bulk,
     draining: AtomicBool,
+    pub(crate) pressure: Pressure,
 }
 
 impl Face {
@@ -42,9 +44,11 @@ impl Face {
         settings: FaceSettings,
         front: Arc<FrontCounters>,
     ) -> Self {
+        let pressure = Pressure::new(&settings.pressure);
         Self {
             cursors: Cursors::new(&directory.secret()),
-            metrics: Metrics::new(front),
+            metrics: Metrics::new(front, pressure.refusals()),
+            pressure,
             pages: Pages::new(&settings),
             bulk: Bulk::new(),
             access: Access::new(directory.clone()),

@@ -13,6 +13,7 @@ pub mod front;
 mod metrics;
 mod middleware;
 mod pages;
+pub mod pressure;
 pub mod problem;
 mod request_id;
 mod rest;
@@ -20,4 +21,5 @@ pub mod router;
 mod settings;
 
 pub use app::App;
+pub use pressure::{Flood, PressureSettings};
 pub use settings::{FaceSettings, URI_BYTES_MAX};

@@ -18,6 +18,7 @@ use roster_core::Head;
 
 use crate::{
     front::FrontCounters,
+    pressure::{Reason, Refusals},
     router::{Operation, ROUTES},
 };
 
@@ -51,7 +52,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(front: Arc<FrontCounters>) -> Self {
+    pub(crate) fn new(front: Arc<FrontCounters>, refusals: Arc<Refusals>) -> Self {
         let mut registry = Registry::with_prefix("roster");
         let requests = Family::<Answered, Counter>::default();
         registry.register(
@@ -80,6 +81,7 @@ impl Metrics {
         let position = Gauge::default();
         registry.register("log_position", "Events in the change log", position.clone());
         registry.register_collector(Box::new(Connections(front)));
+        registry.register_collector(Box::new(Refused(refusals)));
         Self { registry, requests, durations, users, position }
     }
 
@@ -92,6 +94,11 @@ impl Metrics {
         if let Some(histogram) = histogram {
             histogram.observe(took.as_secs_f64());
         }
+    }
+
+    /// The count of an operation's answers of one status.
+    pub(crate) fn counter(&self, operation: Operation, status: u16) -> Counter {
+        self.requests.get_or_create(&Answered { operation: operation.id(), status }).clone()
     }
 
     /// The page, with the counters of the store as they are now.
@@ -110,6 +117,27 @@ impl Metrics {
     }
 }
 
+/// The requests that were refused for what they would have cost, by reason.
+#[derive(Debug)]
+struct Refused(Arc<Refusals>);
+
+impl prometheus_client::collector::Collector for Refused {
+    fn encode(
+        &self,
+        mut encoder: prometheus_client::encoding::DescriptorEncoder<'_>,
+    ) -> Result<(), std::fmt::Error> {
+        use prometheus_client::{encoding::EncodeMetric as _, metrics::MetricType};
+        let help = "Requests refused for what they would have cost, by reason";
+        let mut family =
+            encoder.encode_descriptor("requests_refused", help, None, MetricType::Counter)?;
+        for reason in Reason::ALL {
+            let count = ConstCounter::new(self.0.get(reason));
+            count.encode(family.encode_family(&[("reason", reason.word())])?)?;
+        }
+        Ok(())
+    }
+}
+
 /// What the front counts about connections.
 #[derive(Debug)]
 struct Connections(Arc<FrontCounters>);
@@ -124,6 +152,11 @@ impl prometheus_client::collector::Collector for Connections {
         for (name, help, tally) in [
             ("connections_accepted", "Connections taken", &front.accepted),
             ("connections_refused", "Connections beyond the limit", &front.refused),
+            (
+                "connections_refused_of_address",
+                "Connections beyond the limit of their address",
+                &front.refused_of_address,
+            ),
             ("connection_accept_failures", "Accepts that failed", &front.accept_failures),
             ("connections_slow_head", "Closed for a slow request head", &front.closed_slow_head),
             ("connections_slow_body", "Answered 408 for a slow body", &front.closed_slow_body),

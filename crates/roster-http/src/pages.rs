@@ -8,6 +8,7 @@ use roster_core::{Guard, Json, Sharing, json::write_json, limits};
 
 use crate::{
     description,
+    pressure::QUEUE_WAIT_MAX,
     rest::{EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX},
     settings::FaceSettings,
 };
@@ -67,7 +68,33 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("readiness", link("/readyz")),
         ("metrics", link("/metrics")),
     ]);
-    let limits = object([
+    let rules = settings.rules;
+    let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
+    let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
+    let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };
+    let capabilities = object([
+        ("sorts", texts(&sorts)),
+        ("filters", texts(&filters)),
+        ("patch_formats", texts(&["application/merge-patch+json"])),
+        ("unique_email", text(unique_email)),
+        ("unique_external_id", Json::Bool(rules.external_id == Sharing::Unique)),
+        ("precondition_required", Json::Bool(rules.put == Guard::On || rules.delete == Guard::On)),
+    ]);
+    let document = object([
+        ("service", text("roster")),
+        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("links", links),
+        ("limits", limits_of(settings)),
+        ("capabilities", capabilities),
+    ]);
+    let mut out = Vec::new();
+    write_json(&mut out, &document);
+    Bytes::from(out)
+}
+
+/// The limits that concern callers.
+fn limits_of(settings: &FaceSettings) -> Json {
+    object([
         ("body_bytes_max", number(settings.body_bytes_max)),
         ("uri_bytes_max", number(settings.uri_bytes_max)),
         ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
@@ -97,31 +124,13 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("idempotency_keep_seconds", Json::Int(limits::IDEMPOTENCY_KEEP_MS / 1000)),
         ("deleted_keep_seconds", seconds(settings.deleted_keep)),
         ("events_keep_seconds", seconds(settings.events_keep)),
+        ("rate_limit_per_s", Json::Int(settings.pressure.rate_limit_per_s.into())),
+        ("rate_limit_burst", Json::Int(settings.pressure.rate_limit_burst.into())),
+        ("failed_auth_per_minute", Json::Int(settings.pressure.failed_auth_per_minute.into())),
+        ("queue_wait_max_ms", Json::Int(i64::try_from(QUEUE_WAIT_MAX.as_millis()).unwrap_or(0))),
         ("imports_max", number(IMPORTS_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
         ("import_unread_bytes_max", Json::Int(i64::try_from(UNREAD_BYTES_MAX).unwrap_or(0))),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
-    ]);
-    let rules = settings.rules;
-    let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
-    let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
-    let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };
-    let capabilities = object([
-        ("sorts", texts(&sorts)),
-        ("filters", texts(&filters)),
-        ("patch_formats", texts(&["application/merge-patch+json"])),
-        ("unique_email", text(unique_email)),
-        ("unique_external_id", Json::Bool(rules.external_id == Sharing::Unique)),
-        ("precondition_required", Json::Bool(rules.put == Guard::On || rules.delete == Guard::On)),
-    ]);
-    let document = object([
-        ("service", text("roster")),
-        ("version", text(env!("CARGO_PKG_VERSION"))),
-        ("links", links),
-        ("limits", limits),
-        ("capabilities", capabilities),
-    ]);
-    let mut out = Vec::new();
-    write_json(&mut out, &document);
-    Bytes::from(out)
+    ])
 }

@@ -28,6 +28,12 @@ impl RequestIds {
         Self { prefix: data_encoding::HEXLOWER.encode(&random), next: AtomicU64::new(1) }
     }
 
+    /// A new id.
+    pub(crate) fn make(&self) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{number}", self.prefix)
+    }
+
     /// The id of a request with these headers, as the value of its header.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
         if let Some(sent) = headers.get(X_REQUEST_ID)
@@ -35,8 +41,7 @@ impl RequestIds {
         {
             return sent.clone();
         }
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let made = HeaderValue::try_from(format!("{}-{number}", self.prefix));
+        let made = HeaderValue::try_from(self.make());
         made.unwrap_or_else(|_| HeaderValue::from_static("unnamed"))
     }
 }

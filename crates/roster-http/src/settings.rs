@@ -4,6 +4,8 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use roster_core::Rules;
 
+use crate::pressure::PressureSettings;
+
 /// The settings of the faces.
 pub struct FaceSettings {
     /// The absolute URL that all routes are below, without a slash at its end.
@@ -22,6 +24,8 @@ pub struct FaceSettings {
     pub events_keep: Option<Duration>,
     /// The rules that the store obeys, to be told in the service document.
     pub rules: Rules,
+    /// What callers may cost.
+    pub pressure: PressureSettings,
     /// Whether there is room on the disk, for `/readyz`.
     pub has_room: Arc<dyn Fn() -> bool + Send + Sync>,
 }

@@ -39,7 +39,7 @@ impl Postgres {
         let Settings { connector, rules, .. } = settings;
         migrate(&connector).await?;
         let Established { log_id, secret, era } = establish(&connector, rules).await?;
-        let queue = Arc::new(Queue::new(settings.write_queue_max));
+        let queue = Arc::new(Queue::new(settings.write_queue_max, settings.write_wait_max));
         let mut tasks = JoinSet::new();
         for _ in 0..settings.write_connections.max(1) {
             let writer = Writer::new(connector.clone(), Arc::clone(&queue), rules, era);

@@ -1,6 +1,6 @@
 //! What the engine is opened with.
 
-use std::{num::NonZero, thread::available_parallelism};
+use std::{num::NonZero, thread::available_parallelism, time::Duration};
 
 use roster_core::Rules;
 
@@ -15,6 +15,8 @@ pub struct Settings {
     pub rules: Rules,
     /// Most commands that wait to be written.
     pub write_queue_max: usize,
+    /// How long a single command may wait to be written; afterwards it is refused and not begun.
+    pub write_wait_max: Duration,
     /// Connections that short questions share.
     pub shared_connections: usize,
     /// Connections for questions that take several statements.
@@ -32,6 +34,7 @@ impl Settings {
             connector,
             rules,
             write_queue_max: 10_000,
+            write_wait_max: Duration::from_secs(5),
             shared_connections: cores.clamp(2, 4),
             own_connections: 4,
             write_connections: 2,

@@ -14,7 +14,7 @@ use roster_core::{
 
 use crate::{deleted, events, keys, page, sqlite::Sqlite};
 
-/// A page of more users is read off the threads that answer requests.
+/// A page of more users or events is read off the threads that answer requests.
 const SHORT_PAGE_MAX: usize = 500;
 
 impl Store for Sqlite {
@@ -31,7 +31,10 @@ impl Store for Sqlite {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        ready(self.readers().read(|connection| deleted::page(connection, &query)))
+        if query.limit <= SHORT_PAGE_MAX {
+            return ready(self.readers().read(|connection| deleted::page(connection, &query)));
+        }
+        Box::pin(self.scans().read(move |connection| deleted::page(connection, &query)))
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -61,7 +64,10 @@ impl Store for Sqlite {
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        ready(self.readers().read(|connection| events::page(connection, &query)))
+        if query.limit <= SHORT_PAGE_MAX {
+            return ready(self.readers().read(|connection| events::page(connection, &query)));
+        }
+        Box::pin(self.scans().read(move |connection| events::page(connection, &query)))
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {

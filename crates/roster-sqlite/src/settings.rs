@@ -1,6 +1,6 @@
 //! What an engine is opened with.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use roster_core::Rules;
 
@@ -15,6 +15,8 @@ pub struct Settings {
     pub cache_entries: usize,
     /// Most commands that wait for the writer; further ones are refused at once.
     pub write_queue_max: usize,
+    /// How long a single command may wait to be written; afterwards it is refused and not begun.
+    pub write_wait_max: Duration,
     /// Connections that read, opened when first used. At least 1.
     pub readers: usize,
     /// Page cache of each reading connection, in KiB. Most pages are read from the mapped file.
@@ -38,6 +40,7 @@ impl Settings {
             rules,
             cache_entries: 50_000,
             write_queue_max: 8192,
+            write_wait_max: Duration::from_secs(5),
             readers: 4,
             reader_cache_kib: 2 * 1024,
             writer_cache_kib: 48 * 1024,

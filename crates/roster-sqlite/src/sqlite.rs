@@ -72,7 +72,7 @@ impl Sqlite {
         let mut connection = connection::open_writer(&settings)?;
         let rules = settings.rules;
         let Established { log_id, secret, head, purged } = establish(&mut connection, rules)?;
-        let queue = Queue::new(settings.write_queue_max);
+        let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let shared = Arc::new(Shared::new(queue, cache, head));
         if let Some(position) = purged {

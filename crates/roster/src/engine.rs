@@ -25,6 +25,7 @@ impl Engine {
             let connector = Connector::parse(database.as_str())?;
             let settings = roster_postgres::Settings {
                 write_queue_max: config.write_queue_max,
+                write_wait_max: config.write_wait_max,
                 ..roster_postgres::Settings::new(connector, rules)
             };
             let store = Postgres::open(settings).await;
@@ -34,6 +35,7 @@ impl Engine {
         let settings = roster_sqlite::Settings {
             cache_entries: config.cache_entries,
             write_queue_max: config.write_queue_max,
+            write_wait_max: config.write_wait_max,
             ..roster_sqlite::Settings::new(data.to_owned(), rules)
         };
         let store = Sqlite::open(settings).context("the store cannot be opened")?;

@@ -1,4 +1,4 @@
-//! The repository's own tools: `cargo xtask tidy`, `cargo xtask bench`.
+//! The repository's own tools: `cargo xtask tidy`, `cargo xtask bench`, `cargo xtask overload`.
 //!
 //! A tiny dispatcher; each tool is a module. Nothing here is part of the product.
 
@@ -11,8 +11,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask <TOOL>
 
-  tidy    check the house rules that no compiler or linter checks
-  bench   measure the built service against what the machine and the store allow
+  tidy      check the house rules that no compiler or linter checks
+  bench     measure the built service against what the machine and the store allow
+  overload  ask the built service for more than it can do, and see what becomes of it
 ";
 
 fn main() -> ExitCode {
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.next().as_deref() {
         Some("tidy") => tidy::run(),
         Some("bench") => bench::run(&arguments.collect::<Vec<_>>()),
+        Some("overload") => bench::overload(&arguments.collect::<Vec<_>>()),
         Some(_) | None => Err(anyhow::anyhow!(USAGE)),
     };
     outcome.unwrap_or_else(|error| {

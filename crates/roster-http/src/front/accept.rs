@@ -22,6 +22,7 @@ use super::{
     DrainReport, Handle, Peer, Port,
     connection::{Protocols, Shared, serve_connection},
     counters::FrontCounters,
+    seats::Seats,
     settings::{FrontSettings, milliseconds},
     sweep::Sweep,
     watch::Watch,
@@ -41,14 +42,14 @@ const WAITING_MAX: usize = 4_096;
 /// How often at least the connections are looked at while they finish.
 const DRAIN_TICK: Duration = Duration::from_millis(10);
 
-/// What a connection beyond `connections_max` is told, without being read.
+/// What a connection beyond the limits is told, without being read.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\n\
-    content-length: 117\r\n\
+    content-length: 116\r\n\
     retry-after: 1\r\n\
     connection: close\r\n\r\n\
-    {\"title\":\"The service cannot do this now\",\"status\":503\
-    ,\"code\":\"unavailable\",\"detail\":\"too many connections are open\"}";
+    {\"title\":\"The service has too much to do\",\"status\":503\
+    ,\"code\":\"overloaded\",\"detail\":\"too many connections are open\"}";
 
 /// Serves connections from `port` until `stop` completes, then lets the open requests finish.
 ///
@@ -68,7 +69,8 @@ pub async fn serve<H: Handle>(
     let tls = tls.map(TlsAcceptor::from);
     let protocols = Protocols::new(&settings);
     let shared = Arc::new(Shared { handler, protocols, tls, counters, settings });
-    let mut gate = Gate { shared, sweep };
+    let seats = Seats::new(&shared.settings);
+    let mut gate = Gate { shared, sweep, seats };
     gate.take_until(&listener, stop).await;
     gate.part(&listener).await;
     gate.take_waiting(listener);
@@ -79,6 +81,7 @@ pub async fn serve<H: Handle>(
 struct Gate<H> {
     shared: Arc<Shared<H>>,
     sweep: Sweep,
+    seats: Arc<Seats>,
 }
 
 impl<H: Handle> Gate<H> {
@@ -125,16 +128,19 @@ impl<H: Handle> Gate<H> {
     }
 
     fn take(&mut self, stream: TcpStream, address: SocketAddr) {
-        let Self { shared, sweep } = self;
+        let Self { shared, sweep, seats } = self;
+        let counters = &shared.counters;
         let limit = u64::try_from(shared.settings.connections_max).unwrap_or(u64::MAX);
-        if shared.counters.open.get() >= limit {
-            shared.counters.refused.up();
+        let seat = seats.take(address.ip());
+        let count = if seat.is_none() { &counters.refused_of_address } else { &counters.refused };
+        let Some(seat) = seat.filter(|_| counters.open.get() < limit) else {
+            count.up();
             // Who is about to begin a handshake could not read it.
             if shared.tls.is_none() {
                 refuse(stream);
             }
             return;
-        }
+        };
         shared.counters.accepted.up();
         shared.counters.open.up();
         if let Err(error) = prepare(&stream, &shared.settings) {
@@ -144,12 +150,12 @@ impl<H: Handle> Gate<H> {
         sweep.add(Arc::clone(&watch), Instant::now());
         let tls = shared.tls.is_some();
         let peer = Peer { address, tls, body_floor: shared.settings.body_floor(), watch };
-        tokio::spawn(serve_connection(Arc::clone(shared), stream, peer));
+        tokio::spawn(serve_connection(Arc::clone(shared), stream, peer, seat));
     }
 
     /// Waits for the connections to finish, and ends those that do not in time.
     async fn drain(mut self) -> DrainReport {
-        let Self { shared, sweep } = &mut self;
+        let Self { shared, sweep, .. } = &mut self;
         let deadline = Instant::now() + milliseconds(shared.settings.drain_timeout_ms);
         let open = shared.counters.open.get();
         let mut ticker = ticker(shared.settings.tick().min(DRAIN_TICK));

@@ -111,6 +111,13 @@ impl Body {
         matches!(self.content, Content::Streamed(_))
     }
 
+    /// Puts other bytes in the place of those at hand.
+    pub(crate) fn change(&mut self, change: impl FnOnce(Bytes) -> Bytes) {
+        if let Content::Full(bytes) = &mut self.content {
+            *bytes = change(mem::take(bytes));
+        }
+    }
+
     /// Ties the body to its exchange, which ends when the last byte has been handed over.
     pub(crate) fn attach(&mut self, exchange: Exchange) {
         self.exchange = Some(exchange);

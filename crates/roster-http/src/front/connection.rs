@@ -14,6 +14,7 @@ use std::{
 };
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http_body::Body as _;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -27,8 +28,10 @@ use tokio_rustls::TlsAcceptor;
 
 use super::body::Body;
 use super::{
-    Handle, Peer,
+    Handle, Peer, Refused,
+    again::Again,
     counters::FrontCounters,
+    seats::Seat,
     settings::FrontSettings,
     tls::{is_http2, protect},
     watch::{Exchange, Order, Watch},
@@ -112,10 +115,15 @@ pub(super) async fn serve_connection<H: Handle>(
     shared: Arc<Shared<H>>,
     stream: TcpStream,
     peer: Peer,
+    seat: Seat,
 ) {
     let watch = Arc::clone(&peer.watch);
     let _open = Open { counters: Arc::clone(&shared.counters), watch: Arc::clone(&watch) };
-    let wire = Wire::new(stream, Arc::clone(&watch));
+    // Free before the connection counts as closed.
+    let _seat = seat;
+    // What is refused again is known by its bytes, which TLS hides.
+    let handler = shared.tls.is_none().then(|| -> Arc<dyn Again> { shared.handler.clone() });
+    let wire = Wire::new(stream, Arc::clone(&watch), handler);
     match &shared.tls {
         None => converse(&shared, &shared.protocols.either, wire, peer).await,
         // In a box, so that a connection without TLS does not set its room aside.
@@ -195,11 +203,16 @@ async fn answer<H: Handle>(
     let Link { shared, peer } = link.as_ref();
     let head_only = request.method() == Method::HEAD;
     let http2 = request.version() == Version::HTTP_2;
+    let repeatable = request.method() == Method::GET
+        && request.version() == Version::HTTP_11
+        && request.body().is_end_stream();
     let handled = pin!(async { shared.handler.handle(request, peer).await });
     let mut response = caught(handled).await.unwrap_or_else(|| {
         shared.counters.panics.up();
         shared.handler.on_panic()
     });
+    let refused = response.extensions_mut().remove::<Refused>();
+    peer.watch.set_refused(refused.filter(|_| repeatable));
     let status = response.status();
     if status == StatusCode::REQUEST_TIMEOUT {
         shared.counters.closed_slow_body.up();

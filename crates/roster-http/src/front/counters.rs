@@ -11,6 +11,8 @@ pub struct FrontCounters {
     pub accepted: Tally,
     /// Connections turned away because `connections_max` were open.
     pub refused: Tally,
+    /// Connections turned away because `connections_per_address_max` of their address were open.
+    pub refused_of_address: Tally,
     /// Connections open now.
     pub open: Tally,
     /// Accepts that failed, for want of file descriptors for example.

@@ -32,6 +32,12 @@ pub struct FrontSettings {
     pub close_timeout_ms: u32,
     /// How many connections may be open at once; further ones get a bare 503. Default 10,000.
     pub connections_max: usize,
+    /// How many of these may come from one address, or one /64 of IPv6; further ones get a bare
+    /// 503; 0 is no limit. Default 1,000.
+    pub connections_per_address_max: usize,
+    /// Whether that holds for loopback addresses too, behind which a proxy on the same machine has
+    /// all of its callers. Default no.
+    pub caps_loopback: bool,
     /// The largest request head in bytes (431 above it). At least 8,192. hyper answers 414 for a
     /// target of more than 65,534 bytes when the whole head fits in here. Default 98,304.
     pub header_bytes_max: usize,
@@ -59,6 +65,8 @@ impl Default for FrontSettings {
             stall_timeout_ms: 12_000,
             close_timeout_ms: 3_000,
             connections_max: 10_000,
+            connections_per_address_max: 1_000,
+            caps_loopback: false,
             header_bytes_max: 98_304,
             headers_max: 100,
             streams_max: 100,

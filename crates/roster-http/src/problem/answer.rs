@@ -14,8 +14,8 @@ use roster_core::{Json, StoreError, Violation, json::write_json};
 use super::code::ProblemCode;
 use crate::front::Body;
 
-const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// A refusal or failure, to be answered.
 #[derive(Debug)]
@@ -124,10 +124,7 @@ impl Problem {
     pub(crate) fn into_response(mut self, base_url: &str, request_id: &str) -> Response<Body> {
         let kind = self.code.kind();
         let sent = mem::take(&mut self.headers);
-        let members = self.into_members(base_url, Some(request_id));
-        let mut out = Vec::with_capacity(256);
-        write_json(&mut out, &Json::Object(members));
-        let mut response = Response::new(Body::from(out));
+        let mut response = Response::new(Body::from(self.into_text(base_url, request_id)));
         *response.status_mut() =
             StatusCode::from_u16(kind.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
@@ -137,6 +134,22 @@ impl Problem {
             headers.append(name, value);
         }
         response
+    }
+
+    /// The body.
+    pub(crate) fn into_text(self, base_url: &str, request_id: &str) -> Vec<u8> {
+        let members = self.into_members(base_url, Some(request_id));
+        let mut out = Vec::with_capacity(256);
+        write_json(&mut out, &Json::Object(members));
+        out
+    }
+
+    /// Whether it is of this code, and says no more than that.
+    pub(crate) fn is_plain(&self, code: ProblemCode) -> bool {
+        self.code == code
+            && self.detail.is_none()
+            && self.errors.is_empty()
+            && self.headers.is_empty()
     }
 
     /// The members of the body. One of several problems in one answer needs no request id.

@@ -59,10 +59,12 @@ problem_codes! {
     InvalidKey "invalid-key",
     IdempotencyKeyReused "idempotency-key-reused",
     PreconditionRequired "precondition-required",
+    RateLimited "rate-limited",
     Internal "internal",
     MethodNotImplemented "method-not-implemented",
     Unavailable "unavailable",
     Draining "draining",
+    Overloaded "overloaded",
     StorageFull "storage-full",
 }
 

@@ -339,6 +339,18 @@ pub const PROBLEMS: &[ProblemKind] = &[
         detail: "send If-Match with the version that you mean",
     },
     ProblemKind {
+        code: "rate-limited",
+        status: 429,
+        title: "The caller makes too many requests",
+        meaning: "The caller has used up what it may ask for in a time, or too many attempts with \
+            bad credentials came from its address. Nothing was done. The detail names the quota, \
+            and `RateLimit-Policy` and `RateLimit` tell what is granted and what is left; \
+            the draft of those fields calls this problem `quota-exceeded`.",
+        remedy: "Wait as many seconds as `Retry-After` says, and go on more slowly. If this is \
+            less than you need, ask the operator.",
+        detail: "the quota \"default\" is used up: 1000 requests at once, 100 a second",
+    },
+    ProblemKind {
         code: "internal",
         status: 500,
         title: "The service failed",
@@ -377,6 +389,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Send no further requests here: a load balancer takes this process out. Another \
             one, or the next one at the same place, goes on.",
         detail: "this process is about to stop; send requests to another one",
+    },
+    ProblemKind {
+        code: "overloaded",
+        status: 503,
+        title: "The service has too much to do",
+        meaning: "More is asked of the service than it can do, and this request would have waited \
+            too long. Nothing was done.",
+        remedy: "Try again after the time in `Retry-After`, longer after each time that this \
+            happens. If it stays, the operator has to find out who asks for so much.",
+        detail: "the service is busy; nothing was done, try again shortly",
     },
     ProblemKind {
         code: "storage-full",

@@ -8,6 +8,7 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod again;
 mod bodies;
 mod caller;
 mod drain;

@@ -54,6 +54,28 @@ async fn connections_beyond_the_cap_are_told_so_and_counted() {
 }
 
 #[tokio::test]
+async fn connections_beyond_the_cap_of_their_address_are_told_so_and_counted() {
+    let settings = FrontSettings { connections_per_address_max: 2, caps_loopback: true, ..quick() };
+    let front = Front::start(settings).await;
+    let mut kept = Vec::new();
+    for _ in 0..2 {
+        let mut caller = front.caller().await;
+        caller.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        caller.answer().await;
+        kept.push(caller);
+    }
+    let refused = front.caller().await.closed().await;
+    assert!(refused.starts_with(b"HTTP/1.1 503 "));
+    assert_eq!((front.counters.refused_of_address.get(), front.counters.refused.get()), (1, 0));
+
+    drop(kept.pop());
+    front.wait_until_open(1).await;
+    let mut caller = front.caller().await;
+    caller.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(caller.answer().await.1, b"hello");
+}
+
+#[tokio::test]
 async fn of_a_request_with_two_framings_the_smuggled_rest_is_never_run() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;

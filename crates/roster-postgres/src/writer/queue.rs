@@ -1,12 +1,14 @@
 //! What waits to be written.
 //!
-//! Bounded by the number of commands: a full queue refuses at once. Single commands, behind which
-//! somebody waits, go before batches; a batch keeps its order and gets a share of every
+//! Bounded by the number of commands, and by time: a full queue refuses at once, and a command that
+//! has waited too long is refused before it is begun. Single commands, behind which somebody
+//! waits, go before batches; a batch keeps its order and gets a share of every
 //! transaction, so that neither starves the other.
 
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use roster_core::{Failure, Outcome, StoreError};
@@ -28,12 +30,14 @@ pub(crate) struct Job {
     commands: Vec<Prepared>,
     results: Results,
     reply: oneshot::Sender<Results>,
+    came: Instant,
 }
 
 impl Job {
     pub(crate) fn new(commands: Vec<Prepared>) -> (Self, oneshot::Receiver<Results>) {
         let (reply, answer) = oneshot::channel();
-        (Self { results: Vec::with_capacity(commands.len()), commands, reply }, answer)
+        let (results, came) = (Vec::with_capacity(commands.len()), Instant::now());
+        (Self { commands, results, reply, came }, answer)
     }
 
     fn waiting(&self) -> usize {
@@ -59,6 +63,7 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     came: Notify,
     commands_max: usize,
+    wait_max: Duration,
 }
 
 #[derive(Default)]
@@ -73,8 +78,9 @@ struct State {
 }
 
 impl Queue {
-    pub(crate) fn new(commands_max: usize) -> Self {
-        Self { state: Mutex::default(), came: Notify::new(), commands_max }
+    /// A queue of so many commands at most, of which a single one waits no longer than that.
+    pub(crate) fn new(commands_max: usize, wait_max: Duration) -> Self {
+        Self { state: Mutex::default(), came: Notify::new(), commands_max, wait_max }
     }
 
     /// Puts a job into the queue; refused when it is full or closed.
@@ -105,6 +111,7 @@ impl Queue {
             let came = self.came.notified();
             {
                 let mut state = self.lock();
+                state.expire(self.wait_max);
                 if state.has_work() {
                     let work = state.take();
                     // Others may have work too.
@@ -164,6 +171,15 @@ impl Queue {
 impl State {
     fn has_work(&self) -> bool {
         !self.single.is_empty() || (!self.batches_at_hand && !self.batches.is_empty())
+    }
+
+    /// Refuses those that have waited too long, before anything of them is begun.
+    fn expire(&mut self, wait_max: Duration) {
+        while let Some(job) = self.single.pop_front_if(|job| job.came.elapsed() > wait_max) {
+            self.commands -= 1;
+            // Nobody may wait any more.
+            drop(job.reply.send(vec![Err(Failure::Store(StoreError::TimedOut))]));
+        }
     }
 
     fn take(&mut self) -> Vec<Work> {

@@ -1,12 +1,19 @@
 //! Writing: what is answered is kept, and what fails fails alone.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use roster_core::{EventsQuery, Failure, Refusal, Store, StoreError};
 use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, patch, replace, settings};
-use crate::{Sqlite, connection::DATABASE};
+use crate::{
+    Sqlite,
+    connection::DATABASE,
+    writer::{
+        Prepared,
+        queue::{Job, Queue},
+    },
+};
 
 fn user(n: u64) -> String {
     format!(r#"{{"username":"u{n}","name":"{}"}}"#, "x".repeat(250))
@@ -163,6 +170,26 @@ async fn a_full_queue_refuses_at_once() {
     assert_eq!(kept + refused, 20 * 500);
     assert!(refused > 0, "nothing was refused");
     assert_eq!(store.head().await.unwrap().active, kept);
+}
+
+#[tokio::test]
+async fn a_write_that_has_waited_too_long_is_not_begun() {
+    let queue = Queue::new(100, Duration::from_millis(200));
+    let push = |numbers: std::ops::Range<u64>| {
+        let commands = numbers.map(|n| Prepared::plain(create(n, &user(n)))).collect();
+        let (job, answer) = Job::new(commands);
+        queue.push(job).unwrap();
+        answer
+    };
+    let (late, mut batch) = (push(1..2), push(2..5));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let mut prompt = push(5..6);
+    let turn = queue.next().unwrap();
+    let counts: Vec<usize> = turn.work.iter().map(|work| work.count).collect();
+    assert_eq!(counts, [1, 3], "the prompt one, and the batch, which has time");
+    let refused = late.await.unwrap().results;
+    assert!(matches!(refused[..], [Err(Failure::Store(StoreError::TimedOut))]), "{refused:?}");
+    assert!(prompt.try_recv().is_err() && batch.try_recv().is_err(), "nothing became of them yet");
 }
 
 #[tokio::test]

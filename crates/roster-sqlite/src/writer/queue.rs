@@ -1,13 +1,15 @@
 //! What waits for the writer.
 //!
-//! Bounded by the number of commands: a full queue refuses at once. Single commands, behind which
-//! somebody waits, go before batches; a batch keeps its order and gets a share of every
-//! transaction, so that neither starves the other. Chores, which are no commands, come one at a
-//! time behind them.
+//! Bounded by the number of commands, and by time: a full queue refuses at once, and a command that
+//! has waited too long is refused before it is begun. Single commands, behind which somebody
+//! waits, go before batches; a batch keeps its order and gets a share of every
+//! transaction, so that neither starves the other. Chores, which are no commands, come one
+//! at a time behind them.
 
 use std::{
     collections::VecDeque,
     sync::{Condvar, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use roster_core::{Failure, Outcome, StoreError};
@@ -39,12 +41,14 @@ pub(crate) struct Job {
     commands: Vec<Prepared>,
     results: Results,
     reply: oneshot::Sender<CarriedOut>,
+    came: Instant,
 }
 
 impl Job {
     pub(crate) fn new(commands: Vec<Prepared>) -> (Self, oneshot::Receiver<CarriedOut>) {
         let (reply, answer) = oneshot::channel();
-        (Self { results: Vec::with_capacity(commands.len()), commands, reply }, answer)
+        let (results, came) = (Vec::with_capacity(commands.len()), Instant::now());
+        (Self { commands, results, reply, came }, answer)
     }
 
     /// The next commands that have no result yet.
@@ -77,6 +81,7 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     came: Condvar,
     commands_max: usize,
+    wait_max: Duration,
 }
 
 #[derive(Default)]
@@ -90,8 +95,9 @@ struct State {
 }
 
 impl Queue {
-    pub(crate) fn new(commands_max: usize) -> Self {
-        Self { state: Mutex::default(), came: Condvar::new(), commands_max }
+    /// A queue of so many commands at most, of which a single one waits no longer than that.
+    pub(crate) fn new(commands_max: usize, wait_max: Duration) -> Self {
+        Self { state: Mutex::default(), came: Condvar::new(), commands_max, wait_max }
     }
 
     /// Puts a job into the queue; refused when it is full or closed.
@@ -145,6 +151,7 @@ impl Queue {
         };
         let mut state = self.came.wait_while(state, quiet).unwrap_or_else(PoisonError::into_inner);
         state.woken = false;
+        state.expire(self.wait_max);
         (state.commands > 0 || !state.closed)
             .then(|| Turn { work: state.take(), chore: state.chores.pop_front() })
     }
@@ -189,6 +196,16 @@ impl Queue {
 }
 
 impl State {
+    /// Refuses those that have waited too long, before anything of them is begun.
+    fn expire(&mut self, wait_max: Duration) {
+        while let Some(job) = self.single.pop_front_if(|job| job.came.elapsed() > wait_max) {
+            self.commands -= 1;
+            let results = vec![Err(Failure::Store(StoreError::TimedOut))];
+            // Nobody may wait any more.
+            drop(job.reply.send(CarriedOut { commands: job.commands, results }));
+        }
+    }
+
     fn take(&mut self) -> Vec<Work> {
         let reserved = if self.batches.is_empty() { 0 } else { BATCH_COMMANDS_MIN };
         let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);

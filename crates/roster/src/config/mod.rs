@@ -97,6 +97,14 @@ pub struct Config {
     pub write_floor_bytes_per_s: u64,
     /// How many connections may be open at once.
     pub connections_max: usize,
+    /// How many of these one address may have, but for loopback; 0 is no limit.
+    pub connections_per_address_max: usize,
+    /// Requests a second that a caller may keep up; 0 is no limit.
+    pub rate_limit_per_s: usize,
+    /// Requests that a caller may make at once after a rest.
+    pub rate_limit_burst: usize,
+    /// Failed attempts to authenticate a minute that an address may make; 0 is no limit.
+    pub failed_auth_per_minute: usize,
     /// How long connections are still taken after a stop signal.
     pub drain_delay: Duration,
     /// How long requests under way may then take to finish.
@@ -109,6 +117,8 @@ pub struct Config {
     pub takeover_wait: Duration,
     /// Threads that serve requests; 0 is one per core.
     pub workers: usize,
+    /// How long a write may wait for the writer; afterwards it is not begun.
+    pub write_wait_max: Duration,
     /// Writes that may wait for the writer; more are answered 503.
     pub write_queue_max: usize,
 }

@@ -161,11 +161,16 @@ pub(super) fn unset() -> Config {
         write_floor_bytes_per_s: 0,
         connections_max: 0,
         drain_delay: Duration::MAX,
+        connections_per_address_max: 0,
+        rate_limit_per_s: 0,
+        rate_limit_burst: 0,
+        failed_auth_per_minute: 0,
         drain_timeout: Duration::ZERO,
         cache_entries: 0,
         disk_floor_bytes: 0,
         takeover_wait: Duration::MAX,
         workers: usize::MAX,
+        write_wait_max: Duration::ZERO,
         write_queue_max: 0,
     }
 }

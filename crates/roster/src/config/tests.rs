@@ -115,11 +115,16 @@ fn the_table_covers_every_field() {
         write_floor_bytes_per_s: 1,
         connections_max: 1,
         drain_delay: Duration::from_secs(1),
+        connections_per_address_max: 1,
+        rate_limit_per_s: 1,
+        rate_limit_burst: 1,
+        failed_auth_per_minute: 1,
         drain_timeout: Duration::from_secs(1),
         cache_entries: 1,
         disk_floor_bytes: 1,
         takeover_wait: Duration::from_secs(1),
         workers: 1,
+        write_wait_max: Duration::from_secs(1),
         write_queue_max: 1,
     };
     let mut config = one;

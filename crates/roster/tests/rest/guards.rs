@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// One request of each operation that a guard stands before.
-async fn guarded(service: &Service) -> Vec<(&'static str, String)> {
+pub(crate) async fn guarded(service: &Service) -> Vec<(&'static str, String)> {
     let user = path(&service.user(json!({"username": "ada"})).await);
     let mut all: Vec<(&str, String)> =
         ["GET", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();

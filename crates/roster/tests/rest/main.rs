@@ -26,6 +26,7 @@ mod lists;
 mod methods;
 mod mount;
 mod preconditions;
+mod pressure;
 mod problems;
 mod record;
 mod search;
@@ -325,6 +326,15 @@ cases! {
         readiness_follows_the_store_and_the_disk,
         a_service_that_is_about_to_stop_says_so_and_serves_on,
         measurements_are_given_even_when_the_store_is_away,
+    }
+    mod pressure {
+        a_caller_beyond_its_limit_is_429_on_every_operation_but_health,
+        every_answer_to_a_limited_caller_tells_what_is_left,
+        without_a_limit_nothing_is_told_of_one,
+        what_would_wait_too_long_is_503_and_nothing_was_done,
+        a_class_that_stands_still_leaves_the_others_alone,
+        refusals_are_counted_by_reason,
+        a_page_of_a_thousand_is_whole,
     }
     mod problems {
         every_type_leads_to_its_explanation_in_both_forms,

@@ -16,7 +16,7 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, FaceSettings, URI_BYTES_MAX, description,
+    App, FaceSettings, PressureSettings, URI_BYTES_MAX, description,
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
@@ -63,14 +63,20 @@ pub(crate) struct Setup {
     pub(crate) base_url: &'static str,
     pub(crate) rules: Rules,
     pub(crate) front: FrontSettings,
+    pub(crate) pressure: PressureSettings,
     /// The secret of cursors; the store's own unless it is given.
     pub(crate) secret: Option<Secret>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        let (rules, front) = (Rules::default(), FrontSettings::default());
-        Self { base_url: "http://roster.test", rules, front, secret: None }
+        Self {
+            base_url: "http://roster.test",
+            rules: Rules::default(),
+            front: FrontSettings::default(),
+            pressure: PressureSettings::default(),
+            secret: None,
+        }
     }
 }
 
@@ -104,7 +110,7 @@ impl Stage {
 
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
-        let Setup { base_url, rules, front, secret } = setup;
+        let Setup { base_url, rules, front, pressure, secret } = setup;
         let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
@@ -119,6 +125,7 @@ impl Stage {
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
+            pressure,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
         };
         let counters = Arc::new(FrontCounters::default());

@@ -1,9 +1,12 @@
 //! A store in front of a store: it fails on demand, counts the pages that are asked for, and gives
 //! pages of a test's own making.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use roster_core::{
@@ -24,6 +27,8 @@ pub(crate) enum Fault {
     Corrupt,
     Internal,
     Panic,
+    /// Nothing, for as long as it stands: whoever asks waits.
+    Hang,
 }
 
 impl Fault {
@@ -34,11 +39,11 @@ impl Fault {
         match self {
             Self::Unavailable => StoreError::Unavailable(Self::SECRET.into()),
             Self::WritesStopped => StoreError::WritesStopped,
-            Self::TimedOut => StoreError::TimedOut,
             Self::Full => StoreError::Full(Self::SECRET.into()),
             Self::Corrupt => StoreError::Corrupt { place: Self::SECRET.to_owned() },
             Self::Internal => StoreError::Internal(Self::SECRET.into()),
             Self::Panic => panic!("{}", Self::SECRET),
+            Self::TimedOut | Self::Hang => StoreError::TimedOut,
         }
     }
 }
@@ -51,6 +56,7 @@ pub(crate) struct Watched {
     made: Mutex<Option<Page>>,
     made_events: Mutex<Option<EventsPage>>,
     pages: AtomicUsize,
+    pages_hang: AtomicBool,
 }
 
 impl Watched {
@@ -58,7 +64,15 @@ impl Watched {
     pub(crate) fn new(inner: Arc<dyn Store>, secret: Option<Secret>) -> Self {
         let secret = secret.unwrap_or_else(|| inner.secret());
         let (fault, made, made_events) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { inner, secret, fault, made, made_events, pages: AtomicUsize::new(0) }
+        Self {
+            inner,
+            secret,
+            fault,
+            made,
+            made_events,
+            pages: AtomicUsize::new(0),
+            pages_hang: AtomicBool::new(false),
+        }
     }
 
     /// From now on every call fails like this, or none does.
@@ -76,9 +90,26 @@ impl Watched {
         *self.made_events.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
     }
 
+    /// From now on no page of users is given, or all are again.
+    pub(crate) fn hang_pages(&self, hang: bool) {
+        self.pages_hang.store(hang, Ordering::Relaxed);
+    }
+
     /// How many pages were asked for.
     pub(crate) fn pages(&self) -> usize {
         self.pages.load(Ordering::Relaxed)
+    }
+
+    /// Fails as it is told to, or never answers.
+    async fn stands(&self) -> Result<(), StoreError> {
+        let hangs = || {
+            let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault == Some(Fault::Hang)
+        };
+        while hangs() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.fault()
     }
 
     fn fault(&self) -> Result<(), StoreError> {
@@ -113,6 +144,7 @@ impl KeyStore for Watched {
 impl Store for Watched {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(async move {
+            let _failed = self.stands().await;
             let each = || self.fault().map_err(Failure::from);
             match each() {
                 Ok(()) => self.inner.apply(commands).await,
@@ -123,14 +155,14 @@ impl Store for Watched {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.preview(command).await
         })
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.get_deleted(id).await
         })
     }
@@ -138,14 +170,14 @@ impl Store for Watched {
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.deleted_page(query).await
         })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.get(id).await
         })
     }
@@ -153,7 +185,10 @@ impl Store for Watched {
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
+            while self.pages_hang.load(Ordering::Relaxed) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match made {
                 Some(page) => Ok(page),
@@ -164,14 +199,14 @@ impl Store for Watched {
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.head().await
         })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             let made = self.made_events.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match made {
                 Some(page) => Ok(page),
@@ -182,14 +217,14 @@ impl Store for Watched {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.forget(before).await
         })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            self.fault()?;
+            self.stands().await?;
             self.inner.health().await
         })
     }

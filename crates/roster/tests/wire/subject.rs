@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    App, FaceSettings, URI_BYTES_MAX,
+    App, FaceSettings, PressureSettings, URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
 use roster_testkit::{
@@ -67,6 +67,7 @@ impl Subject {
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
+            pressure: PressureSettings::default(),
             has_room: Arc::new(|| true),
         };
         let counters = Arc::new(FrontCounters::default());

@@ -19,8 +19,9 @@ pub(super) struct Answer {
     pub(super) end: usize,
 }
 
-/// The answer at the start of `bytes`, or `None` while some of it is missing.
-pub(super) fn parse(bytes: &[u8]) -> Result<Option<Answer>> {
+/// The head at the start of `bytes`, or `None` while some of it is missing: where the answer lies
+/// once all of it is there.
+pub(super) fn parse_head(bytes: &[u8]) -> Result<Option<Answer>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut head = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(body) = head.parse(bytes).context("not an HTTP answer")? else {
@@ -32,11 +33,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<Answer>> {
         None if status == 204 || status == 304 => 0,
         None => bail!("an answer {status} without Content-Length"),
     };
-    let end = body + length;
+    Ok(Some(Answer { status, body, end: body + length }))
+}
+
+/// The answer at the start of `bytes`, or `None` while some of it is missing.
+pub(super) fn parse(bytes: &[u8]) -> Result<Option<Answer>> {
+    let Some(answer) = parse_head(bytes)? else { return Ok(None) };
+    let Answer { status, end, .. } = answer;
     if bytes.len() > end {
         bail!("{} bytes follow an answer {status}", bytes.len() - end);
     }
-    Ok((bytes.len() == end).then_some(Answer { status, body, end }))
+    Ok((bytes.len() == end).then_some(answer))
 }
 
 #[cfg(test)]

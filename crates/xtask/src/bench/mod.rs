@@ -13,6 +13,7 @@ mod engine;
 mod growth;
 mod hello;
 mod load;
+mod overload;
 mod people;
 mod postgres;
 mod process;
@@ -34,6 +35,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+
+pub(crate) use overload::run as overload;
 
 use self::{
     report::{median, number, print_rows, print_table, say},
@@ -68,7 +71,7 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     }
     let asked = parse(words)?;
     if cfg!(debug_assertions) {
-        run_optimised(words)?;
+        run_optimised("bench", words)?;
         return Ok(ExitCode::SUCCESS);
     }
     let options = options(&asked)?;
@@ -170,13 +173,13 @@ fn options(asked: &Asked) -> Result<Options> {
 }
 
 /// Builds the bench itself as it has to be built, and goes on in that.
-fn run_optimised(words: &[String]) -> Result<()> {
+fn run_optimised(tool: &str, words: &[String]) -> Result<()> {
     build(&["roster", "xtask"])?;
     let program = env::current_exe()?;
     let target = program.ancestors().nth(2).context("xtask runs outside a target directory")?;
     let optimised = target.join("release").join("xtask");
-    let status = Command::new(optimised).arg("bench").args(words).status()?;
-    ensure!(status.success(), "the bench ended with {status}");
+    let status = Command::new(optimised).arg(tool).args(words).status()?;
+    ensure!(status.success(), "the {tool} ended with {status}");
     Ok(())
 }
 

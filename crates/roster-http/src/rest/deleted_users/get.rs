@@ -12,6 +12,7 @@ use crate::{
     extract::{JSON, negotiate, preconditions, refuse_parameters},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::Problem,
     rest::answer::one,
 };
@@ -26,7 +27,8 @@ pub(in crate::rest) async fn get(
     negotiate(headers, &[JSON])?;
     let held = preconditions(headers)?;
     let id = deleted_id(segment)?;
-    let deleted = face.directory.get_deleted(call.permit::<WriteUsers>()?, id).await?;
+    let get = face.directory.get_deleted(call.permit::<WriteUsers>()?, id);
+    let deleted = face.pressure.pass(Class::Reads, get).await?;
     let deleted = deleted.ok_or_else(absent)?;
     let mut out = Vec::with_capacity(size(&deleted));
     write(&deleted, face.settings.deleted_keep, &mut out);

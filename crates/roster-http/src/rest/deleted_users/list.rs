@@ -11,6 +11,7 @@ use crate::{
     extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::Problem,
     rest::page::{View, close_items, open, separate},
 };
@@ -18,6 +19,7 @@ use crate::{
 pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
+    let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
     let query = DeletedListQuery::read(parts.uri.query(), &face.cursors)?;
     let view = View::new(face, parts, media, false);
     if let Some(response) = view.without_page().await? {

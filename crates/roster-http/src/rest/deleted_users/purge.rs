@@ -7,6 +7,7 @@ use super::{absent, deleted_id, refused};
 use crate::{
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::Problem,
     rest::{
         answer::{gone, rehearsed},
@@ -23,7 +24,8 @@ pub(in crate::rest) async fn purge(
     let asked = Asked::read(call.parts)?;
     let id = deleted_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.purge(may, id, terms).await.map_err(refused)?;
+    let purge = async { face.directory.purge(may, id, terms).await.map_err(refused) };
+    let outcome = face.pressure.pass(Class::Writes, purge).await?;
     if asked.mode == Mode::DryRun {
         // A purge leaves no record: what is shown is the one that would be forgotten.
         let deleted = face.directory.get_deleted(may, id).await?.ok_or_else(absent)?;

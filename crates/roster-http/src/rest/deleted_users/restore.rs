@@ -8,6 +8,7 @@ use crate::{
     extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::Problem,
     rest::{
         answer::{rehearsed, written},
@@ -24,7 +25,9 @@ pub(in crate::rest) async fn restore(
     negotiate(&call.parts.headers, &[JSON])?;
     let id = deleted_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.restore(call.permit()?, id, terms).await.map_err(refused)?;
+    let may = call.permit()?;
+    let restore = async { face.directory.restore(may, id, terms).await.map_err(refused) };
+    let outcome = face.pressure.pass(Class::Writes, restore).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

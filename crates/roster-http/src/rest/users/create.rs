@@ -8,6 +8,7 @@ use crate::{
     extract::{BodyKind, sends_lines},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::{Problem, ProblemCode},
     rest::{
         answer::{rehearsed, written},
@@ -25,7 +26,8 @@ pub(in crate::rest) async fn create(
     let may = call.permit()?;
     let asked = Asked::without_preconditions(call.parts)?;
     let Write { tree, asked, terms } = Write::read(BodyKind::NewUser, asked, face, call).await?;
-    let outcome = face.directory.create(may, Draft::parse(tree), terms).await?;
+    let create = face.directory.create(may, Draft::parse(tree), terms);
+    let outcome = face.pressure.pass(Class::Writes, create).await?;
 
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);

@@ -8,6 +8,7 @@ use crate::{
     extract::user_id,
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::Problem,
     rest::asked::Asked,
 };
@@ -20,7 +21,8 @@ pub(in crate::rest) async fn delete(
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let outcome = face.directory.delete(call.permit()?, id, terms).await?;
+    let delete = face.directory.delete(call.permit()?, id, terms);
+    let outcome = face.pressure.pass(Class::Writes, delete).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

@@ -6,6 +6,7 @@ use crate::{
     extract::{JSON, negotiate, preconditions, refuse_parameters, user_id},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::{Problem, ProblemCode},
     rest::answer::one,
 };
@@ -20,7 +21,8 @@ pub(in crate::rest) async fn get(
     negotiate(headers, &[JSON])?;
     let held = preconditions(headers)?;
     let id = user_id(segment)?;
-    let stored = face.directory.get(call.permit()?, id).await?;
+    let get = face.directory.get(call.permit()?, id);
+    let stored = face.pressure.pass(Class::Reads, get).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
     one(StatusCode::OK, stored, held)
 }

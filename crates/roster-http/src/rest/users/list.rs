@@ -1,13 +1,17 @@
 //! `GET /users`: one page of the collection.
 
 use http::Response;
-use roster_core::list::{Page, Total};
+use roster_core::{
+    list::{Page, Total},
+    plan::Plan,
+};
 
 use super::{bulk, list_query::ListQuery};
 use crate::{
     extract::{JSON, NDJSON, negotiate},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::{Problem, ProblemCode},
     rest::page::{View, close_items, open, separate},
 };
@@ -18,11 +22,16 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     if media == NDJSON {
         return bulk::export(face, call).await;
     }
+    let class = Class::of_list(parts.uri.query());
+    let _entered = face.pressure.enter(class).await?;
     let query = ListQuery::read(parts.uri.query(), &face.cursors)?;
     let view = View::new(face, parts, media, true);
     if let Some(response) = view.without_page().await? {
         return Ok(response);
     }
+    // The query asks for more than was to be seen of it.
+    let is_longer = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
+    let _longer = if is_longer { Some(face.pressure.enter(Class::LongLists).await?) } else { None };
     let page = face.directory.list(call.permit()?, query.page.clone()).await?;
     let next = match &page.next {
         Some(place) => Some(query.seal(place, &face.cursors)?),

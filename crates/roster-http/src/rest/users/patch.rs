@@ -8,6 +8,7 @@ use crate::{
     extract::{BodyKind, user_id},
     face::{Call, Face},
     front::Body,
+    pressure::Class,
     problem::Problem,
     rest::{
         answer::{rehearsed, written},
@@ -24,7 +25,8 @@ pub(in crate::rest) async fn patch(
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
     let Write { tree, asked, terms } = Write::read(BodyKind::MergePatch, asked, face, call).await?;
-    let outcome = face.directory.patch(may, id, tree, terms).await?;
+    let patch = face.directory.patch(may, id, tree, terms);
+    let outcome = face.pressure.pass(Class::Writes, patch).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

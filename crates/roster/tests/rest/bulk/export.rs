@@ -340,7 +340,7 @@ pub(crate) async fn only_so_many_exports_run_at_a_time(stage: Stage) {
         assert!(talk.head().await.starts_with("200 OK\r\n"));
         running.push(talk);
     }
-    let refused = export(&service, "").await.refused(503, "unavailable");
+    let refused = export(&service, "").await.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "5");
     assert!(refused.text().contains("too many exports"), "{}", refused.text());
     // Nobody else is kept waiting.

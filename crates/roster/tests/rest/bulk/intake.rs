@@ -226,7 +226,7 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(stage: Stage) {
         assert!(talk.head().await.starts_with("200 OK\r\n"));
         running.push(talk);
     }
-    let refused = import(&service, "", line("ada")).await.refused(503, "unavailable");
+    let refused = import(&service, "", line("ada")).await.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "5");
     assert!(refused.text().contains("too many imports"), "{}", refused.text());
     // Single writes go on, and so do those that run.

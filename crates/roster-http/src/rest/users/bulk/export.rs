@@ -61,7 +61,7 @@ pub(in crate::rest::users) async fn export(
         describe(face, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = place(&face.bulk.exports, "too many exports are running; try again later")?;
+    let place = place(face, &face.bulk.exports, "too many exports are running; try again later")?;
     let first = face.directory.list(may, page.clone()).await?;
     let (body, sender) = Body::streamed(call.peer);
     let mut response = Response::new(body);

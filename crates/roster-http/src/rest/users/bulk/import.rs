@@ -42,7 +42,7 @@ pub(in crate::rest::users) async fn import(
     let query = ImportQuery::read(call.parts.uri.query())?;
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
-    let place = place(&face.bulk.imports, "too many imports are running; try again later")?;
+    let place = place(face, &face.bulk.imports, "too many imports are running; try again later")?;
 
     let caller = call.caller();
     let mut upload = Upload::new(call.body, call.peer);

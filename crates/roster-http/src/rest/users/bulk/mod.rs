@@ -25,7 +25,11 @@ use std::sync::Arc;
 use http::{HeaderValue, header::RETRY_AFTER};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    face::Face,
+    pressure::Reason,
+    problem::{Problem, ProblemCode},
+};
 
 /// Most imports that run at a time.
 pub(crate) const IMPORTS_MAX: usize = 8;
@@ -55,9 +59,14 @@ impl Bulk {
 }
 
 /// A place among those that run, or a refusal.
-fn place(among: &Arc<Semaphore>, detail: &'static str) -> Result<OwnedSemaphorePermit, Problem> {
+fn place(
+    face: &Face,
+    among: &Arc<Semaphore>,
+    detail: &'static str,
+) -> Result<OwnedSemaphorePermit, Problem> {
     Arc::clone(among).try_acquire_owned().map_err(|_| {
-        Problem::saying(ProblemCode::Unavailable, detail)
+        face.pressure.refused(Reason::Overloaded);
+        Problem::saying(ProblemCode::Overloaded, detail)
             .with_header(RETRY_AFTER, HeaderValue::from_static("5"))
     })
 }

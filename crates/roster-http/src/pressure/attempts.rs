@@ -1,0 +1,159 @@
+//! Failed attempts to authenticate, by address.
+//!
+//! Each failure uses up some of its address's allowance; while that is empty, attempts from there
+//! are refused unseen, so that nobody guesses or keeps us hashing at will. Others may live behind
+//! the same address: a credential that has proved itself from there is let through for an hour, as
+//! often as it comes. To learn which those are, a guesser would have to know one already.
+
+use std::{net::IpAddr, time::Instant};
+
+use super::{
+    identity::network,
+    quota::Quota,
+    settings::CALLERS_MAX,
+    table::{Full, Table},
+};
+
+const MINUTE_NS: u64 = 60_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+/// How long a credential that has proved itself is let through.
+const TRUSTED_NS: u64 = 60 * MINUTE_NS;
+/// How soon that is noted anew.
+const RENEWED_NS: u64 = 5 * MINUTE_NS;
+/// Most credentials that are remembered with the address they came from.
+const TRUSTED_MAX: usize = 20_000;
+
+/// What is known of attempts.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    quota: Option<Quota>,
+    failures: Table,
+    trusted: Table,
+    since: Instant,
+}
+
+impl Attempts {
+    /// So many failures a minute for each address, and so many at once; 0 is no limit.
+    pub(super) fn new(per_minute: u32) -> Self {
+        Self {
+            quota: (per_minute > 0).then(|| Quota::new(per_minute, MINUTE_NS, per_minute)),
+            failures: Table::new(CALLERS_MAX),
+            trusted: Table::new(TRUSTED_MAX),
+            since: Instant::now(),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether an attempt may be made; else after how many seconds.
+    pub(super) fn may_try(&self, address: IpAddr, credential: &str) -> Result<(), u32> {
+        self.may_try_at(address, credential, self.now())
+    }
+
+    fn may_try_at(&self, address: IpAddr, credential: &str, now: u64) -> Result<(), u32> {
+        let Some(quota) = self.quota else { return Ok(()) };
+        let address = network(address);
+        let left = quota.left(self.failures.get(address), now);
+        if left.count > 0 || self.trusted.get((address, credential)) > now {
+            return Ok(());
+        }
+        Err(u32::try_from(left.next_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX).max(1))
+    }
+
+    /// An attempt has failed.
+    pub(super) fn failed(&self, address: IpAddr) {
+        self.failed_at(address, self.now());
+    }
+
+    fn failed_at(&self, address: IpAddr, now: u64) {
+        let Some(quota) = self.quota else { return };
+        self.failures.change(network(address), now, Full::Leave, |until| quota.force(until, now));
+    }
+
+    /// An attempt has succeeded.
+    pub(super) fn succeeded(&self, address: IpAddr, credential: &str) {
+        self.succeeded_at(address, credential, self.now());
+    }
+
+    fn succeeded_at(&self, address: IpAddr, credential: &str, now: u64) {
+        if self.quota.is_none() {
+            return;
+        }
+        let key = (network(address), credential);
+        let until = now.saturating_add(TRUSTED_NS);
+        if self.trusted.get(key) < until.saturating_sub(RENEWED_NS) {
+            self.trusted.change(key, now, Full::Leave, |moment| *moment = until);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUESSER: &str = "192.0.2.1";
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_guesser_is_refused_until_time_has_passed() {
+        let attempts = Attempts::new(30);
+        let may = |address: &str, now| attempts.may_try_at(ip(address), "x", now);
+        for _ in 0..30 {
+            assert_eq!(may(GUESSER, 0), Ok(()));
+            attempts.failed_at(ip(GUESSER), 0);
+        }
+        assert_eq!(may(GUESSER, 0), Err(2));
+        assert_eq!(may("192.0.2.2", 0), Ok(()), "another address");
+        assert_eq!(may(GUESSER, 2 * SECOND_NS), Ok(()));
+    }
+
+    #[test]
+    fn a_guesser_moves_about_its_own_network_in_vain() {
+        let attempts = Attempts::new(30);
+        for n in 0..30 {
+            attempts.failed_at(ip(&format!("2001:db8::{n:x}")), 0);
+        }
+        assert!(attempts.may_try_at(ip("2001:db8::ffff"), "x", 0).is_err());
+        assert!(attempts.may_try_at(ip("2001:db8:0:1::1"), "x", 0).is_ok());
+    }
+
+    #[test]
+    fn who_has_proved_itself_is_not_locked_out_by_its_neighbours() {
+        let attempts = Attempts::new(30);
+        attempts.succeeded_at(ip(GUESSER), "good", 0);
+        for _ in 0..1_000 {
+            attempts.failed_at(ip(GUESSER), 0);
+        }
+        assert_eq!(attempts.may_try_at(ip(GUESSER), "good", 0), Ok(()));
+        assert!(attempts.may_try_at(ip(GUESSER), "bad", 0).is_err());
+        attempts.failed_at(ip("192.0.2.2"), 0);
+        for _ in 0..1_000 {
+            attempts.failed_at(ip("192.0.2.2"), 0);
+        }
+        assert!(attempts.may_try_at(ip("192.0.2.2"), "good", 0).is_err(), "from elsewhere");
+    }
+
+    #[test]
+    fn trust_wears_off() {
+        let attempts = Attempts::new(1);
+        attempts.succeeded_at(ip(GUESSER), "good", 0);
+        attempts.failed_at(ip(GUESSER), TRUSTED_NS);
+        assert!(attempts.may_try_at(ip(GUESSER), "good", TRUSTED_NS).is_err());
+        attempts.succeeded_at(ip(GUESSER), "good", TRUSTED_NS);
+        assert!(attempts.may_try_at(ip(GUESSER), "good", TRUSTED_NS).is_ok());
+    }
+
+    #[test]
+    fn without_a_limit_nobody_is_refused() {
+        let attempts = Attempts::new(0);
+        for _ in 0..1_000 {
+            attempts.failed(ip(GUESSER));
+        }
+        assert_eq!(attempts.may_try(ip(GUESSER), "x"), Ok(()));
+    }
+}

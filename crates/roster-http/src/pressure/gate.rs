@@ -1,0 +1,261 @@
+//! A fixed number at a time, and a short line before it that is bounded by time.
+//!
+//! Whoever would have to wait longer than the line may take is refused at once: refusing somebody
+//! who has waited costs twice, and a caller that was told early can try elsewhere. First come,
+//! first served, so everybody who is let in waits about as long as the others. A line that is
+//! allowed for a burst is kept short under lasting overload: it would only make everybody late.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+
+/// The most that may wait, however quick the line is.
+const WAITING_MAX: usize = 1_024;
+/// The longest wait while the overload lasts.
+const STRAINED_WAIT_MAX: Duration = Duration::from_millis(5);
+/// Over what time it is judged whether it lasts.
+const WINDOW: Duration = Duration::from_secs(1);
+/// It lasts while more than one of so many that found all places taken are refused.
+const REFUSED_OF: u32 = 10;
+/// Each new measurement moves the average by one part of so many.
+const AVERAGED_OVER: u64 = 16;
+
+/// A gate before one class of work.
+#[derive(Debug)]
+pub(super) struct Gate {
+    places: Semaphore,
+    count: u64,
+    waiting: AtomicUsize,
+    /// How long a place is taken on average, in nanoseconds.
+    taken_ns: AtomicU64,
+    wait_max: Duration,
+    strain: Mutex<Strain>,
+}
+
+/// A place that was got; it is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Entered<'a> {
+    gate: &'a Gate,
+    since: Instant,
+    _permit: SemaphorePermit<'a>,
+}
+
+/// A place in the line.
+struct Waiting<'a>(&'a Gate);
+
+/// Whether the overload lasts.
+#[derive(Debug, Default)]
+struct Strain {
+    is_on: bool,
+    since: Option<Instant>,
+    came: u32,
+    refused: u32,
+}
+
+impl Gate {
+    /// So many at a time, and nobody waits longer than this.
+    pub(super) fn new(count: usize, wait_max: Duration) -> Self {
+        let count = count.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            places: Semaphore::new(count),
+            count: u64::try_from(count).unwrap_or(u64::MAX),
+            waiting: AtomicUsize::new(0),
+            taken_ns: AtomicU64::new(0),
+            wait_max,
+            strain: Mutex::default(),
+        }
+    }
+
+    /// A place, at once or after a short wait; nothing where there is none.
+    pub(super) async fn enter(&self) -> Option<Entered<'_>> {
+        if let Ok(permit) = self.places.try_acquire() {
+            return Some(self.entered(permit));
+        }
+        let line = self.line_up()?;
+        // Few come here and are let in: the rest need no room for it.
+        Box::pin(self.wait(line)).await
+    }
+
+    /// Whether one more would be refused at once; it is counted if so.
+    pub(super) fn refuses(&self) -> bool {
+        self.places.available_permits() == 0 && self.line_up().is_none()
+    }
+
+    async fn wait(&self, line: Waiting<'_>) -> Option<Entered<'_>> {
+        let permit = timeout(self.wait_max, self.places.acquire()).await;
+        drop(line);
+        if let Ok(Ok(permit)) = permit {
+            return Some(self.entered(permit));
+        }
+        self.strain().refused();
+        None
+    }
+
+    fn entered<'a>(&'a self, permit: SemaphorePermit<'a>) -> Entered<'a> {
+        Entered { gate: self, since: Instant::now(), _permit: permit }
+    }
+
+    /// A place in the line, unless it is too long.
+    fn line_up(&self) -> Option<Waiting<'_>> {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let mut strain = self.strain();
+        let longest = if strain.is_on(Instant::now()) { STRAINED_WAIT_MAX } else { self.wait_max };
+        if waiting >= WAITING_MAX || self.expected(waiting) > longest {
+            strain.refused();
+            return None;
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Some(Waiting(self))
+    }
+
+    /// How long the next one has to wait behind those that wait already.
+    fn expected(&self, waiting: usize) -> Duration {
+        let each = self.taken_ns.load(Ordering::Relaxed) / self.count;
+        let ahead = u64::try_from(waiting).unwrap_or(u64::MAX).saturating_add(1);
+        Duration::from_nanos(each.saturating_mul(ahead))
+    }
+
+    fn strain(&self) -> std::sync::MutexGuard<'_, Strain> {
+        self.strain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Two that leave at once may lose one measurement; the average does not mind.
+    fn left(&self, taken: Duration) {
+        let taken = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
+        let average = self.taken_ns.load(Ordering::Relaxed);
+        let average = if average == 0 {
+            taken
+        } else {
+            average - average / AVERAGED_OVER + taken / AVERAGED_OVER
+        };
+        self.taken_ns.store(average, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.gate.left(self.since.elapsed());
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Strain {
+    /// Whether it lasts, for one more that found all places taken.
+    fn is_on(&mut self, now: Instant) -> bool {
+        let age = self.since.map(|since| now.saturating_duration_since(since));
+        if age.is_none_or(|age| age >= WINDOW) {
+            let many = u64::from(self.refused) * u64::from(REFUSED_OF) > u64::from(self.came);
+            // What was so long ago tells nothing of now.
+            self.is_on = many && age.is_some_and(|age| age < 2 * WINDOW);
+            (self.since, self.came, self.refused) = (Some(now), 0, 0);
+        }
+        self.came = self.came.saturating_add(1);
+        self.is_on
+    }
+
+    fn refused(&mut self) {
+        self.is_on = true;
+        self.refused = self.refused.saturating_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn so_many_enter_and_the_next_waits_for_one_to_leave() {
+        let gate = Gate::new(2, LONG);
+        let first = gate.enter().await.unwrap();
+        let _second = gate.enter().await.unwrap();
+        let mut third = pin!(gate.enter());
+        tokio::select! {
+            biased;
+            _ = &mut third => panic!("there was no place"),
+            () = sleep(Duration::from_millis(20)) => {}
+        }
+        drop(first);
+        assert!(third.await.is_some());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_longer_than_the_line_may_take() {
+        let gate = Gate::new(1, Duration::from_millis(20));
+        let _held = gate.enter().await.unwrap();
+        assert!(gate.enter().await.is_none());
+        assert_eq!(gate.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn whoever_would_wait_too_long_is_refused_at_once() {
+        let gate = Gate::new(1, Duration::from_millis(100));
+        gate.taken_ns.store(40_000_000, Ordering::Relaxed);
+        let _held = gate.enter().await.unwrap();
+        let line: Vec<_> = (0..2).map(|_| gate.line_up()).collect();
+        assert!(line.iter().all(Option::is_some));
+        assert!(gate.line_up().is_none(), "120 ms ahead");
+        drop(line);
+        assert!(gate.line_up().is_none(), "the line is short once somebody was refused");
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_goes_away_leaves_the_line() {
+        let gate = Gate::new(1, LONG);
+        let held = gate.enter().await.unwrap();
+        {
+            let mut gone = pin!(gate.enter());
+            tokio::select! {
+                biased;
+                _ = &mut gone => panic!("there was no place"),
+                () = sleep(Duration::from_millis(5)) => {}
+            }
+            assert_eq!(gate.waiting.load(Ordering::Relaxed), 1);
+        }
+        assert_eq!(gate.waiting.load(Ordering::Relaxed), 0);
+        drop(held);
+        assert!(gate.enter().await.is_some());
+    }
+
+    #[test]
+    fn strain_lasts_while_many_are_refused_and_ends_after() {
+        let mut strain = Strain::default();
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        assert!(!strain.is_on(at(0)));
+        strain.refused();
+        for ms in 1..1_000 {
+            assert!(strain.is_on(at(ms)));
+            if ms % 5 == 0 {
+                strain.refused();
+            }
+        }
+        // One of five was refused: it goes on.
+        for ms in 1_000..2_000 {
+            assert!(strain.is_on(at(ms)), "{ms}");
+        }
+        // Nobody was: it is over.
+        assert!(!strain.is_on(at(2_001)));
+        strain.refused();
+        assert!(!strain.is_on(at(60_000)), "that was long ago");
+    }
+}

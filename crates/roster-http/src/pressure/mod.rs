@@ -1,0 +1,187 @@
+//! What a caller may cost, and who is told to come back when there is more than can be done.
+//!
+//! Limits per caller stand before the routes; gates, one for each class of work, stand right
+//! before the store is asked. Both answer at once and cheaply: under ten times the load that can
+//! be borne nearly all that is done here is to refuse. Memory is bounded whatever callers do. It
+//! must not know how a caller proved who it is, nor what an engine does.
+
+mod attempts;
+mod class;
+mod flood;
+mod gate;
+mod identity;
+mod limiter;
+mod quota;
+mod refusals;
+mod repeats;
+mod settings;
+mod shed;
+mod table;
+mod unread;
+
+pub use flood::Flood;
+pub use identity::Identity;
+pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX, UNREAD_ANSWERS_BYTES_MAX};
+
+use attempts::Attempts;
+pub(crate) use class::Class;
+pub(crate) use gate::Entered;
+pub(crate) use identity::network;
+pub(crate) use limiter::Standing;
+pub(crate) use refusals::{Reason, Refusals};
+pub(crate) use repeats::Repeats;
+pub(crate) use shed::Shed;
+
+use std::{net::IpAddr, sync::Arc, time::Instant};
+
+use gate::Gate;
+use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
+use limiter::Limiter;
+use unread::Unread;
+
+use crate::{
+    front::Body,
+    problem::{Problem, ProblemCode},
+};
+
+/// All that stands between a flood and the store.
+pub(crate) struct Pressure {
+    limiter: Option<Limiter>,
+    attempts: Attempts,
+    reads: Gate,
+    lists: Gate,
+    long_lists: Gate,
+    writes: Gate,
+    unread: Unread,
+    refusals: Arc<Refusals>,
+    flood: Arc<Flood>,
+}
+
+impl Pressure {
+    pub(crate) fn new(settings: &PressureSettings) -> Self {
+        let gate = |most: usize| Gate::new(most, QUEUE_WAIT_MAX);
+        Self {
+            limiter: Limiter::new(settings.rate_limit_per_s, settings.rate_limit_burst),
+            attempts: Attempts::new(settings.failed_auth_per_minute),
+            reads: gate(settings.reads_max),
+            lists: gate(settings.lists_max),
+            long_lists: gate(settings.long_lists_max),
+            writes: gate(settings.writes_max),
+            unread: Unread::new(UNREAD_ANSWERS_BYTES_MAX),
+            refusals: Arc::default(),
+            flood: Arc::clone(&settings.flood),
+        }
+    }
+
+    /// What was refused so far, for the metrics.
+    pub(crate) fn refusals(&self) -> Arc<Refusals> {
+        Arc::clone(&self.refusals)
+    }
+
+    /// Charges a request to its caller; `standing` is what every answer to it tells. Beyond the
+    /// caller's limit the request is refused with 429.
+    pub(crate) fn charge(
+        &self,
+        caller: &Identity<'_>,
+        standing: &mut Option<Standing>,
+    ) -> Result<(), Problem> {
+        let Some(limiter) = &self.limiter else { return Ok(()) };
+        let charged = limiter.charge(caller);
+        *standing = Some(charged);
+        let Some(wait) = charged.wait_s() else { return Ok(()) };
+        self.refusals.count(Reason::RateLimited);
+        Err(too_many(limiter.detail(), wait))
+    }
+
+    /// Puts what a caller was told into an answer's head.
+    pub(crate) fn tell(&self, standing: Option<Standing>, headers: &mut HeaderMap) {
+        if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
+            limiter.tell(standing, headers);
+        }
+    }
+
+    /// Waits, not for long, until one more of a class may begin; else it is refused with 503.
+    pub(crate) async fn enter(&self, class: Class) -> Result<Entered<'_>, Problem> {
+        let full = class.is_heavy() && self.unread.is_full();
+        let entered = if full { None } else { self.gate(class).enter().await };
+        entered.ok_or_else(|| {
+            self.overloaded();
+            Problem::new(ProblemCode::Overloaded)
+        })
+    }
+
+    /// Whether one more of a class would be refused at once; it is counted if so.
+    pub(crate) fn refuses(&self, class: Class) -> bool {
+        let full = class.is_heavy() && self.unread.is_full();
+        let refuses = full || self.gate(class).refuses();
+        if refuses {
+            self.overloaded();
+        }
+        refuses
+    }
+
+    fn overloaded(&self) {
+        let now = Instant::now();
+        self.refusals.count_at(Reason::Overloaded, now);
+        self.flood.refused(now);
+    }
+
+    fn gate(&self, class: Class) -> &Gate {
+        match class {
+            Class::Reads => &self.reads,
+            Class::Lists => &self.lists,
+            Class::LongLists => &self.long_lists,
+            Class::Writes => &self.writes,
+        }
+    }
+
+    /// Does some work of a class once it may begin.
+    pub(crate) async fn pass<T, E: Into<Problem>>(
+        &self,
+        class: Class,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Problem> {
+        let _entered = self.enter(class).await?;
+        work.await.map_err(Into::into)
+    }
+
+    /// Counts a refusal that was decided elsewhere.
+    pub(crate) fn refused(&self, reason: Reason) {
+        self.refusals.count(reason);
+    }
+
+    /// Keeps count of a large answer until its caller has taken it.
+    pub(crate) fn hold(&self, body: &mut Body) {
+        self.unread.hold(body);
+    }
+}
+
+/// What is asked where credentials are looked at.
+#[expect(dead_code, reason = "nobody has credentials yet")]
+impl Pressure {
+    /// Whether an attempt to prove who it is may be made from this address, before anything of it
+    /// is hashed or verified; else the attempt is refused with 429. `credential` is what of it can
+    /// be known beforehand, as the id of a key: where that has proved itself from this address
+    /// lately, strangers behind the same address cannot lock it out.
+    pub(crate) fn may_try(&self, address: IpAddr, credential: &str) -> Result<(), Problem> {
+        let Err(wait) = self.attempts.may_try(address, credential) else { return Ok(()) };
+        self.refusals.count(Reason::FailedAuthentication);
+        let detail = "too many attempts with bad credentials came from this address";
+        Err(too_many(detail.to_owned(), wait))
+    }
+
+    /// An attempt from this address has failed.
+    pub(crate) fn failed(&self, address: IpAddr) {
+        self.attempts.failed(address);
+    }
+
+    /// A credential has proved itself from this address.
+    pub(crate) fn succeeded(&self, address: IpAddr, credential: &str) {
+        self.attempts.succeeded(address, credential);
+    }
+}
+
+fn too_many(detail: String, wait_s: u32) -> Problem {
+    Problem::saying(ProblemCode::RateLimited, detail)
+        .with_header(RETRY_AFTER, HeaderValue::from(wait_s))
+}

@@ -1,0 +1,56 @@
+//! The limits of this part, each named with its unit.
+//!
+//! How much of a class may be under way at a time is fixed, in proportion to the processors: the
+//! bench tells what that comes to. This module must not know where values come from.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use super::Flood;
+
+/// Most callers that are kept apart; further ones share one allowance until others rest.
+pub const CALLERS_MAX: usize = 100_000;
+
+/// The longest that a request waits for others of its class.
+pub const QUEUE_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// Most bytes of large answers that callers have not taken yet; beyond it no list is begun.
+pub const UNREAD_ANSWERS_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// What callers may cost.
+#[derive(Clone, Debug)]
+pub struct PressureSettings {
+    /// Requests a second that a caller may keep up; 0 is no limit. Default 0.
+    pub rate_limit_per_s: u32,
+    /// Requests that a caller may make at once after a rest. Default 1,000.
+    pub rate_limit_burst: u32,
+    /// Failed attempts to authenticate a minute that an address may keep up, and may make at once
+    /// after a rest; 0 is no limit. Default 30.
+    pub failed_auth_per_minute: u32,
+    /// Most fetches of one record under way at a time. Default 1,024.
+    pub reads_max: usize,
+    /// Most short lists under way at a time. Default 256.
+    pub lists_max: usize,
+    /// Most long lists under way at a time: those whose rows the page does not bound, or of more
+    /// users than are read where they are asked for. Default 2 for each processor.
+    pub long_lists_max: usize,
+    /// Most writes under way at a time, which share their commits. Default 1,024.
+    pub writes_max: usize,
+    /// Told of refusals, for the threads that serve requests.
+    pub flood: Arc<Flood>,
+}
+
+impl Default for PressureSettings {
+    fn default() -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            rate_limit_per_s: 0,
+            rate_limit_burst: 1_000,
+            failed_auth_per_minute: 30,
+            reads_max: 1_024,
+            lists_max: 256,
+            long_lists_max: 2 * processors,
+            writes_max: 1_024,
+            flood: Arc::default(),
+        }
+    }
+}

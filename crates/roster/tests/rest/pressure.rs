@@ -1,0 +1,193 @@
+//! What becomes of those who ask for more than they may, or than can be done.
+
+use std::pin::pin;
+
+use roster_http::PressureSettings;
+use serde_json::json;
+
+use crate::{
+    guards::guarded,
+    service::{Service, Setup, Stage, path},
+    store::Fault,
+};
+
+/// So many requests at once, and one more a second.
+fn limited(burst: u32) -> Setup {
+    let pressure = PressureSettings {
+        rate_limit_per_s: 1,
+        rate_limit_burst: burst,
+        ..PressureSettings::default()
+    };
+    Setup { pressure, ..Setup::default() }
+}
+
+/// One place for each class.
+fn narrow() -> Setup {
+    let pressure = PressureSettings {
+        reads_max: 1,
+        lists_max: 1,
+        long_lists_max: 1,
+        writes_max: 1,
+        ..PressureSettings::default()
+    };
+    Setup { pressure, ..Setup::default() }
+}
+
+pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_health(stage: Stage) {
+    let service = stage.open_with(limited(50)).await;
+    for (method, target) in guarded(&service).await {
+        let mut refused = None;
+        // What was granted is used up first.
+        for _ in 0..100 {
+            let request = service.request(method, &target);
+            let writes = matches!(method, "POST" | "PUT" | "PATCH");
+            let request = if writes { request.json(&json!({"name": "A"})) } else { request };
+            let reply = request.send().await;
+            if reply.status() == 429 {
+                refused = Some(reply);
+                break;
+            }
+        }
+        let refused = refused.expect("a limit").refused(429, "rate-limited");
+        assert_ne!(refused.header("retry-after"), "0", "{method} {target}");
+        assert!(refused.text().contains("\\\"default\\\""), "{}", refused.text());
+    }
+    for target in ["/livez", "/readyz"] {
+        let reply = service.get(target).await.expect(200);
+        assert_eq!(reply.find("ratelimit"), None);
+    }
+}
+
+pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(stage: Stage) {
+    let service = stage.open_with(limited(20)).await;
+    for (left, (target, status)) in
+        [("/users", 200), ("/users/42", 404), ("/nowhere", 404), ("/users?x=1", 400)]
+            .into_iter()
+            .enumerate()
+    {
+        let reply = service.get(target).await.expect(status);
+        assert_eq!(reply.header("ratelimit-policy"), "\"default\";q=20;w=20");
+        let field = reply.header("ratelimit");
+        // One comes back each second.
+        let expected = [19 - left, 20 - left].map(|left| format!("\"default\";r={left};t=1"));
+        assert!(expected.iter().any(|expected| expected == field), "{target}: {field}");
+    }
+}
+
+pub(crate) async fn without_a_limit_nothing_is_told_of_one(stage: Stage) {
+    let service = stage.open().await;
+    let reply = service.get("/users").await.expect(200);
+    assert_eq!((reply.find("ratelimit"), reply.find("ratelimit-policy")), (None, None));
+}
+
+/// Lets the one place of each class be taken by somebody who waits for the store.
+async fn standing_still(service: &Service) -> String {
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    service.store.fail(Fault::Hang);
+    user
+}
+
+pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(stage: Stage) {
+    let service = stage.open_with(narrow()).await;
+    let user = standing_still(&service).await;
+    let gone = "/deleted-users/019a9f2e-0000-7000-8000-000000000000";
+    for (method, target) in [
+        ("GET", user.as_str()),
+        ("HEAD", user.as_str()),
+        ("GET", gone),
+        ("GET", "/users"),
+        ("GET", "/users?limit=1000"),
+        ("GET", "/users?filter=title%20co%20%22x%22"),
+        ("GET", "/deleted-users"),
+        ("GET", "/events"),
+        ("POST", "/users"),
+        ("PUT", user.as_str()),
+        ("PATCH", user.as_str()),
+        ("DELETE", user.as_str()),
+        ("DELETE", gone),
+    ] {
+        let ask = || {
+            let request = service.request(method, target);
+            let writes = matches!(method, "POST" | "PUT" | "PATCH");
+            if writes { request.json(&json!({"username": "grace"})) } else { request }
+        };
+        let (mut one, mut other) = (pin!(ask().send()), pin!(ask().send()));
+        // One has the place and waits for the store; the other is refused.
+        let refused = tokio::select! {
+            reply = &mut one => {
+                service.store.fail(None);
+                other.await;
+                reply
+            }
+            reply = &mut other => {
+                service.store.fail(None);
+                one.await;
+                reply
+            }
+        };
+        assert_eq!(refused.status(), 503, "{method} {target}");
+        assert!(["1", "2", "3", "4"].contains(&refused.header("retry-after")));
+        if method != "HEAD" {
+            assert_eq!(refused.json()["code"], "overloaded", "{method} {target}");
+        }
+        service.store.fail(Fault::Hang);
+    }
+}
+
+pub(crate) async fn a_class_that_stands_still_leaves_the_others_alone(stage: Stage) {
+    let service = stage.open_with(narrow()).await;
+    let user = service.user(json!({"username": "ada"})).await;
+    let body = json!({"username": "grace"});
+    for target in ["/users", "/users?limit=1000"] {
+        service.store.hang_pages(true);
+        let held = service.get(target);
+        let others = async {
+            service.get(&path(&user)).await.expect(200);
+            service.patch(&user, json!({"name": target})).await.expect(200);
+            service.get("/livez").await.expect(200);
+            service.get("/readyz").await.expect(200);
+            service.store.hang_pages(false);
+        };
+        let (held, ()) = tokio::join!(held, others);
+        held.expect(200);
+    }
+    service.post(body).await.expect(201);
+}
+
+pub(crate) async fn refusals_are_counted_by_reason(stage: Stage) {
+    let service = stage.open_with(limited(1)).await;
+    while service.get("/users").await.status() != 429 {}
+    // One comes back each second.
+    let page = loop {
+        let reply = service.get("/metrics").await;
+        if reply.status() == 200 {
+            break reply;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    let count = |reason: &str| {
+        let name = format!("roster_requests_refused_total{{reason=\"{reason}\"}} ");
+        let line = page.text().lines().find_map(|line| line.strip_prefix(&name).map(str::to_owned));
+        line.expect("a line").parse::<u64>().expect("a number")
+    };
+    assert!(count("rate-limited") >= 1);
+    assert_eq!((count("overloaded"), count("failed-authentication")), (0, 0));
+}
+
+pub(crate) async fn a_page_of_a_thousand_is_whole(stage: Stage) {
+    let service = stage.open().await;
+    for n in 0..30 {
+        let filler = "x".repeat(3_000);
+        let body = json!({"username": format!("u{n}"), "attributes": {"filler": filler}});
+        service.user(body).await;
+    }
+    // Large enough to be counted until it has been taken.
+    let page = service.get("/users?limit=1000").await.expect(200);
+    assert_eq!(page.json()["items"].as_array().map(Vec::len), Some(30));
+    assert!(page.text().len() > 64 * 1024);
+    assert_eq!(
+        service.get("/events?limit=1000").await.expect(200).json()["items"][0]["type"],
+        "user.created"
+    );
+    service.get("/deleted-users?limit=1000").await.expect(200);
+}

@@ -1,0 +1,310 @@
+//! More than the service can do: what it still does, for whom, and what becomes of it.
+//!
+//! `cargo xtask overload` asks for the longest pages in an open loop, at twice and at ten times
+//! what the service was found to be able to do, for a minute each; the service has one processor
+//! and the generator the other. With `--slice` it is short and only sees to it that everybody gets
+//! an answer: times of a busy machine say nothing.
+
+mod arrivals;
+mod health;
+mod open_loop;
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{
+    Options, Store, alone,
+    load::{self, Load},
+    options, parse,
+    process::{self, Server},
+    report::{Row, Target, number, print_rows, print_table, say},
+    run_optimised, seed, warn_of_company,
+    work::Fixed,
+};
+use health::Found;
+use open_loop::{Outcome, Plan};
+
+const USAGE: &str = "usage: cargo xtask overload [--slice] [--users N] [--binary PATH]";
+/// The longest page there is.
+const PATH: &str = "/users?limit=1000";
+/// The processor of the service, and that of the generator.
+const PROCESSORS: (&str, &str) = ("0", "1");
+const CONNECTIONS: usize = 256;
+/// The share of what it can do at which a service is used as it should be.
+const ORDINARY: f64 = 0.7;
+/// A little more than what it can do for callers who wait: it has no rest then.
+const FULL: f64 = 1.2;
+/// So many answers in a row as they should be: it has recovered.
+const RECOVERED_AFTER: usize = 100;
+
+/// How long the parts of a sitting take.
+#[derive(Clone, Copy)]
+struct Times {
+    peak: Duration,
+    ordinary: Duration,
+    overload: Duration,
+}
+
+/// One part of a sitting.
+struct Part {
+    name: String,
+    outcome: Outcome,
+    health: Found,
+    /// What the service used of its processor.
+    cpu: Duration,
+}
+
+/// Runs with the words that follow `overload` on the command line.
+pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
+    let slice = words.iter().any(|word| word == "--slice");
+    if cfg!(debug_assertions) && !slice {
+        run_optimised("overload", words)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let words: Vec<String> = words.iter().filter(|word| *word != "--slice").cloned().collect();
+    let asked = parse(&words).context(USAGE)?;
+    ensure!(asked.store == Store::Sqlite && !asked.quick, USAGE);
+    let mut options = options(&asked)?;
+    options.place = options.program.with_file_name("overload");
+    let _alone = alone(&options.place)?;
+    let seconds = Duration::from_secs;
+    let times = if slice {
+        Times { peak: seconds(1), ordinary: seconds(1), overload: seconds(2) }
+    } else {
+        warn_of_company()?;
+        Times { peak: seconds(15), ordinary: seconds(30), overload: seconds(60) }
+    };
+    sitting(&options, times, slice)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn sitting(options: &Options, times: Times, slice: bool) -> Result<()> {
+    let place = &options.place;
+    if place.exists() {
+        fs::remove_dir_all(place)?;
+    }
+    let data = place.join("data");
+    fs::create_dir_all(place)?;
+    say(&format!("load of the machine: {}", load_average()?))?;
+    let filling = seed::start(options, &data, &[])?;
+    seed::fill(&filling, options.users)?;
+    filling.stop()?;
+    pin_myself()?;
+    let server = start(&options.roster, &data)?;
+    if !slice {
+        generator_alone(&options.program)?;
+    }
+    let (peak, cpu_us) = peak(&server, times.peak)?;
+    let cpu = number(cpu_us, "us");
+    say(&format!("it can do {}, with {cpu} of its processor each", number(peak, "/s")))?;
+    let part = |name: &str, share: f64, lasts| part(&server, name, peak * share, lasts);
+    let ordinary = part("70 %", ORDINARY, times.ordinary)?;
+    let full = part("1.2 x", FULL, times.ordinary)?;
+    let mut parts = vec![ordinary, full];
+    for (name, share) in [("2 x", 2.0), ("10 x", 10.0)] {
+        thread::sleep(Duration::from_secs(2));
+        parts.push(part(name, share, times.overload)?);
+        parts.push(part(&format!("after {name}"), ORDINARY, times.ordinary.min(times.overload))?);
+    }
+    say(&format!("load of the machine: {}", load_average()?))?;
+    figures(&parts)?;
+    everybody_was_answered(&parts)?;
+    if !slice {
+        judge(&parts, peak)?;
+    }
+    server.stop()?;
+    fs::remove_dir_all(place)?;
+    Ok(())
+}
+
+fn start(roster: &Path, data: &Path) -> Result<Server> {
+    let roster = roster.display().to_string();
+    let data = data.display().to_string();
+    let arguments = |address: SocketAddr| {
+        let address = address.to_string();
+        let words = ["-c", PROCESSORS.0, &roster, "serve", "--listen", &address, "--data", &data];
+        words.map(String::from).to_vec()
+    };
+    Server::start(&PathBuf::from("taskset"), arguments, "/users?limit=1")
+}
+
+/// Leaves the service's processor to the service.
+fn pin_myself() -> Result<()> {
+    let me = std::process::id().to_string();
+    let pinned = Command::new("taskset").args(["-a", "-p", "-c", PROCESSORS.1, &me]).output();
+    let pinned = pinned.context("taskset is missing: apt-get install util-linux")?;
+    ensure!(pinned.status.success(), "{}", String::from_utf8_lossy(&pinned.stderr));
+    Ok(())
+}
+
+/// What the generator itself can do, against a bare server: it must be more than it is asked for.
+fn generator_alone(program: &Path) -> Result<()> {
+    let program = program.display().to_string();
+    let arguments = |address: SocketAddr| {
+        let address = address.to_string();
+        ["-c", PROCESSORS.0, &program, "bench", "hello", &address].map(String::from).to_vec()
+    };
+    let hello = Server::start(&PathBuf::from("taskset"), arguments, "/")?;
+    let (address, lasts) = (hello.address, Duration::from_secs(3));
+    let plan =
+        Plan { address, path: "/", rate: 30_000.0, lasts, connections: CONNECTIONS, seed: 1 };
+    let outcome = open_loop::run(&plan)?;
+    let late = outcome.late_us.value_at_quantile(0.99);
+    let text = format!(
+        "the generator alone, against a bare server: {} asked, {} answered, 99 of 100 sent within \
+         {late} us of when they were due",
+        number(f64::from(outcome.due) / lasts.as_secs_f64(), "/s"),
+        number(outcome.goodput(), "/s"),
+    );
+    say(&text)
+}
+
+/// The most that it does for callers who wait for their answers, and what each of these costs.
+fn peak(server: &Server, lasts: Duration) -> Result<(f64, f64)> {
+    let mut most = (0.0_f64, 0.0);
+    for connections in [2, 8, 32] {
+        let load = Load {
+            address: server.address,
+            process: Some(server.id()),
+            connections,
+            warm_up: lasts / 10,
+            measure: lasts / 3,
+        };
+        let mut work = Fixed { host: server.address, path: PATH.to_owned() };
+        let outcome = load::run(load, &mut work)?;
+        if outcome.rate() > most.0 {
+            most = (outcome.rate(), outcome.cpu_per_answer().as_secs_f64() * 1e6);
+        }
+    }
+    Ok(most)
+}
+
+fn part(server: &Server, name: &str, rate: f64, lasts: Duration) -> Result<Part> {
+    let address = server.address;
+    let plan = Plan { address, path: PATH, rate, lasts, connections: CONNECTIONS, seed: 7 };
+    let before = process::cpu_times(server.id())?;
+    let (outcome, health) = health::beside(address, server.id(), || open_loop::run(&plan))?;
+    let cpu = process::cpu_times(server.id())?.since(&before);
+    Ok(Part { name: name.to_owned(), outcome, health, cpu })
+}
+
+fn load_average() -> Result<String> {
+    Ok(fs::read_to_string("/proc/loadavg")?.trim().to_owned())
+}
+
+fn figures(parts: &[Part]) -> Result<()> {
+    let line = |part: &Part| {
+        let Part { name, outcome, health, cpu } = part;
+        let seconds = outcome.lasted.as_secs_f64();
+        let refused = outcome.answers.get(&503).copied().unwrap_or(0);
+        let ms = |micros: u64| number(Duration::from_micros(micros).as_secs_f64() * 1e3, "ms");
+        let mib = |kib: u64| format!("{} MiB", kib / 1024);
+        vec![
+            name.clone(),
+            number(f64::from(outcome.due) / seconds, "/s"),
+            number(outcome.goodput(), "/s"),
+            ms(outcome.good_us.value_at_quantile(0.5)),
+            ms(outcome.good_us.value_at_quantile(0.99)),
+            number(f64::from(refused) / seconds, "/s"),
+            ms(outcome.refused_us.value_at_quantile(0.5)),
+            ms(outcome.refused_us.value_at_quantile(0.99)),
+            format!("{:.0} %", cpu.as_secs_f64() * 100.0 / seconds),
+            number(f64::from(outcome.good_in_time) / cpu.as_secs_f64(), ""),
+            format!("{} us", outcome.late_us.value_at_quantile(0.99)),
+            format!("{}", outcome.lost),
+            format!("{}/{}", health.well, health.asked),
+            number(health.longest.as_secs_f64() * 1e3, "ms"),
+            format!("{} -> {}", mib(health.memory_kib.0), mib(health.memory_kib.1)),
+        ]
+    };
+    let lines: Vec<_> = parts.iter().map(line).collect();
+    let heads = [
+        "",
+        "due",
+        "2xx",
+        "p50",
+        "p99",
+        "503",
+        "p50",
+        "p99",
+        "CPU",
+        "2xx/CPU s",
+        "sent late",
+        "lost",
+        "well",
+        "longest",
+        "memory",
+    ];
+    say("")?;
+    print_table(&heads, &lines)
+}
+
+/// What must hold on any machine, however busy.
+fn everybody_was_answered(parts: &[Part]) -> Result<()> {
+    for Part { name, outcome, health, .. } in parts {
+        let strange: Vec<_> = outcome.answers.keys().filter(|s| ![200, 503].contains(*s)).collect();
+        ensure!(strange.is_empty(), "{name}: answered {strange:?}");
+        ensure!(outcome.lost == 0, "{name}: {} requests got no answer", outcome.lost);
+        ensure!(outcome.without_wait == 0, "{name}: a 503 does not say when to come back");
+        ensure!(outcome.answers.contains_key(&200), "{name}: nobody was served");
+        ensure!(health.well == health.asked, "{name}: {health:?}");
+    }
+    Ok(())
+}
+
+fn judge(parts: &[Part], peak: f64) -> Result<()> {
+    let [ordinary, full, rest @ ..] = parts else { bail!("nothing was measured") };
+    let p99 = |part: &Part| part.outcome.good_us.value_at_quantile(0.99);
+    let ordinary_p99 = Duration::from_micros(p99(ordinary));
+    let mut rows = Vec::new();
+    for pair in rest.chunks(2) {
+        let [over, after] = pair else { continue };
+        let row = |what: &str, value, unit, target| Row {
+            work: format!("{}: {what}", over.name),
+            value,
+            unit,
+            target,
+        };
+        let Found { asked, well, memory_kib: (first, most), .. } = over.health;
+        let ratio = Duration::from_micros(p99(over)).as_secs_f64() / ordinary_p99.as_secs_f64();
+        let grown = u32::try_from(most.saturating_sub(first)).map(f64::from).ok();
+        let health = f64::from(well) * 100.0 / f64::from(asked.max(1));
+        rows.extend([
+            row("2xx, to the peak", Some(over.outcome.goodput() / peak), "x", Target::AtLeast(0.9)),
+            row(
+                "2xx, to those at 1.2 x",
+                Some(over.outcome.goodput() / full.outcome.goodput()),
+                "x",
+                Target::Told,
+            ),
+            row("p99 of 2xx, to that at 70 %", Some(ratio), "x", Target::AtMost(3.0)),
+            row("health answered", Some(health), "%", Target::AtLeast(100.0)),
+            row(
+                "recovered after",
+                recovery(&after.outcome, ordinary_p99),
+                "s",
+                Target::AtMost(5.0),
+            ),
+            row("memory grown by", grown.map(|kib| kib / 1024.0), "MiB", Target::AtMost(64.0)),
+        ]);
+    }
+    say("Against the targets\n")?;
+    print_rows(&rows)
+}
+
+/// When all was as it should be again: the start of the first answers in a row that were good and
+/// no slower than an overload may make them.
+fn recovery(after: &Outcome, ordinary_p99: Duration) -> Option<f64> {
+    let good = |came: &open_loop::Came| came.status == 200 && came.took <= ordinary_p99 * 3;
+    let all = after.first.as_slice();
+    let row = all.windows(RECOVERED_AFTER).find(|row| row.iter().all(good))?;
+    row.first().map(|came| came.at.as_secs_f64())
+}
