@@ -9,20 +9,17 @@ use std::{borrow::Cow, sync::Arc, time::Instant};
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, X_CONTENT_TYPE_OPTIONS},
-    request::Parts,
 };
 use hyper::body::Incoming;
-use roster_core::{
-    Directory, StoreError,
-    access::{Authority, MissingScope, Scope},
-};
+use roster_core::{Directory, StoreError, access::Authority};
 
 use crate::{
+    admission::admit,
     face::{Call, Face},
     front::Body,
     front::{FrontCounters, Handle, Peer, Refused},
     middleware::{Hosts, check_direct, check_limits, check_origin},
-    pressure::{Identity, Repeats, Shed, Standing},
+    pressure::{Repeats, Shed, Standing},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
@@ -95,9 +92,14 @@ impl App {
             }
             check_origin(parts, &self.face.settings.base_url, tls, operation)?;
             check_limits(parts, self.face.settings.uri_bytes_max)?;
-            let caller = Identity::Address(call.peer.address.ip());
-            self.face.pressure.charge(&caller, standing)?;
         }
+        let authority = match operation {
+            Some(operation) if operation.is_health() => Authority::nobody(),
+            operation => {
+                let need = operation.map_or(Need::Nothing, Operation::needs);
+                admit(&self.face, parts, call.peer.address.ip(), need, standing).await?
+            }
+        };
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {
             return Err(Problem::new(ProblemCode::MethodNotImplemented));
         }
@@ -126,18 +128,8 @@ impl App {
         let Some(operation) = operation else {
             return Err(not_allowed(route.allow));
         };
-        let authority = match operation.needs() {
-            Need::Nothing => Authority::nobody(),
-            Need::Scope(scope) => self.authority(parts, scope).await?,
-        };
         let call = Call { authority, ..call };
         rest::dispatch(&self.face, operation, segment, call).await
-    }
-
-    /// Who calls, if they may do this.
-    async fn authority(&self, parts: &Parts, scope: Scope) -> Result<Authority, Problem> {
-        let authority = self.face.access.authenticate(parts).await?;
-        if authority.may(scope) { Ok(authority) } else { Err(MissingScope(scope).into()) }
     }
 
     /// Turns a problem into its answer; what failed inside is logged here and only here.

@@ -4,6 +4,7 @@
 //! This crate must not know how anything is stored, nor where settings come from.
 
 mod access;
+mod admission;
 mod app;
 mod cursor;
 pub mod description;

@@ -157,7 +157,6 @@ impl Pressure {
 }
 
 /// What is asked where credentials are looked at.
-#[expect(dead_code, reason = "nobody has credentials yet")]
 impl Pressure {
     /// Whether an attempt to prove who it is may be made from this address, before anything of it
     /// is hashed or verified; else the attempt is refused with 429. `credential` is what of it can

@@ -1,12 +1,15 @@
 //! Who may call what: each operation against each kind of credential.
 
 use roster_core::access::Scope;
-use roster_http::router::{Need, Operation, ROUTES};
+use roster_http::{
+    PressureSettings,
+    router::{Need, Operation, ROUTES},
+};
 use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Stage, path},
+    service::{Service, Setup, Stage, path},
 };
 
 /// A target of the route: what it names need not be there.
@@ -89,7 +92,9 @@ pub(crate) async fn each_operation_takes_its_scope_and_no_other(stage: Stage) {
 }
 
 pub(crate) async fn no_credential_and_no_valid_one_open_nothing(stage: Stage) {
-    let service = stage.open().await;
+    // More bad credentials are tried here than anybody may.
+    let pressure = PressureSettings { failed_auth_per_minute: 0, ..PressureSettings::default() };
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
     let revoked = service.new_key(&["users:read", "users:write", "keys:admin"]).await;
     let id = revoked["id"].as_str().expect("an id");
@@ -175,4 +180,38 @@ pub(crate) async fn an_idempotency_key_belongs_to_its_caller(stage: Stage) {
         made.push(send(token, name).await.expect(201).json());
     }
     assert_ne!(made[0]["id"], made[1]["id"]);
+}
+
+pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(stage: Stage) {
+    let pressure = PressureSettings { failed_auth_per_minute: 5, ..PressureSettings::default() };
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    service.close().await;
+    service.get("/users").await.expect(200);
+    let guess = || service.request("GET", "/users").bearer("x").send();
+    for _ in 0..5 {
+        guess().await.refused(401, "unauthenticated");
+    }
+    let waits = guess().await.refused(429, "rate-limited");
+    assert!(waits.find("retry-after").is_some());
+    // A key that has proved itself from here is let through; nobody without one is held up.
+    service.get("/users").await.expect(200);
+    service.get("/").await.expect(200);
+    let bare = service.request("GET", "/users").without("authorization");
+    bare.send().await.refused(401, "unauthenticated");
+}
+
+pub(crate) async fn each_key_has_an_allowance_of_its_own(stage: Stage) {
+    let mut pressure = PressureSettings::default();
+    (pressure.rate_limit_per_s, pressure.rate_limit_burst) = (1, 6);
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    service.close().await;
+    let one = service.new_key(&["users:read"]).await;
+    let one = one["key"].as_str().expect("a key");
+    for _ in 0..6 {
+        let reply = service.request("GET", "/users").bearer(one).send().await.expect(200);
+        assert_eq!(reply.header("ratelimit-policy"), "\"default\";q=6;w=6");
+    }
+    let refused = service.request("GET", "/users").bearer(one).send().await;
+    refused.refused(429, "rate-limited");
+    service.get("/users").await.expect(200);
 }

@@ -1,0 +1,76 @@
+//! Whether a request may go on: who calls, whether they may do this, and what it is charged to.
+//!
+//! An address that has failed too often is refused before a credential of it is looked at. Whoever
+//! is let in is charged by their key or subject, everybody else by their address. It must not know
+//! what a credential is made of.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
+use roster_core::{
+    Actor,
+    access::{Authority, MissingScope, Scope},
+};
+
+use crate::{
+    face::Face,
+    pressure::{Identity, Standing},
+    problem::{Problem, ProblemCode},
+    router::Need,
+};
+
+/// Who sends a request, if they may; `standing` is what every answer to them tells of their limit.
+pub(crate) async fn admit(
+    face: &Face,
+    parts: &Parts,
+    address: IpAddr,
+    need: Need,
+    standing: &mut Option<Standing>,
+) -> Result<Authority, Problem> {
+    let Need::Scope(scope) = need else {
+        face.pressure.charge(&Identity::Address(address), standing)?;
+        return Ok(Authority::nobody());
+    };
+    let authority = authenticate(face, parts, address).await;
+    let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
+    face.pressure.charge(&charged(actor, address), standing)?;
+    let authority = authority?;
+    if authority.may(scope) { Ok(authority) } else { Err(missing(scope)) }
+}
+
+async fn authenticate(face: &Face, parts: &Parts, address: IpAddr) -> Result<Authority, Problem> {
+    let Some(credential) = name(&parts.headers) else {
+        return face.access.authenticate(parts).await;
+    };
+    face.pressure.may_try(address, credential)?;
+    let authority = face.access.authenticate(parts).await;
+    match &authority {
+        Ok(_) => face.pressure.succeeded(address, credential),
+        Err(problem) if problem.code == ProblemCode::Unauthenticated => {
+            face.pressure.failed(address);
+        }
+        // The store, or an issuer, does not answer: the credential may be good.
+        Err(_) => {}
+    }
+    authority
+}
+
+/// What of a credential tells it apart before it is looked at: the id of a key, or all of it.
+fn name(headers: &HeaderMap) -> Option<&str> {
+    let line = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
+    let token = line.rsplit(' ').next().unwrap_or_default();
+    let id = token.strip_prefix("rst_").and_then(|rest| rest.split('_').next());
+    Some(id.unwrap_or(token))
+}
+
+fn charged(actor: &Actor, address: IpAddr) -> Identity<'_> {
+    match actor {
+        Actor::Anonymous | Actor::System => Identity::Address(address),
+        Actor::Key(id) => Identity::Key(id.as_str()),
+        Actor::Subject { issuer, subject } => Identity::Subject { issuer, subject },
+    }
+}
+
+fn missing(scope: Scope) -> Problem {
+    MissingScope(scope).into()
+}
