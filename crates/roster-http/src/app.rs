@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::Arc, time::Instant};
 
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
-    header::{ALLOW, X_CONTENT_TYPE_OPTIONS},
+    header::{ALLOW, ORIGIN, X_CONTENT_TYPE_OPTIONS},
 };
 use hyper::body::Incoming;
 use roster_core::{Directory, StoreError, access::Authority};
@@ -18,7 +18,7 @@ use crate::{
     face::{Call, Face},
     front::Body,
     front::{FrontCounters, Handle, Peer, Refused},
-    middleware::{Hosts, check_direct, check_limits, check_origin},
+    middleware::{Cors, Hosts, check_direct, check_limits, check_origin},
     pressure::{Repeats, Shed, Standing},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
@@ -40,6 +40,7 @@ const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 pub struct App {
     face: Face,
     hosts: Hosts,
+    cors: Cors,
     request_ids: RequestIds,
     shed: Shed,
     repeats: Repeats,
@@ -50,9 +51,10 @@ impl App {
     pub fn new(directory: Directory, settings: FaceSettings, front: Arc<FrontCounters>) -> Self {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
         let (hosts, shed) = (Hosts::new(hosts, &settings.base_url), Shed::new(&settings.base_url));
+        let cors = Cors::new(&settings.cors_origins);
         let face = Face::new(directory, settings, front);
         let repeats = Repeats::new(&face.metrics);
-        Self { face, hosts, request_ids: RequestIds::new(), shed, repeats }
+        Self { face, hosts, cors, request_ids: RequestIds::new(), shed, repeats }
     }
 
     /// Reads the keys before the first request; tells whether the service is open to everybody.
@@ -90,7 +92,9 @@ impl App {
             if self.face.access.is_open() {
                 check_direct(parts)?;
             }
-            check_origin(parts, &self.face.settings.base_url, tls, operation)?;
+            if self.cors.listed(&parts.headers, self.face.access.is_open()).is_none() {
+                check_origin(parts, &self.face.settings.base_url, tls, operation)?;
+            }
             check_limits(parts, self.face.settings.uri_bytes_max)?;
         }
         let authority = match operation {
@@ -159,7 +163,10 @@ impl Handle for App {
             Ok(response) => response,
             Err(problem) if problem.is_plain(ProblemCode::Overloaded) => {
                 let mut response = self.shed.answer(request_id);
-                let mark = operation.and_then(|it| self.repeats.mark(it, &parts, request_id));
+                // The next answer to a page may need a header of CORS too.
+                let page = parts.headers.contains_key(ORIGIN);
+                let again = operation.filter(|_| !page);
+                let mark = again.and_then(|it| self.repeats.mark(it, &parts, request_id));
                 mark.and_then(|mark| response.extensions_mut().insert(mark));
                 response
             }
@@ -178,6 +185,7 @@ impl Handle for App {
             "answered"
         );
         self.face.pressure.hold(response.body_mut());
+        self.cors.tell(&parts, self.face.access.is_open(), &mut response);
         let headers = response.headers_mut();
         self.face.pressure.tell(standing, headers);
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);

@@ -12,6 +12,8 @@ pub struct FaceSettings {
     pub base_url: String,
     /// Further names that may stand in `Host`, without ports.
     pub hosts: Vec<String>,
+    /// Origins whose web pages may call once there is a key, as browsers write them.
+    pub cors_origins: Vec<String>,
     /// Most bytes of a request body.
     pub body_bytes_max: usize,
     /// Most bytes of path and query.

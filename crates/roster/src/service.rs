@@ -63,6 +63,7 @@ impl Service {
         let face = FaceSettings {
             base_url: base_url.to_string(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
+            cors_origins: config.cors_origins.iter().map(ToString::to_string).collect(),
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
             spill_dir: data.to_owned(),

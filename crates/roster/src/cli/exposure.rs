@@ -26,6 +26,13 @@ pub(super) fn check(config: &Config, report: &Report, is_open: bool) -> Result<(
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
+/// Says what is not in force before there is a key.
+pub(super) fn warn(config: &Config, is_open: bool) {
+    if is_open && !config.cors_origins.is_empty() {
+        tracing::warn!("cors_origins is in force from the first key on: no key was ever made");
+    }
+}
+
 /// Whether only programs on this machine can connect; an IPv4 address may hide in an IPv6 one.
 fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()

@@ -109,6 +109,7 @@ async fn serve(
     });
     let Some(service) = opened.await? else { return Ok(()) };
     exposure::check(config, report, service.is_open())?;
+    exposure::warn(config, service.is_open());
     banner::print(listening, &base_url, data, config.database.as_ref(), service.is_open());
     tracing::info!(listening = %listening.address, %base_url, tls = listening.tls, "listening");
     supervisor::tell_ready();

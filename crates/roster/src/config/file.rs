@@ -75,17 +75,18 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
             "a decimal number"
         }
         (Kind::Count { .. } | Kind::Bytes { .. } | Kind::Millis { .. }, _) => "a whole number",
-        (Kind::Hosts(_), DeValue::Array(names)) => {
+        (Kind::Hosts(_) | Kind::Origins(_), DeValue::Array(names)) => {
             let names: Option<Vec<&str>> = names
                 .iter()
                 .map(|name| name.get_ref().as_str().filter(|name| !name.contains(',')))
                 .collect();
             match names {
                 Some(names) => return Ok(names.join(",")),
-                None => "a list of host names",
+                None => "a list of single strings",
             }
         }
         (Kind::Hosts(_), _) => "a list, as in [\"directory.example.com\"]",
+        (Kind::Origins(_), _) => "a list, as in [\"https://admin.example.com\"]",
         (_, DeValue::String(text)) => return Ok(text.to_string()),
         (_, _) => "a string in quotes",
     };

@@ -12,6 +12,7 @@ use super::base_url::BaseUrl;
 use super::database::DatabaseUrl;
 use super::host_name::HostName;
 use super::keep;
+use super::web_origin::WebOrigin;
 
 /// Where a setting's value stands in the settings.
 pub type Slot<T> = fn(&mut Config) -> &mut T;
@@ -31,6 +32,8 @@ pub enum Kind {
     BaseUrl(Slot<Option<BaseUrl>>),
     /// Host names, separated by commas; empty is none.
     Hosts(Slot<Vec<HostName>>),
+    /// Origins of web pages, separated by commas; empty is none.
+    Origins(Slot<Vec<WebOrigin>>),
     /// On or off.
     Switch(Slot<bool>),
     /// One of a few words.
@@ -105,12 +108,8 @@ impl Kind {
                 *slot(config) = url;
                 Ok(quoted(shown))
             }
-            Self::Hosts(slot) => {
-                let hosts = hosts(text)?;
-                let shown: Vec<_> = hosts.iter().map(|host| quoted(host.to_string())).collect();
-                *slot(config) = hosts;
-                Ok(format!("[{}]", shown.join(", ")))
-            }
+            Self::Hosts(slot) => put_list(text, HostName::parse, slot(config)),
+            Self::Origins(slot) => put_list(text, WebOrigin::parse, slot(config)),
             Self::Switch(slot) => {
                 let on = text.parse().map_err(|_| format!("{text:?} is not true or false"))?;
                 *slot(config) = on;
@@ -153,6 +152,7 @@ impl Kind {
             Self::File(_) => "FILE",
             Self::BaseUrl(_) | Self::Database(_) => "URL",
             Self::Hosts(_) => "NAMES",
+            Self::Origins(_) => "ORIGINS",
             Self::Switch(_) => "BOOL",
             Self::Choice { .. } => "WORD",
             Self::Count { .. } => "N",
@@ -176,6 +176,7 @@ impl Kind {
             | Self::Database(_)
             | Self::BaseUrl(_)
             | Self::Hosts(_)
+            | Self::Origins(_)
             | Self::Switch(_) => None,
         }
     }
@@ -213,12 +214,17 @@ fn path(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
-/// Reads host names between commas.
-fn hosts(text: &str) -> Result<Vec<HostName>, String> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    text.split(',').map(|name| HostName::parse(name.trim())).collect()
+/// Reads what stands between commas, puts it in its place and returns it as TOML.
+fn put_list<T: ToString>(
+    text: &str,
+    one: fn(&str) -> Result<T, String>,
+    place: &mut Vec<T>,
+) -> Result<String, String> {
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    let list = parts.map(one).collect::<Result<Vec<_>, _>>()?;
+    let shown: Vec<_> = list.iter().map(|one| quoted(one.to_string())).collect();
+    *place = list;
+    Ok(format!("[{}]", shown.join(", ")))
 }
 
 /// Reads a whole number in a range.

@@ -43,6 +43,7 @@ fn values(setting: &Setting) -> String {
         Kind::BaseUrl(_) => "http or https URL".to_owned(),
         Kind::Database(_) => "postgres URL".to_owned(),
         Kind::Hosts(_) => "host names".to_owned(),
+        Kind::Origins(_) => "http or https origins".to_owned(),
         Kind::Switch(_) => "true, false".to_owned(),
         Kind::Choice { words, .. } => words.join(", "),
         Kind::Count { .. } | Kind::Keep { .. } => range.unwrap_or_default(),

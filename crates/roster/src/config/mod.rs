@@ -22,6 +22,7 @@ mod resolve;
 mod table;
 #[cfg(test)]
 mod tests;
+mod web_origin;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ pub use kind::{Kind, Slot};
 pub use markdown::settings_as_markdown;
 pub use resolve::{Given, Report, ReportLine};
 pub use table::{Group, SETTINGS, Setting};
+pub use web_origin::WebOrigin;
 
 /// Exit status of a process whose settings are wrong (`EX_CONFIG` of `sysexits.h`).
 pub const EXIT_CONFIG: u8 = 78;
@@ -61,6 +63,8 @@ pub struct Config {
     pub hosts: Vec<HostName>,
     /// Where a start that finds no key writes the first one; none: it makes none.
     pub first_key_file: Option<PathBuf>,
+    /// Origins whose web pages may call, once there is a key.
+    pub cors_origins: Vec<WebOrigin>,
     /// The file of the certificate; none: connections are plain.
     pub tls_certificate: Option<PathBuf>,
     /// The file of its private key.

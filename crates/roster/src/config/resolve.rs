@@ -142,6 +142,7 @@ pub(super) fn unset() -> Config {
         base_url: None,
         hosts: Vec::new(),
         first_key_file: None,
+        cors_origins: Vec::new(),
         tls_certificate: None,
         tls_key: None,
         tls_min: TlsMin::V1_3,

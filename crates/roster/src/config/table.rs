@@ -120,6 +120,15 @@ pub static SETTINGS: &[Setting] = &[
         doc: "File that a start which finds no key writes the first one into; none: it makes none.",
     },
     Setting {
+        key: "cors_origins",
+        env: "ROSTER_CORS_ORIGINS",
+        flag: "cors-origins",
+        group: Group::Access,
+        kind: Kind::Origins(|config| &mut config.cors_origins),
+        default: "",
+        doc: "Origins whose web pages may call from a browser, with a key; none: no page.",
+    },
+    Setting {
         key: "tls_certificate",
         env: "ROSTER_TLS_CERTIFICATE",
         flag: "tls-certificate",

@@ -70,6 +70,7 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(config.data, Path::new("./roster-data"));
     assert_eq!(config.base_url, None);
     assert_eq!(config.hosts, []);
+    assert_eq!(config.cors_origins, []);
     assert_eq!((config.tls_certificate, config.tls_key), (None, None));
     assert_eq!(config.tls_min, TlsMin::V1_2);
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
@@ -96,6 +97,7 @@ fn the_table_covers_every_field() {
         base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
         hosts: vec![HostName::parse("a.example").unwrap()],
         first_key_file: Some("key".into()),
+        cors_origins: vec![WebOrigin::parse("https://a.example").unwrap()],
         tls_certificate: Some("a.pem".into()),
         tls_key: Some("a.key".into()),
         tls_min: TlsMin::V1_2,
@@ -209,6 +211,7 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::Bytes { .. } => "65537",
         Kind::Millis { .. } => "1234",
         Kind::Keep { .. } => "36h",
+        Kind::Origins(_) => "https://a.example,http://localhost:3000",
     }
 }
 
@@ -431,4 +434,46 @@ fn host_names_are_kept_as_they_are_compared() {
     }
     assert_eq!(none().file("hosts = [\"a,b\"]").faults().len(), 1);
     assert_eq!(none().file("hosts = [1]").faults().len(), 1);
+}
+
+#[test]
+fn an_origin_is_kept_as_a_browser_writes_it_and_nobody_stands_for_all() {
+    let given = "HTTPS://Admin.Example.com:443, https://bücher.example:8443,http://[::1]:80,\
+                 http://localhost:3000";
+    let config = none().flag("cors_origins", given).config();
+    let origins: Vec<String> = config.cors_origins.iter().map(ToString::to_string).collect();
+    let written = [
+        "https://admin.example.com",
+        "https://xn--bcher-kva.example:8443",
+        "http://[::1]",
+        "http://localhost:3000",
+    ];
+    assert_eq!(origins, written);
+    let file = "cors_origins = [\"https://a.example\", \"https://b.example\"]";
+    assert_eq!(none().file(file).config().cors_origins.len(), 2);
+    for bad in [
+        "*",
+        "null",
+        "https://*",
+        "https://*.example.com",
+        "*.example.com",
+        "a.example",
+        "https://",
+        "https://a.example/",
+        "https://a.example/app",
+        "https://u@a.example",
+        "https://a.example?x",
+        "https://a.example#x",
+        "https://a.example:0",
+        "https://a.example:",
+        "https://a.example:99999",
+        "https://a b.example",
+        "https:a.example",
+        "ftp://a.example",
+        "file:///",
+        "chrome-extension://abcdefgh",
+        "https://a.example,,https://b.example",
+    ] {
+        assert_eq!(none().flag("cors_origins", bad).faults().len(), 1, "{bad}");
+    }
 }

@@ -11,6 +11,7 @@
 mod access;
 mod bulk;
 mod client;
+mod cors;
 mod cursors;
 mod deleted_users;
 mod dry_run;
@@ -318,6 +319,14 @@ cases! {
         a_body_over_one_mebibyte_is_refused_by_its_length,
         a_body_that_stalls_is_given_up,
         a_usable_request_id_is_kept_and_any_other_replaced,
+    }
+    mod cors {
+        pages_of_a_listed_origin_read_and_write_with_a_key,
+        a_preflight_names_the_methods_of_its_path,
+        whoever_is_not_listed_is_told_nothing,
+        nobody_is_listed_until_there_is_a_key,
+        a_refusal_can_be_read_by_the_page_it_is_for,
+        a_page_may_read_and_send_every_header_that_the_description_names,
     }
     mod failures {
         a_store_that_is_away_is_503_and_may_be_tried_again,

@@ -64,6 +64,8 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     pub(crate) front: FrontSettings,
     pub(crate) pressure: PressureSettings,
+    /// Origins whose pages may call.
+    pub(crate) cors_origins: &'static [&'static str],
     /// The secret of cursors; the store's own unless it is given.
     pub(crate) secret: Option<Secret>,
 }
@@ -75,6 +77,7 @@ impl Default for Setup {
             rules: Rules::default(),
             front: FrontSettings::default(),
             pressure: PressureSettings::default(),
+            cors_origins: &[],
             secret: None,
         }
     }
@@ -110,7 +113,7 @@ impl Stage {
 
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
-        let Setup { base_url, rules, front, pressure, secret } = setup;
+        let Setup { base_url, rules, front, pressure, cors_origins, secret } = setup;
         let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
@@ -119,6 +122,7 @@ impl Stage {
         let settings = FaceSettings {
             base_url: base_url.to_owned(),
             hosts: vec!["directory.example".to_owned()],
+            cors_origins: cors_origins.iter().map(|&origin| origin.to_owned()).collect(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
             spill_dir: std::env::temp_dir(),

@@ -61,6 +61,7 @@ impl Subject {
         let settings = FaceSettings {
             base_url: format!("http://{address}"),
             hosts: Vec::new(),
+            cors_origins: Vec::new(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
             spill_dir: std::env::temp_dir(),
