@@ -57,7 +57,7 @@ impl App {
         Self { face, hosts, cors, request_ids: RequestIds::new(), shed, repeats }
     }
 
-    /// Reads the keys before the first request; tells whether the service is open to everybody.
+    /// Reads the keys before the first request; tells whether no key was ever made.
     pub async fn begin(&self) -> Result<bool, StoreError> {
         self.face.access.begin().await
     }
@@ -66,6 +66,11 @@ impl App {
     pub async fn begin_again(&self) -> Result<bool, StoreError> {
         self.face.access.keys_changed().await?;
         self.begin().await
+    }
+
+    /// Whether the service is open to everybody: no key was ever made, and no issuer is set.
+    pub fn is_open(&self) -> bool {
+        self.face.access.is_open()
     }
 
     /// Has the store note which keys were used since this was done last.

@@ -51,7 +51,7 @@ impl Face {
             pressure,
             pages: Pages::new(&settings),
             bulk: Bulk::new(),
-            access: Access::new(directory.clone()),
+            access: Access::new(directory.clone(), settings.issuers.clone()),
             draining: AtomicBool::new(false),
             directory,
             settings,

@@ -21,6 +21,7 @@ mod rest;
 pub mod router;
 mod settings;
 
+pub use access::{IssuerUrl, TokenAlgorithm, TokenIssuer};
 pub use app::App;
 pub use pressure::{Flood, PressureSettings};
 pub use settings::{FaceSettings, URI_BYTES_MAX};

@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use roster_core::Rules;
 
 use crate::pressure::PressureSettings;
+use crate::access::TokenIssuer;
 
 /// The settings of the faces.
 pub struct FaceSettings {
@@ -28,6 +29,8 @@ pub struct FaceSettings {
     pub rules: Rules,
     /// What callers may cost.
     pub pressure: PressureSettings,
+    /// Whose tokens let callers in; with any of them the service is closed to everybody else.
+    pub issuers: Vec<TokenIssuer>,
     /// Whether there is room on the disk, for `/readyz`.
     pub has_room: Arc<dyn Fn() -> bool + Send + Sync>,
 }

@@ -2,12 +2,18 @@
 //!
 //! A credential that is sent is always judged, also while the service is open. A key is held
 //! against the keyring, which is never older than a second when it says yes; while the store does
-//! not answer, nobody is let in. Why somebody was refused is counted; no secret is ever logged.
+//! not answer, nobody is let in. A token is held against the keys of its issuer. Why somebody was
+//! refused is counted; no secret is ever logged.
 
 mod bearer;
+mod jwt;
 mod ring;
 
-use http::{HeaderValue, header::WWW_AUTHENTICATE, request::Parts};
+use http::{
+    HeaderValue,
+    header::{RETRY_AFTER, WWW_AUTHENTICATE},
+    request::Parts,
+};
 use roster_core::{
     Actor, Directory, StoreError,
     access::{Authority, KeyDesk, MissingScope, Presented, Scope, Unauthentic},
@@ -15,6 +21,8 @@ use roster_core::{
 
 use crate::problem::{Problem, ProblemCode};
 use bearer::bearer;
+pub use jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+use jwt::{Refused, Tokens};
 use ring::Ring;
 
 /// What lets callers in.
@@ -22,22 +30,28 @@ pub(crate) struct Access {
     pub(crate) keys: KeyDesk,
     directory: Directory,
     ring: Ring,
+    tokens: Tokens,
 }
 
 impl Access {
-    pub(crate) fn new(directory: Directory) -> Self {
+    pub(crate) fn new(directory: Directory, issuers: Vec<TokenIssuer>) -> Self {
         let keys = directory.keys();
-        Self { ring: Ring::new(keys.clone()), keys, directory }
+        let tokens = Tokens::new(issuers, &directory);
+        Self { ring: Ring::new(keys.clone()), keys, directory, tokens }
     }
 
     /// Who sends a request, or why they are not let in.
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Authority, Problem> {
         let token = bearer(&parts.headers)?;
+        if let Some(token) = token.filter(|token| self.is_token(token)) {
+            return self.tokens.admit(token).await.map_err(not_admitted);
+        }
         // What never was a key is told so before anything is looked up.
         let presented = token.map(presented).transpose()?;
         let ring = self.ring.fresh().await?;
         let Some(presented) = presented else {
-            return if ring.keyring.is_open() { Ok(Authority::anybody()) } else { Err(nobody()) };
+            let is_open = ring.keyring.is_open() && self.tokens.is_empty();
+            return if is_open { Ok(Authority::anybody()) } else { Err(nobody()) };
         };
         let now = self.directory.now();
         let key = ring.keyring.admit(&presented, now).map_err(unauthentic)?;
@@ -45,10 +59,15 @@ impl Access {
         Ok(Authority::new(Actor::Key(key.id), key.scopes))
     }
 
-    /// Whether no key was ever made, as far as was known a moment ago. Once closed, a service
-    /// never opens again.
+    /// Whether a credential is a token of an issuer, rather than a key.
+    fn is_token(&self, credential: &str) -> bool {
+        !self.tokens.is_empty() && !Presented::is_meant(credential) && jwt::is_meant(credential)
+    }
+
+    /// Whether anybody may call: there is no issuer of tokens, and no key was ever made, as far as
+    /// was known a moment ago. Once closed by a key, a service never opens again.
     pub(crate) fn is_open(&self) -> bool {
-        self.ring.is_open()
+        self.tokens.is_empty() && self.ring.is_open()
     }
 
     /// Takes note that the keys were changed here: what is answered next goes by them.
@@ -56,8 +75,10 @@ impl Access {
         self.ring.read_again().await
     }
 
-    /// Reads the keys for the first time; tells whether the service is open.
+    /// Reads the keys for the first time; tells whether none was ever made. Those of issuers are
+    /// fetched meanwhile: who cannot be asked holds no start up.
     pub(crate) async fn begin(&self) -> Result<bool, StoreError> {
+        self.tokens.begin();
         Ok(self.ring.fresh().await?.keyring.is_open())
     }
 
@@ -99,6 +120,17 @@ fn unauthentic(why: Unauthentic) -> Problem {
         Unauthentic::Expired => "the key has expired: ask for a new one",
         Unauthentic::Revoked => "the key was revoked: ask for a new one",
     })
+}
+
+fn not_admitted(why: Refused) -> Problem {
+    match why {
+        Refused::Token(detail) => invalid(detail),
+        Refused::Away => {
+            let detail = "the keys of the token's issuer cannot be had now; try again shortly";
+            Problem::saying(ProblemCode::Unavailable, detail)
+                .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+        }
+    }
 }
 
 /// The caller is known and may not do this (RFC 6750 section 3.1).

@@ -130,6 +130,7 @@ impl Stage {
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
             pressure,
+            issuers: Vec::new(),
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
         };
         let counters = Arc::new(FrontCounters::default());

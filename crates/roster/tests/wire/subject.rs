@@ -69,6 +69,7 @@ impl Subject {
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
             pressure: PressureSettings::default(),
+            issuers: Vec::new(),
             has_room: Arc::new(|| true),
         };
         let counters = Arc::new(FrontCounters::default());

@@ -1,0 +1,86 @@
+//! The algorithms that a token may be signed with, and which keys they go with.
+//!
+//! Asymmetric ones alone: with a shared secret, or with none, whoever can check a token can make
+//! one (RFC 8725 sections 2.1 and 3.1). There is no row for those, so no setting can allow them.
+
+use jsonwebtoken::Algorithm;
+
+macro_rules! algorithms {
+    ($($variant:ident $text:literal $library:ident $kind:ident,)*) => {
+        /// A signature algorithm of RFC 7518 or RFC 8037.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum TokenAlgorithm {
+            $(#[doc = concat!("`", $text, "`.")] $variant,)*
+        }
+
+        impl TokenAlgorithm {
+            /// Every one that there is.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The algorithm as `alg` spells it.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+
+            /// The kind of key that it goes with.
+            pub(super) const fn kind(self) -> KeyKind {
+                match self {
+                    $(Self::$variant => KeyKind::$kind,)*
+                }
+            }
+
+            /// The algorithm as the library calls it.
+            pub(super) const fn library(self) -> Algorithm {
+                match self {
+                    $(Self::$variant => Algorithm::$library,)*
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    Rs256 "RS256" RS256 Rsa,
+    Rs384 "RS384" RS384 Rsa,
+    Rs512 "RS512" RS512 Rsa,
+    Ps256 "PS256" PS256 Rsa,
+    Ps384 "PS384" PS384 Rsa,
+    Ps512 "PS512" PS512 Rsa,
+    Es256 "ES256" ES256 P256,
+    Es384 "ES384" ES384 P384,
+    EdDsa "EdDSA" EdDSA Ed25519,
+}
+
+/// A kind of public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    Rsa,
+    P256,
+    P384,
+    Ed25519,
+}
+
+impl TokenAlgorithm {
+    /// Reads an algorithm as `alg` spells it, case and all; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|algorithm| algorithm.as_str() == text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_algorithm_is_read_as_it_is_written_and_none_with_a_secret_is_one() {
+        for one in TokenAlgorithm::ALL {
+            assert_eq!(TokenAlgorithm::parse(one.as_str()), Some(*one));
+            assert_eq!(format!("{:?}", one.library()), one.as_str());
+        }
+        for other in ["none", "None", "NONE", "nOnE", "HS256", "HS384", "HS512", "rs256", ""] {
+            assert_eq!(TokenAlgorithm::parse(other), None, "{other}");
+        }
+    }
+}

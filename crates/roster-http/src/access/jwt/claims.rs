@@ -1,0 +1,97 @@
+//! What the claims of a token must say, and what they grant.
+//!
+//! Time is that of the directory's clock; everything else was told by the settings. The errors are
+//! sentences for the sender and repeat nothing of the token.
+
+use std::sync::Arc;
+
+use roster_core::{
+    Actor, Json, Timestamp,
+    access::{Authority, Scope},
+};
+
+use super::{
+    TokenIssuer,
+    token::{as_text, text_of},
+};
+
+/// How far the clocks of issuer and service may be apart, in milliseconds.
+const LEEWAY_MS: i64 = 60_000;
+/// Most characters of a subject (OpenID Connect Core section 2).
+const SUBJECT_CHARS_MAX: usize = 255;
+
+/// Who a token is for, and for how long.
+#[derive(Clone)]
+pub(super) struct Admitted {
+    pub(super) authority: Authority,
+    /// From when on it lets nobody in.
+    pub(super) until: Timestamp,
+}
+
+impl TokenIssuer {
+    /// What the claims grant at that moment. The issuer was compared already.
+    pub(super) fn admit(&self, claims: &Json, now: Timestamp) -> Result<Admitted, &'static str> {
+        if !self.is_audience(claims.member("aud")) {
+            return Err("the token is not for this audience");
+        }
+        let end = moment(claims, "exp")?.ok_or("the token has no exp")?;
+        let until = Timestamp::from_millis(end.saturating_add(LEEWAY_MS));
+        if until <= now {
+            return Err("the token has expired: ask its issuer for a new one");
+        }
+        let latest = now.as_millis().saturating_add(LEEWAY_MS);
+        for name in ["nbf", "iat"] {
+            if moment(claims, name)?.is_some_and(|begin| begin > latest) {
+                return Err("the token is not valid yet");
+            }
+        }
+        let subject = text_of(claims, "sub").filter(|subject| is_subject(subject));
+        let subject = Arc::from(subject.ok_or("the token has no usable sub")?);
+        let actor = Actor::Subject { issuer: Arc::from(self.name.as_str()), subject };
+        let scopes = self.words(claims).filter_map(|word| self.scope(word)).collect();
+        Ok(Admitted { authority: Authority::new(actor, scopes), until })
+    }
+
+    fn is_audience(&self, claim: Option<&Json>) -> bool {
+        let own = |one: &Json| as_text(one) == Some(self.audience.as_str());
+        match claim {
+            Some(Json::Array(several)) => several.iter().any(own),
+            Some(one) => own(one),
+            None => false,
+        }
+    }
+
+    /// The words of the claim of scopes: a text with spaces between them, or a list.
+    fn words<'a>(&self, claims: &'a Json) -> impl Iterator<Item = &'a str> {
+        let (text, list) = match claims.member(&self.scope_claim) {
+            Some(Json::Text(text)) => (text.as_str(), &[][..]),
+            Some(Json::Array(list)) => ("", list.as_slice()),
+            _ => ("", &[][..]),
+        };
+        text.split(' ').chain(list.iter().filter_map(as_text))
+    }
+
+    /// The scope that a word stands for; a word without the prefix is none of ours.
+    fn scope(&self, word: &str) -> Option<Scope> {
+        Scope::parse(word.strip_prefix(self.scope_prefix.as_str())?)
+    }
+}
+
+/// A NumericDate (RFC 7519 section 2), in milliseconds. A fraction of a second is dropped.
+fn moment(claims: &Json, name: &str) -> Result<Option<i64>, &'static str> {
+    const NO_NUMBER: &str = "exp, nbf and iat of the token must be numbers";
+    let seconds = match claims.member(name) {
+        None => return Ok(None),
+        Some(Json::Int(seconds)) => *seconds,
+        // The text of a number's whole part is digits, unless it is too large for us.
+        Some(Json::Float(seconds)) => {
+            format!("{:.0}", seconds.floor()).parse().map_err(|_| NO_NUMBER)?
+        }
+        Some(_) => return Err(NO_NUMBER),
+    };
+    Ok(Some(seconds.saturating_mul(1000)))
+}
+
+fn is_subject(text: &str) -> bool {
+    (1..=SUBJECT_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+}

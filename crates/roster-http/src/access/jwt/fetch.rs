@@ -1,0 +1,125 @@
+//! One answer of an issuer: fetched over TLS, small, soon, or not at all.
+//!
+//! A redirect is not followed, an answer is read up to its limit, and everything together has one
+//! deadline. The authorities are those that the system trusts, looked for where the environment
+//! says (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as by every other program of the machine.
+
+use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{
+    Request, StatusCode,
+    header::{ACCEPT, HOST, USER_AGENT},
+};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::client::conn::http1::handshake;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider, pki_types::ServerName},
+};
+
+use super::url::IssuerUrl;
+
+/// Longest time from the look-up of the name to the last byte of the answer.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Most bytes of an answer's body.
+pub(super) const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+/// What fetches answers of issuers.
+#[derive(Clone)]
+pub(super) struct Fetcher(Option<TlsConnector>);
+
+impl Fetcher {
+    /// A fetcher that trusts the authorities of the system.
+    pub(super) fn of_the_system() -> Self {
+        let found = rustls_native_certs::load_native_certs();
+        let mut roots = RootCertStore::empty();
+        // Stores of systems hold certificates that nobody can read any more; those trust nobody.
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            tracing::warn!("the system trusts no authority: no issuer can be asked over TLS");
+        }
+        Self::trusting(roots)
+    }
+
+    /// A fetcher that trusts these authorities alone.
+    pub(super) fn trusting(roots: RootCertStore) -> Self {
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map(|config| config.with_root_certificates(roots).with_no_client_auth());
+        Self(config.ok().map(|config| TlsConnector::from(Arc::new(config))))
+    }
+
+    /// The body of the answer; the error says in words for a log why there is none.
+    pub(super) async fn get(&self, url: &IssuerUrl) -> Result<Bytes, String> {
+        let fetched = timeout(DEADLINE, self.exchange(url)).await;
+        let fetched = fetched.unwrap_or_else(|_| Err("no answer within 5 seconds".to_owned()));
+        fetched.map_err(|why| format!("{url}: {why}"))
+    }
+
+    async fn exchange(&self, url: &IssuerUrl) -> Result<Bytes, String> {
+        let stream = connect(url).await?;
+        if !url.is_secure() {
+            return ask(stream, url).await;
+        }
+        let tls = self.0.as_ref().ok_or("there is no TLS")?;
+        let name = ServerName::try_from(url.host().to_owned()).map_err(told)?;
+        ask(tls.connect(name, stream).await.map_err(told)?, url).await
+    }
+}
+
+/// Connects to the first address of the host that takes a connection.
+async fn connect(url: &IssuerUrl) -> Result<TcpStream, String> {
+    let mut last = "the name has no address".to_owned();
+    for address in lookup_host((url.host(), url.port())).await.map_err(told)? {
+        // Whatever a name is said to stand for: without TLS nothing leaves this machine.
+        if !url.is_secure() && !SocketAddr::ip(&address).to_canonical().is_loopback() {
+            continue;
+        }
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
+}
+
+async fn ask<S>(stream: S, url: &IssuerUrl) -> Result<Bytes, String>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(told)?;
+    let request = Request::get(url.target())
+        .header(HOST, url.authority())
+        .header(USER_AGENT, "roster")
+        .header(ACCEPT, "application/json, application/jwk-set+json")
+        .body(Empty::<Bytes>::new())
+        .map_err(told)?;
+    let answer = async move {
+        let response = sender.send_request(request).await.map_err(told)?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("status {}", response.status().as_u16()));
+        }
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        body.map(http_body_util::Collected::to_bytes).map_err(|error| error.to_string())
+    };
+    let mut answer = pin!(answer);
+    tokio::select! {
+        answered = &mut answer => answered,
+        ended = connection => match ended {
+            // The server closed; what it sent before is there to be read.
+            Ok(()) => answer.await,
+            Err(error) => Err(told(error)),
+        },
+    }
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,192 @@
+//! Tokens of issuers that the settings name (RFC 7519, by the rules of RFC 8725).
+//!
+//! A token is read strictly, judged by the keys of the one issuer that it names, and its claims
+//! are held against what the settings ask for. One that was accepted is remembered for a minute by
+//! its digest, and no longer than the key set that it was judged by. No token, and nothing out of
+//! one, gets into a log or an answer.
+
+mod algorithm;
+mod claims;
+mod fetch;
+mod key_set;
+mod published;
+mod signature;
+#[cfg(test)]
+mod tests;
+mod token;
+mod url;
+
+use jsonwebtoken::{Validation, errors::ErrorKind};
+use quick_cache::sync::Cache;
+use roster_core::{Directory, Timestamp, access::Authority};
+use sha2::{Digest as _, Sha256};
+
+pub use algorithm::TokenAlgorithm;
+use claims::Admitted;
+use fetch::Fetcher;
+use key_set::{KeySet, NoKey};
+use published::{Away, Published};
+use token::{NOT_ALLOWED, Token};
+pub use url::IssuerUrl;
+
+/// Most accepted tokens that are remembered.
+const REMEMBERED_MAX: usize = 10_000;
+/// Longest time that an accepted token is remembered, in milliseconds.
+const REMEMBERED_MS: i64 = 60_000;
+
+/// Whether a credential looks like a token at all.
+pub(super) fn is_meant(text: &str) -> bool {
+    text.contains('.')
+}
+
+/// An issuer of tokens, and what its tokens must be like.
+#[derive(Clone, Debug)]
+pub struct TokenIssuer {
+    /// A short name, as the change log spells the issuer.
+    pub name: String,
+    /// Its URL, which must be `iss` to the letter.
+    pub url: IssuerUrl,
+    /// What must be among `aud`.
+    pub audience: String,
+    /// What tokens may be signed with.
+    pub algorithms: Vec<TokenAlgorithm>,
+    /// The claim that tells the scopes.
+    pub scope_claim: String,
+    /// What stands before a scope of ours in that claim; may be empty.
+    pub scope_prefix: String,
+}
+
+/// All issuers.
+pub(super) struct Tokens {
+    issuers: Vec<(TokenIssuer, Published)>,
+    remembered: Cache<[u8; 32], Remembered>,
+    directory: Directory,
+}
+
+/// A token that was accepted.
+#[derive(Clone)]
+struct Remembered {
+    authority: Authority,
+    issuer: usize,
+    /// The digest of the key set that it was judged by.
+    set: [u8; 32],
+    from: Timestamp,
+    until: Timestamp,
+}
+
+/// Why a token lets nobody in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// It is not good; the sentence is for its sender.
+    Token(&'static str),
+    /// The keys of its issuer cannot be had.
+    Away,
+}
+
+impl From<Away> for Refused {
+    fn from(_: Away) -> Self {
+        Self::Away
+    }
+}
+
+impl From<&'static str> for Refused {
+    fn from(why: &'static str) -> Self {
+        Self::Token(why)
+    }
+}
+
+impl Tokens {
+    pub(super) fn new(issuers: Vec<TokenIssuer>, directory: &Directory) -> Self {
+        let fetcher = (!issuers.is_empty()).then(Fetcher::of_the_system);
+        let issuers = issuers.into_iter().zip(fetcher.into_iter().cycle());
+        let published = |(issuer, fetcher): (TokenIssuer, Fetcher)| {
+            let published = Published::new(issuer.url.clone(), fetcher, directory.clone());
+            (issuer, published)
+        };
+        Self {
+            issuers: issuers.map(published).collect(),
+            remembered: Cache::new(REMEMBERED_MAX),
+            directory: directory.clone(),
+        }
+    }
+
+    /// Whether there is no issuer.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.issuers.is_empty()
+    }
+
+    /// Starts to fetch the keys of all issuers.
+    pub(super) fn begin(&self) {
+        for (_, published) in &self.issuers {
+            published.begin();
+        }
+    }
+
+    /// Who sends a token.
+    pub(super) async fn admit(&self, text: &str) -> Result<Authority, Refused> {
+        let digest: [u8; 32] = Sha256::digest(text).into();
+        if let Some(authority) = self.remembered(&digest).await? {
+            return Ok(authority);
+        }
+        let token = Token::read(text)?;
+        let named = token.issuer().ok_or("the token has no iss")?;
+        let mut issuers = self.issuers.iter().enumerate();
+        let own = issuers.find(|(_, (issuer, _))| issuer.url.as_str() == named);
+        let (index, (issuer, published)) = own.ok_or("the token is of an unknown issuer")?;
+        if !issuer.algorithms.contains(&token.algorithm) {
+            return Err(NOT_ALLOWED.into());
+        }
+        let known = published.keys(token.key_id.as_deref()).await?;
+        verify(&token, issuer, &known.keys)?;
+        let now = self.directory.now();
+        let Admitted { authority, until } = issuer.admit(&token.claims, now)?;
+        let until = until.min(Timestamp::from_millis(now.as_millis() + REMEMBERED_MS));
+        let remembered = Remembered {
+            authority: authority.clone(),
+            issuer: index,
+            set: known.keys.digest,
+            from: now,
+            until,
+        };
+        self.remembered.insert(digest, remembered);
+        Ok(authority)
+    }
+
+    /// Who sent that token a moment ago, if it would be judged in the same way now.
+    async fn remembered(&self, digest: &[u8; 32]) -> Result<Option<Authority>, Away> {
+        let Some(found) = self.remembered.get(digest) else { return Ok(None) };
+        let Some((_, published)) = self.issuers.get(found.issuer) else { return Ok(None) };
+        let known = published.keys(None).await?;
+        let now = self.directory.now();
+        let holds = found.set == known.keys.digest && found.from <= now && now < found.until;
+        Ok(holds.then_some(found.authority))
+    }
+}
+
+/// Whether the token's signature is of a key of the issuer.
+fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), &'static str> {
+    let key = keys.find(token.key_id.as_deref(), token.algorithm).map_err(|why| match why {
+        NoKey::Unknown => "the token is signed by a key that its issuer does not publish",
+        NoKey::Unnamed => "the token names no key, and its issuer has not exactly one",
+        NoKey::Misfit => "the token is not signed by the algorithm that its key is for",
+    })?;
+    signature::install();
+    let mut asked = Validation::new(token.algorithm.library());
+    asked.set_issuer(&[&issuer.url]);
+    asked.set_audience(&[&issuer.audience]);
+    asked.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+    // By the directory's clock, with the other claims.
+    asked.validate_exp = false;
+    let decoded = jsonwebtoken::decode::<serde_json::Value>(token.text, &key.material, &asked);
+    let Err(error) = decoded else { return Ok(()) };
+    let is = |kind: &ErrorKind| error.kind() == kind;
+    Err(if is(&ErrorKind::InvalidSignature) {
+        "the token's signature is wrong"
+    } else if is(&ErrorKind::InvalidAudience) {
+        "the token is not for this audience"
+    } else if matches!(error.kind(), ErrorKind::MissingRequiredClaim(_)) {
+        "the token lacks one of exp, iss, aud and sub"
+    } else {
+        "the token is not well formed"
+    })
+}

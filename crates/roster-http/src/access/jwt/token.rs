@@ -1,0 +1,99 @@
+//! The text of a token: strictly in compact form (RFC 7515 section 7.1), before anything of it is
+//! believed.
+//!
+//! What could mean two things is refused: padding, bits that mean nothing, a member that stands
+//! twice, a header that brings its own key or asks for rules that we do not know.
+
+use data_encoding::BASE64URL_NOPAD;
+use roster_core::{Json, json};
+
+use super::algorithm::TokenAlgorithm;
+
+/// Most bytes of a token.
+pub(super) const TOKEN_BYTES_MAX: usize = 8 * 1024;
+
+/// Headers that bring a key or a certificate along, ask for rules of their own, or belong to
+/// tokens that are encrypted (RFC 8725 sections 3.5 and 3.10).
+const REFUSED_HEADERS: [&str; 8] = ["jku", "jwk", "x5u", "x5c", "crit", "b64", "enc", "zip"];
+
+/// The types that a token may have, if it has one, without `application/` (RFC 9068, RFC 7519).
+const TYPES: [&str; 2] = ["jwt", "at+jwt"];
+
+/// A token that was read and not yet believed.
+pub(super) struct Token<'a> {
+    pub(super) text: &'a str,
+    pub(super) algorithm: TokenAlgorithm,
+    pub(super) key_id: Option<String>,
+    pub(super) claims: Json,
+}
+
+impl<'a> Token<'a> {
+    /// Reads a token; the error is a sentence for its sender.
+    pub(super) fn read(text: &'a str) -> Result<Self, &'static str> {
+        if text.len() > TOKEN_BYTES_MAX {
+            return Err("the token is longer than 8192 bytes");
+        }
+        let mut parts = text.split('.');
+        let (Some(header), Some(claims), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err("the token has not three parts");
+        };
+        let header = object(header).ok_or("the token's header is not base64url of JSON")?;
+        let claims = object(claims).ok_or("the token's claims are not base64url of JSON")?;
+        let signed = BASE64URL_NOPAD.decode(signature.as_bytes());
+        if !signed.is_ok_and(|signature| !signature.is_empty()) {
+            return Err("the token has no signature");
+        }
+        if REFUSED_HEADERS.iter().any(|name| header.member(name).is_some()) {
+            return Err("the token's header has a member that is not taken here");
+        }
+        if !is_of_known_type(&header) {
+            return Err("the token is of another type than JWT or at+jwt");
+        }
+        let key_id = match header.member("kid") {
+            None => None,
+            Some(Json::Text(id)) => Some(id.clone()),
+            Some(_) => return Err("the token's kid is no string"),
+        };
+        let algorithm = text_of(&header, "alg").and_then(TokenAlgorithm::parse);
+        let algorithm = algorithm.ok_or(NOT_ALLOWED)?;
+        Ok(Self { text, algorithm, key_id, claims })
+    }
+
+    /// The issuer that the token names.
+    pub(super) fn issuer(&self) -> Option<&str> {
+        text_of(&self.claims, "iss")
+    }
+}
+
+/// What is told of an algorithm that is not in the list.
+pub(super) const NOT_ALLOWED: &str = "the token is not signed by an algorithm that is allowed here";
+
+fn object(part: &str) -> Option<Json> {
+    let text = BASE64URL_NOPAD.decode(part.as_bytes()).ok()?;
+    json::read(&text).ok().filter(|read| matches!(read, Json::Object(_)))
+}
+
+fn is_of_known_type(header: &Json) -> bool {
+    let known = match header.member("typ") {
+        None => true,
+        Some(Json::Text(name)) => {
+            let name = name.to_ascii_lowercase();
+            TYPES.contains(&name.strip_prefix("application/").unwrap_or(&name))
+        }
+        Some(_) => false,
+    };
+    // A token within the token: its claims are no claims.
+    known && header.member("cty").is_none()
+}
+
+/// The text of a member; none where it is missing or something else.
+pub(super) fn text_of<'a>(object: &'a Json, name: &str) -> Option<&'a str> {
+    as_text(object.member(name)?)
+}
+
+/// The text that a value is, if it is one.
+pub(super) fn as_text(value: &Json) -> Option<&str> {
+    if let Json::Text(text) = value { Some(text) } else { None }
+}

@@ -1,0 +1,151 @@
+//! The URL of an issuer, and of what it publishes.
+//!
+//! Over TLS, always: whoever could change the answer could let anybody in. Only what stays on this
+//! machine may go without.
+
+use std::{fmt, net::IpAddr};
+
+use http::Uri;
+
+/// Most bytes of a URL.
+const URL_BYTES_MAX: usize = 2048;
+
+/// A URL that may be fetched: https, or http on a loopback host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerUrl {
+    text: String,
+    uri: Uri,
+    host: String,
+    port: u16,
+    is_secure: bool,
+}
+
+impl IssuerUrl {
+    /// Reads a URL; the error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let no_url = "is not an absolute URL, as in https://issuer.example.com";
+        if text.len() > URL_BYTES_MAX || text.contains(['@', '#', '?']) {
+            return Err("must be short and have no user, query or fragment".to_owned());
+        }
+        Self::parse_any(text).ok_or_else(|| no_url.to_owned()).and_then(|url| {
+            if url.is_secure || url.is_loopback() {
+                Ok(url)
+            } else {
+                Err("must start with https://; http:// is for loopback hosts alone".to_owned())
+            }
+        })
+    }
+
+    /// Reads the URL of something that this issuer publishes: as well protected as its own.
+    pub(super) fn published(&self, text: &str) -> Result<Self, String> {
+        let fits = |url: &Self| url.is_secure || (!self.is_secure && url.is_loopback());
+        let url =
+            Some(text).filter(|text| text.len() <= URL_BYTES_MAX && !text.contains(['@', '#']));
+        url.and_then(Self::parse_any)
+            .filter(fits)
+            .ok_or_else(|| "the issuer's jwks_uri is no https URL".to_owned())
+    }
+
+    /// Where the issuer tells about itself (OpenID Connect Discovery section 4.1).
+    pub(super) fn discovery(&self) -> Result<Self, String> {
+        let base = self.text.strip_suffix('/').unwrap_or(&self.text);
+        self.published(&format!("{base}/.well-known/openid-configuration"))
+    }
+
+    fn parse_any(text: &str) -> Option<Self> {
+        let uri: Uri = text.parse().ok()?;
+        let is_secure = match uri.scheme_str()? {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        let host = uri.host()?.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        let whole = !host.is_empty();
+        whole.then_some(Self { text: text.to_owned(), uri, host, port, is_secure })
+    }
+
+    fn is_loopback(&self) -> bool {
+        self.host.eq_ignore_ascii_case("localhost")
+            || self.host.parse().is_ok_and(|host: IpAddr| host.is_loopback())
+    }
+
+    /// The URL as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) const fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
+    /// Host and port, as `Host` tells them.
+    pub(super) fn authority(&self) -> &str {
+        self.uri.authority().map_or("", http::uri::Authority::as_str)
+    }
+
+    /// Path and query.
+    pub(super) fn target(&self) -> &str {
+        self.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str)
+    }
+}
+
+impl fmt::Display for IssuerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_goes_without_tls() {
+        for taken in [
+            "https://issuer.example.com",
+            "https://issuer.example.com:8443/realms/one/",
+            "http://127.0.0.1:9000",
+            "http://[::1]:9000/a",
+            "http://localhost",
+        ] {
+            assert_eq!(IssuerUrl::parse(taken).map(|url| url.to_string()), Ok(taken.to_owned()));
+        }
+        for refused in [
+            "http://issuer.example.com",
+            "http://localhost.example.com",
+            "http://10.0.0.1",
+            "ftp://127.0.0.1",
+            "issuer.example.com",
+            "/issuer",
+            "",
+            "https://",
+            "https://ada@issuer.example.com",
+            "https://issuer.example.com?a=b",
+            "https://issuer.example.com#a",
+        ] {
+            assert!(IssuerUrl::parse(refused).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_an_issuer_publishes_is_as_well_protected_as_itself() {
+        let secure = IssuerUrl::parse("https://issuer.example.com/a/").unwrap();
+        let loopback = IssuerUrl::parse("http://127.0.0.1:9000").unwrap();
+        let discovery = "https://issuer.example.com/a/.well-known/openid-configuration";
+        assert_eq!(secure.discovery().unwrap().as_str(), discovery);
+        assert!(secure.published("https://keys.example.com/jwks?a=b").is_ok());
+        assert!(loopback.published("http://localhost:9001/jwks").is_ok());
+        assert!(secure.published("http://127.0.0.1/jwks").is_err());
+        assert!(loopback.published("http://keys.example.com/jwks").is_err());
+        assert!(secure.published("file:///etc/passwd").is_err());
+    }
+}
