@@ -4,8 +4,8 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use roster_core::Rules;
 
-use crate::pressure::PressureSettings;
 use crate::access::TokenIssuer;
+use crate::pressure::PressureSettings;
 
 /// The settings of the faces.
 pub struct FaceSettings {

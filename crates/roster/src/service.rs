@@ -71,6 +71,7 @@ impl Service {
             events_keep: config.events_keep,
             rules,
             pressure: pressure(config, flood),
+            issuers: config.issuers(),
             has_room: match &engine {
                 Engine::Sqlite(_) => has_room(data.to_owned(), config.disk_floor_bytes),
                 // The disk that fills up is another machine's.
@@ -79,15 +80,16 @@ impl Service {
         };
         let desk = directory.keys();
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
-        let mut is_open = app.begin().await?;
-        if let Some(file) = config.first_key_file.as_ref().filter(|_| is_open) {
+        let has_no_key = app.begin().await?;
+        if let Some(file) = config.first_key_file.as_ref().filter(|_| has_no_key) {
             first_key::create(&desk, &SystemClock::default(), file).await?;
-            is_open = app.begin_again().await?;
+            app.begin_again().await?;
         }
+        let is_open = app.is_open();
         Ok(Self { app, engine, counters, front: front(config), housekeeping, is_open })
     }
 
-    /// Whether anybody may call: no key was ever made.
+    /// Whether anybody may call: no key was ever made, and no issuer of tokens is set.
     pub const fn is_open(&self) -> bool {
         self.is_open
     }

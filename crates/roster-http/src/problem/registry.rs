@@ -94,10 +94,11 @@ pub const PROBLEMS: &[ProblemKind] = &[
         status: 401,
         title: "The caller is not known",
         meaning: "The request carries no credential where one is needed, or one that lets nobody \
-            in: mistyped, unknown, expired or revoked. The service is open to callers without a \
-            key only until its first key is made.",
+            in: mistyped, unknown, expired or revoked, or a token that its issuer did not make for \
+            this service. The service is open to callers without one only until its first key is \
+            made or an issuer of tokens is set.",
         remedy: "Send `Authorization: Bearer` with a key or token of this service. `roster keys \
-            create` makes a key.",
+            create` makes a key; tokens come from the issuer that the service is set to.",
         detail: "send Authorization: Bearer with a key",
     },
     ProblemKind {
@@ -373,7 +374,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
         status: 503,
         title: "The service cannot do this now",
         meaning: "The store does not answer in time, or it has stopped taking writes after a \
-            fault of the disk. Of a write that was under way it is not known whether it took \
+            fault of the disk, or the keys of a token's issuer cannot be had. Of a write that was under way it is not known whether it took \
             place.",
         remedy: "Try again after the time in `Retry-After`, where there is one. Before you repeat \
             a write, look whether it took place; `If-Match` makes that safe. If it stays, call \

@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::flags::SettingFlags;
-use super::secured;
+use super::{secured, trusted};
 use crate::config::Report;
 
 /// Prints the settings, or fails with all that is wrong with them.
 pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
     let (config, report) = flags.load()?;
+    trusted::check(&config, &report)?;
     secured::open(&config, &report)?;
     io::stdout().lock().write_all(text(&report).as_bytes())?;
     Ok(ExitCode::SUCCESS)

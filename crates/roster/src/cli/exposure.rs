@@ -1,7 +1,8 @@
 //! Who may reach a service that asks for no key.
 //!
-//! Whoever can open a connection to it can read and change every user. Until the first key is made
-//! it is therefore served on loopback alone, and refuses to be served on any other address.
+//! Whoever can open a connection to it can read and change every user. Until the first key is made,
+//! or an issuer of tokens is set, it is therefore served on loopback alone, and refuses to be
+//! served on any other address.
 
 use std::net::SocketAddr;
 
@@ -17,8 +18,9 @@ pub(super) fn check(config: &Config, report: &Report, is_open: bool) -> Result<(
             report.origin_of("listen"),
             format!(
                 "{address} can be reached from other machines, and no key was ever made: anybody \
-                 could read and change every user. Two remedies: make a key first (roster keys \
-                 create admin --scope all, or the setting first_key_file), or listen on loopback \
+                 could read and change every user. Three remedies: make a key first (roster keys \
+                 create admin --scope all, or the setting first_key_file), name an issuer of \
+                 tokens (jwt_issuer), or listen on loopback \
                  (--listen 127.0.0.1:{port})."
             ),
         );

@@ -22,6 +22,7 @@ mod secured;
 mod serve;
 mod stop;
 mod supervisor;
+mod trusted;
 mod turn;
 mod version;
 mod whoever;

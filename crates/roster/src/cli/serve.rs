@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use super::banner::{self, Listening};
 use super::stop::{Drain, StopSignals};
 use super::turn::{HANDOVER_WAIT, Tried, Turn};
-use super::{exposure, listener, logging, open_files, secured, supervisor};
+use super::{exposure, listener, logging, open_files, secured, supervisor, trusted};
 use crate::config::{Config, Origin, Report};
 use crate::data_dir::DataDir;
 use crate::service::Service;
@@ -38,6 +38,7 @@ pub(super) fn start((mut config, mut report): (Config, Report)) -> anyhow::Resul
         // The next process has the same socket: nobody needs time to look for another one.
         config.drain_delay = Duration::ZERO;
     }
+    trusted::check(&config, &report)?;
     let tls = secured::open(&config, &report)?;
     run(&config, &report, socket, tls)
 }

@@ -34,6 +34,15 @@ pub enum Kind {
     Hosts(Slot<Vec<HostName>>),
     /// Origins of web pages, separated by commas; empty is none.
     Origins(Slot<Vec<WebOrigin>>),
+    /// A text of its own kind.
+    Text {
+        /// What the help writes in its place.
+        placeholder: &'static str,
+        /// What it is, in words.
+        what: &'static str,
+        /// Reads it and puts it in its place, or says what is wrong.
+        put: fn(&mut Config, &str) -> Result<(), String>,
+    },
     /// On or off.
     Switch(Slot<bool>),
     /// One of a few words.
@@ -110,6 +119,7 @@ impl Kind {
             }
             Self::Hosts(slot) => put_list(text, HostName::parse, slot(config)),
             Self::Origins(slot) => put_list(text, WebOrigin::parse, slot(config)),
+            Self::Text { put, .. } => put(config, text).map(|()| quoted(text)),
             Self::Switch(slot) => {
                 let on = text.parse().map_err(|_| format!("{text:?} is not true or false"))?;
                 *slot(config) = on;
@@ -153,6 +163,7 @@ impl Kind {
             Self::BaseUrl(_) | Self::Database(_) => "URL",
             Self::Hosts(_) => "NAMES",
             Self::Origins(_) => "ORIGINS",
+            Self::Text { placeholder, .. } => placeholder,
             Self::Switch(_) => "BOOL",
             Self::Choice { .. } => "WORD",
             Self::Count { .. } => "N",
@@ -177,6 +188,7 @@ impl Kind {
             | Self::BaseUrl(_)
             | Self::Hosts(_)
             | Self::Origins(_)
+            | Self::Text { .. }
             | Self::Switch(_) => None,
         }
     }

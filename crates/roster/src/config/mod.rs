@@ -14,6 +14,7 @@ mod environment;
 mod fault;
 mod file;
 mod host_name;
+mod issuer;
 mod keep;
 mod kind;
 mod markdown;
@@ -27,6 +28,8 @@ mod web_origin;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use roster_http::{IssuerUrl, TokenAlgorithm};
 
 pub use base_url::BaseUrl;
 pub use choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
@@ -71,6 +74,16 @@ pub struct Config {
     pub tls_key: Option<PathBuf>,
     /// The least version of TLS that is spoken.
     pub tls_min: TlsMin,
+    /// Whose tokens let callers in; none: nobody's do.
+    pub jwt_issuer: Option<IssuerUrl>,
+    /// For whom those tokens must be made.
+    pub jwt_audience: String,
+    /// What they may be signed with.
+    pub jwt_algorithms: Vec<TokenAlgorithm>,
+    /// The claim that tells their scopes.
+    pub jwt_scope_claim: String,
+    /// What stands before a scope of ours in it.
+    pub jwt_scope_prefix: String,
     /// Run on a temporary directory with sample users; `data` is not touched then.
     pub dev: bool,
     /// The least severe level that is logged.

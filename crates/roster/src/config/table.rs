@@ -5,6 +5,7 @@
 //! of one run only (`--dev`, `--config`) is no setting and does not stand here.
 
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
+use super::issuer;
 use super::kind::Kind;
 
 /// One setting.
@@ -127,6 +128,55 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Origins(|config| &mut config.cors_origins),
         default: "",
         doc: "Origins whose web pages may call from a browser, with a key; none: no page.",
+    },
+    Setting {
+        key: "jwt_issuer",
+        env: "ROSTER_JWT_ISSUER",
+        flag: "jwt-issuer",
+        group: Group::Access,
+        kind: Kind::Text { placeholder: "URL", what: "https URL", put: issuer::url },
+        default: "",
+        doc: "URL of the issuer whose tokens let callers in, as iss spells it; none: keys alone do.",
+    },
+    Setting {
+        key: "jwt_audience",
+        env: "ROSTER_JWT_AUDIENCE",
+        flag: "jwt-audience",
+        group: Group::Access,
+        kind: Kind::Text { placeholder: "TEXT", what: "text", put: issuer::audience },
+        default: "",
+        doc: "What must be among aud of a token; needed with jwt_issuer.",
+    },
+    Setting {
+        key: "jwt_algorithms",
+        env: "ROSTER_JWT_ALGORITHMS",
+        flag: "jwt-algorithms",
+        group: Group::Access,
+        kind: Kind::Text {
+            placeholder: "NAMES",
+            what: "RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA",
+            put: issuer::algorithms,
+        },
+        default: "RS256,PS256,ES256,EdDSA",
+        doc: "Algorithms that tokens may be signed with, separated by commas.",
+    },
+    Setting {
+        key: "jwt_scope_claim",
+        env: "ROSTER_JWT_SCOPE_CLAIM",
+        flag: "jwt-scope-claim",
+        group: Group::Access,
+        kind: Kind::Text { placeholder: "NAME", what: "name of a claim", put: issuer::scope_claim },
+        default: "scope",
+        doc: "Claim of a token that tells its scopes: a text with spaces between them, or a list.",
+    },
+    Setting {
+        key: "jwt_scope_prefix",
+        env: "ROSTER_JWT_SCOPE_PREFIX",
+        flag: "jwt-scope-prefix",
+        group: Group::Access,
+        kind: Kind::Text { placeholder: "TEXT", what: "text", put: issuer::scope_prefix },
+        default: "",
+        doc: "What stands before each scope in that claim, as in roster:users:read; others are ignored.",
     },
     Setting {
         key: "tls_certificate",

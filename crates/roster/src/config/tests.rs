@@ -73,6 +73,9 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(config.cors_origins, []);
     assert_eq!((config.tls_certificate, config.tls_key), (None, None));
     assert_eq!(config.tls_min, TlsMin::V1_2);
+    assert_eq!((config.jwt_issuer, config.jwt_scope_claim.as_str()), (None, "scope"));
+    let algorithms: Vec<_> = config.jwt_algorithms.iter().map(|one| one.as_str()).collect();
+    assert_eq!(algorithms, ["RS256", "PS256", "ES256", "EdDSA"]);
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
     assert!(!config.unique_external_id);
     assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
@@ -101,6 +104,11 @@ fn the_table_covers_every_field() {
         tls_certificate: Some("a.pem".into()),
         tls_key: Some("a.key".into()),
         tls_min: TlsMin::V1_2,
+        jwt_issuer: Some(IssuerUrl::parse("https://a.example").unwrap()),
+        jwt_audience: "a".to_owned(),
+        jwt_algorithms: vec![TokenAlgorithm::Es384],
+        jwt_scope_claim: "a".to_owned(),
+        jwt_scope_prefix: "a".to_owned(),
         dev: one.dev,
         log: LogLevel::Debug,
         log_format: LogFormat::Text,
@@ -205,6 +213,11 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::BaseUrl(_) => "https://directory.example.com/v1",
         Kind::Database(_) => "postgres://roster@a.example:5433,b.example:5433/users",
         Kind::Hosts(_) => "directory.example.com,b.example:8443",
+        Kind::Text { .. } => match setting.key {
+            "jwt_issuer" => "https://issuer.example.com/realms/one/",
+            "jwt_algorithms" => "ES256, EdDSA",
+            _ => "roster:",
+        },
         Kind::Switch(_) => "true",
         Kind::Choice { words, .. } => words.iter().find(|word| **word != setting.default).unwrap(),
         Kind::Count { .. } => "17",

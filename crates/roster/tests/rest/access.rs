@@ -21,7 +21,7 @@ fn target(route: &str) -> String {
 }
 
 /// Every operation with its method and a target.
-fn operations() -> Vec<(Operation, String, String)> {
+pub(crate) fn operations() -> Vec<(Operation, String, String)> {
     let mut all = Vec::new();
     for route in ROUTES {
         for (method, operation) in route.offers {
@@ -39,7 +39,7 @@ fn body(operation: Operation) -> Option<Value> {
     users.contains(&operation).then(|| json!({"username": "grace"}))
 }
 
-fn asking<'a>(
+pub(crate) fn asking<'a>(
     service: &'a Service,
     operation: Operation,
     method: &str,

@@ -21,6 +21,7 @@ mod failures;
 mod filter;
 mod guards;
 mod idempotency;
+mod jwt;
 mod keys;
 mod ledger;
 mod lists;
@@ -89,6 +90,20 @@ cases! {
         an_idempotency_key_belongs_to_its_caller,
         who_guesses_keys_is_told_to_wait_and_locks_nobody_out,
         each_key_has_an_allowance_of_its_own,
+    }
+    mod jwt {
+        every_attack_on_a_token_is_refused,
+        each_scope_of_a_token_opens_what_it_should_and_nothing_else,
+        scopes_are_told_by_the_claim_that_the_settings_name,
+        an_issuer_closes_the_service_to_everybody_else,
+        the_change_log_names_the_subject_that_acted,
+        keys_that_rotate_are_followed,
+        a_key_that_left_the_set_takes_remembered_tokens_along,
+        an_issuer_that_is_away_is_503_until_it_is_back,
+        keys_serve_for_a_day_while_their_issuer_is_away,
+        a_known_key_waits_for_no_fetch_and_many_requests_cause_one,
+        a_remembered_token_ends_when_it_expires,
+        an_issuer_that_says_something_else_is_not_believed,
     }
     mod keys {
         a_key_is_shown_once_and_never_again,

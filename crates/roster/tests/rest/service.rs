@@ -16,7 +16,7 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, FaceSettings, PressureSettings, URI_BYTES_MAX, description,
+    App, FaceSettings, PressureSettings, TokenIssuer, URI_BYTES_MAX, description,
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
@@ -66,6 +66,8 @@ pub(crate) struct Setup {
     pub(crate) pressure: PressureSettings,
     /// Origins whose pages may call.
     pub(crate) cors_origins: &'static [&'static str],
+    /// Whose tokens let callers in.
+    pub(crate) issuers: Vec<TokenIssuer>,
     /// The secret of cursors; the store's own unless it is given.
     pub(crate) secret: Option<Secret>,
 }
@@ -77,6 +79,7 @@ impl Default for Setup {
             rules: Rules::default(),
             front: FrontSettings::default(),
             pressure: PressureSettings::default(),
+            issuers: Vec::new(),
             cors_origins: &[],
             secret: None,
         }
@@ -113,7 +116,7 @@ impl Stage {
 
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
-        let Setup { base_url, rules, front, pressure, cors_origins, secret } = setup;
+        let Setup { base_url, rules, front, pressure, cors_origins, issuers, secret } = setup;
         let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
@@ -130,7 +133,7 @@ impl Stage {
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
             pressure,
-            issuers: Vec::new(),
+            issuers,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
         };
         let counters = Arc::new(FrontCounters::default());

@@ -1,0 +1,353 @@
+//! Tokens of an issuer: what they open, what they do not, and what happens as keys come and go.
+
+mod attacks;
+mod issuer;
+
+use std::time::Duration;
+
+use roster_core::{Clock as _, access::Scope};
+use roster_http::{TokenIssuer, router::Need};
+use serde_json::{Value, json};
+
+use crate::{
+    access::{asking, operations},
+    client::Reply,
+    service::{Service, Setup, Stage, path},
+};
+use attacks::Forge;
+use issuer::{Issuer, Signer};
+
+const MINUTE: i64 = 60_000;
+const HOUR: i64 = 60 * MINUTE;
+
+/// A service that trusts an issuer.
+struct Trusting {
+    service: Service,
+    issuer: Issuer,
+}
+
+impl Trusting {
+    async fn new(stage: &Stage, keys: Vec<Value>) -> Self {
+        Self::with(stage, keys, |trusted| trusted).await
+    }
+
+    async fn with(
+        stage: &Stage,
+        keys: Vec<Value>,
+        set: impl FnOnce(TokenIssuer) -> TokenIssuer,
+    ) -> Self {
+        let issuer = Issuer::open(keys).await;
+        let issuers = vec![set(issuer.trusted())];
+        let service = stage.open_with(Setup { issuers, ..Setup::default() }).await;
+        Self { service, issuer }
+    }
+
+    fn claims(&self) -> Value {
+        self.issuer.claims(self.service.clock.now().as_millis())
+    }
+
+    /// A token of this key, good from now on.
+    fn token(&self, signer: &Signer, kid: &str) -> String {
+        let alg = if matches!(signer, Signer::Rsa(_)) { "RS256" } else { "ES256" };
+        let header = json!({"alg": alg, "kid": kid});
+        signer.token(&header.to_string(), &self.claims().to_string())
+    }
+
+    /// Asks for the list of users with a token.
+    async fn ask(&self, token: &str) -> Reply {
+        self.service.request("GET", "/users").bearer(token).send().await
+    }
+
+    async fn status(&self, token: &str) -> u16 {
+        self.ask(token).await.status()
+    }
+
+    /// Asks until the answer is this one, which something in the background brings about.
+    async fn until(&self, token: &str, status: u16) {
+        for _ in 0..500 {
+            if self.status(token).await == status {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{status} never came");
+    }
+}
+
+pub(crate) async fn every_attack_on_a_token_is_refused(stage: Stage) {
+    let trusting = Trusting::new(&stage, Vec::new()).await;
+    let forge = Forge {
+        rsa: Signer::rsa(),
+        other: Signer::other_rsa(),
+        p256: Signer::p256(),
+        ed25519: Signer::ed25519(),
+        claims: trusting.claims(),
+        now: trusting.service.clock.now().as_millis() / 1000,
+    };
+    trusting.issuer.set(|answers| answers.keys = forge.published());
+    for good in forge.all_good() {
+        trusting.ask(&good).await.expect(200);
+    }
+    let attacks = forge.attacks();
+    assert!(attacks.len() >= 80, "{}", attacks.len());
+    for (name, token, words) in attacks {
+        let reply = trusting.ask(&token).await;
+        assert_eq!(reply.status(), 401, "{name}: {}", reply.text());
+        let reply = reply.refused(401, "unauthenticated");
+        let told = reply.json()["detail"].as_str().expect("a detail").to_owned();
+        assert!(told.contains(words), "{name}: {told}");
+        assert!(reply.header("www-authenticate").contains("error=\"invalid_token\""), "{name}");
+        let parts = token.split('.').filter(|part| part.len() > 3);
+        assert!(!parts.into_iter().any(|part| reply.text().contains(part)), "{name}");
+    }
+    trusting.ask(&forge.good()).await.expect(200);
+}
+
+pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let service = &trusting.service;
+    let of = |change: &dyn Fn(&mut Value)| {
+        let mut claims = trusting.claims();
+        change(&mut claims);
+        signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string())
+    };
+    let mut tampered = of(&|_| ());
+    tampered.replace_range(tampered.len() - 8..tampered.len() - 4, "AAAA");
+    let lapsed = |claims: &mut Value| claims["exp"] = json!(1);
+    let bad = [
+        of(&|claims| claims["aud"] = json!("elsewhere")),
+        of(&lapsed),
+        tampered,
+        signer.token(r#"{"alg":"HS256","kid":"one"}"#, &trusting.claims().to_string()),
+        signer.token(r#"{"alg":"ES256","kid":"two"}"#, &trusting.claims().to_string()),
+    ];
+    for (operation, method, target) in operations() {
+        let send = |token: String| {
+            let request = asking(service, operation, &method, &target).bearer(&token);
+            async move { request.send().await }
+        };
+        let Need::Scope(needed) = operation.needs() else { continue };
+        for token in &bad {
+            send(token.clone()).await.refused(401, "unauthenticated");
+        }
+        send(of(&|claims| claims["scope"] = json!("openid"))).await.expect(403);
+        for scope in Scope::ALL {
+            let reply = send(of(&|claims| claims["scope"] = json!(scope.as_str()))).await;
+            let place = format!("{} with {}", operation.id(), scope.as_str());
+            if *scope == needed {
+                assert!(![401, 403].contains(&reply.status()), "{place}: {}", reply.text());
+            } else {
+                assert_eq!(reply.status(), 403, "{place}");
+            }
+        }
+    }
+}
+
+pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::with(&stage, vec![signer.jwk("one")], |mut trusted| {
+        trusted.scope_claim = "roles".to_owned();
+        trusted.scope_prefix = "roster:".to_owned();
+        trusted
+    });
+    let trusting = trusting.await;
+    for (roles, status) in [
+        (json!("openid roster:users:read"), 200),
+        (json!(["openid", "roster:users:read"]), 200),
+        (json!([["roster:users:read"], 7]), 403),
+        (json!("users:read"), 403),
+        (json!("roster:users:read,roster:users:write"), 403),
+        (json!({"roster:users:read": true}), 403),
+        (Value::Null, 403),
+    ] {
+        let mut claims = trusting.claims();
+        claims["roles"] = roles.clone();
+        let token = signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string());
+        assert_eq!(trusting.status(&token).await, status, "{roles}");
+    }
+}
+
+pub(crate) async fn an_issuer_closes_the_service_to_everybody_else(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let service = &trusting.service;
+    service.get("/users").await.refused(401, "unauthenticated");
+    assert!(!service.app.is_open());
+    // Keys are made with a token, and open beside it.
+    let token = trusting.token(&signer, "one");
+    let key = json!({"name": "one", "scopes": ["users:read"]});
+    let made = service.request("POST", "/keys").bearer(&token).json(&key).send().await;
+    let made = made.expect(201).json();
+    assert_eq!(made["created_by"], "jwt:ada");
+    trusting.ask(made["key"].as_str().expect("a key")).await.expect(200);
+    trusting.ask(&token).await.expect(200);
+}
+
+pub(crate) async fn the_change_log_names_the_subject_that_acted(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let service = &trusting.service;
+    let subject = "a".repeat(255);
+    let mut claims = trusting.claims();
+    claims["sub"] = json!(subject);
+    let token = signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string());
+    let asked = |method, target: &str| service.request(method, target).bearer(&token);
+    let user = asked("POST", "/users").json(&json!({"username": "ada"})).send().await;
+    let user = user.expect(201).json();
+    asked("DELETE", &path(&user)).send().await.expect(204);
+    let events = asked("GET", "/events").send().await.expect(200).json();
+    let events = events["items"].as_array().expect("events").clone();
+    assert_eq!(events.len(), 2);
+    assert!(events.iter().all(|event| event["actor"] == format!("jwt:{subject}")));
+}
+
+pub(crate) async fn keys_that_rotate_are_followed(stage: Stage) {
+    let (one, two) = (Signer::p256(), Signer::p256());
+    let trusting = Trusting::new(&stage, vec![one.jwk("one")]).await;
+    trusting.ask(&trusting.token(&one, "one")).await.expect(200);
+    trusting.issuer.set(|answers| answers.keys.push(two.jwk("two")));
+    // Not more often than every half minute, whoever asks.
+    for _ in 0..5 {
+        trusting.ask(&trusting.token(&two, "two")).await.refused(401, "unauthenticated");
+    }
+    assert_eq!(trusting.issuer.fetches(), 1);
+    trusting.service.clock.step(MINUTE / 2);
+    trusting.ask(&trusting.token(&two, "two")).await.expect(200);
+    assert_eq!(trusting.issuer.fetches(), 2);
+    trusting.ask(&trusting.token(&one, "one")).await.expect(200);
+}
+
+pub(crate) async fn a_key_that_left_the_set_takes_remembered_tokens_along(stage: Stage) {
+    let (one, two) = (Signer::p256(), Signer::p256());
+    let trusting = Trusting::new(&stage, vec![one.jwk("one"), two.jwk("two")]).await;
+    let clock = &trusting.service.clock;
+    trusting.ask(&trusting.token(&one, "one")).await.expect(200);
+    clock.step(10 * MINUTE - 1000);
+    let token = trusting.token(&one, "one");
+    trusting.ask(&token).await.expect(200);
+    trusting.issuer.set(|answers| drop(answers.keys.remove(0)));
+    // The token is remembered; the set turns ten minutes old and is fetched in the background.
+    clock.step(1000);
+    trusting.until(&token, 401).await;
+    trusting.ask(&trusting.token(&two, "two")).await.expect(200);
+    // Keys that nobody looked at for long are not believed before they are fetched.
+    trusting.issuer.set(|answers| answers.keys.clear());
+    clock.step(HOUR);
+    trusting.ask(&trusting.token(&two, "two")).await.refused(401, "unauthenticated");
+}
+
+pub(crate) async fn an_issuer_that_is_away_is_503_until_it_is_back(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    trusting.issuer.set(|answers| answers.away = true);
+    let token = trusting.token(&signer, "one");
+    let reply = trusting.ask(&token).await.refused(503, "unavailable");
+    assert_eq!(reply.header("retry-after"), "1");
+    trusting.issuer.set(|answers| answers.away = false);
+    trusting.service.clock.step(1000);
+    trusting.ask(&token).await.expect(200);
+}
+
+pub(crate) async fn keys_serve_for_a_day_while_their_issuer_is_away(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let clock = &trusting.service.clock;
+    let ask = async || trusting.status(&trusting.token(&signer, "one")).await;
+    assert_eq!(ask().await, 200);
+    trusting.issuer.set(|answers| answers.away = true);
+    for _ in 0..23 {
+        clock.step(HOUR);
+        assert_eq!(ask().await, 200);
+    }
+    // What is unknown may be a key that the issuer has by now.
+    trusting.ask(&trusting.token(&signer, "two")).await.refused(503, "unavailable");
+    clock.step(HOUR);
+    assert_eq!(ask().await, 503);
+    trusting.issuer.set(|answers| answers.away = false);
+    clock.step(1000);
+    assert_eq!(ask().await, 200);
+}
+
+pub(crate) async fn a_known_key_waits_for_no_fetch_and_many_requests_cause_one(stage: Stage) {
+    let (one, two) = (Signer::p256(), Signer::p256());
+    let trusting = Trusting::new(&stage, vec![one.jwk("one")]).await;
+    trusting.issuer.set(|answers| answers.slow = Duration::from_millis(300));
+    let first = trusting.token(&one, "one");
+    let asked = (0..20).map(|_| trusting.status(&first));
+    assert_eq!(futures(asked).await, [200; 20]);
+    assert_eq!(trusting.issuer.fetches(), 1);
+    // A slow fetch for a key that is new holds up nobody whose key is known.
+    trusting.issuer.set(|answers| {
+        answers.keys.push(two.jwk("two"));
+        answers.slow = Duration::from_secs(1);
+    });
+    trusting.service.clock.step(MINUTE);
+    let new = trusting.token(&two, "two");
+    let known = trusting.token(&one, "one");
+    let waiting = futures((0..20).map(|_| trusting.status(&new)));
+    let passing = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let statuses = futures((0..20).map(|_| trusting.status(&known))).await;
+        (statuses, trusting.issuer.fetches())
+    };
+    let (waited, (passed, fetches)) = tokio::join!(waiting, passing);
+    assert_eq!((waited, passed), (vec![200; 20], vec![200; 20]));
+    assert_eq!((fetches, trusting.issuer.fetches()), (1, 2), "they passed before it was answered");
+}
+
+/// All of them at once.
+async fn futures<T>(asked: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    futures_util::future::join_all(asked).await
+}
+
+pub(crate) async fn a_remembered_token_ends_when_it_expires(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let clock = &trusting.service.clock;
+    let mut claims = trusting.claims();
+    claims["exp"] = json!(clock.now().as_millis() / 1000 - 30);
+    // Within the leeway, which ends in half a minute.
+    let token = signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string());
+    trusting.ask(&token).await.expect(200);
+    clock.step(29_999);
+    trusting.ask(&token).await.expect(200);
+    clock.step(1);
+    trusting.ask(&token).await.refused(401, "unauthenticated");
+}
+
+pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let url = trusting.issuer.url.clone();
+    let jwks = format!("{url}/jwks");
+    let large = vec![json!({"kty": "x", "pad": "x".repeat(3000)}); 100];
+    let many = vec![json!({"kty": "x"}); 101];
+    let document = |document: Value| (Some(document), vec![signer.jwk("one")], "200 OK");
+    for (document, keys, status) in [
+        document(json!({"issuer": format!("{url}/"), "jwks_uri": jwks})),
+        document(json!({"issuer": "https://other.example", "jwks_uri": jwks})),
+        document(json!({"jwks_uri": jwks})),
+        document(json!({"issuer": url})),
+        document(json!({"issuer": url, "jwks_uri": "http://issuer.example.com/jwks"})),
+        document(json!({"issuer": url, "jwks_uri": "file:///etc/passwd"})),
+        document(json!([])),
+        (None, vec![signer.jwk("one")], "302 Found"),
+        (None, vec![signer.jwk("one")], "500 Oops"),
+        (None, [large, vec![signer.jwk("one")]].concat(), "200 OK"),
+        (None, [many, vec![signer.jwk("one")]].concat(), "200 OK"),
+    ] {
+        let place = format!("{document:?} {status}");
+        trusting.issuer.set(|answers| {
+            (answers.document, answers.keys, answers.status) = (document, keys, status);
+        });
+        trusting.service.clock.step(1000);
+        assert_eq!(trusting.status(&trusting.token(&signer, "one")).await, 503, "{place}");
+    }
+    trusting.issuer.set(|answers| {
+        (answers.document, answers.keys) = (None, vec![signer.jwk("one")]);
+        answers.status = "200 OK";
+    });
+    trusting.service.clock.step(1000);
+    trusting.ask(&trusting.token(&signer, "one")).await.expect(200);
+}
