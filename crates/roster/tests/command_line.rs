@@ -94,6 +94,24 @@ fn an_address_that_others_can_reach_is_refused_with_two_remedies() {
 }
 
 #[test]
+fn an_issuer_is_told_wholly_or_not_at_all() {
+    let outcome = |flags: &[&str]| run(&[&["check-config"], flags].concat());
+    let issuer = "--jwt-issuer=https://issuer.example.com";
+    for (flags, words) in [
+        (&[issuer][..], "--jwt-issuer: needs to know for whom its tokens are made"),
+        (&["--jwt-audience=x"], "--jwt-audience: needs an issuer"),
+        (&["--jwt-issuer=http://issuer.example.com"], "must start with https://"),
+        (&["--jwt-algorithms=RS256,none"], "\"none\" is none of RS256"),
+        (&["--jwt-algorithms=HS256"], "\"HS256\" is none of RS256"),
+    ] {
+        let (status, _, err) = outcome(flags);
+        assert_eq!(status, Some(78), "{flags:?}");
+        assert!(err.contains(words), "{flags:?}: {err}");
+    }
+    assert_eq!(outcome(&[issuer, "--jwt-audience=x"]).0, Some(0));
+}
+
+#[test]
 fn the_help_tells_of_every_setting() {
     let (status, out, _) = run(&["serve", "--help"]);
     assert_eq!(status, Some(0));

@@ -1,6 +1,7 @@
 //! The settings of an issuer of tokens: how each is read, and the issuer that they make together.
 //!
-//! One issuer can be told so; what is made of it is a list all the same, for the faces take several.
+//! One issuer can be told so; it becomes a list all the same, for the faces take several. The name
+//! in the change log is not a setting.
 
 use roster_http::{IssuerUrl, TokenAlgorithm, TokenIssuer};
 
@@ -10,6 +11,10 @@ use super::Config;
 const NAME: &str = "jwt";
 /// Most characters of a text.
 const CHARS_MAX: usize = 255;
+
+/// The algorithms that there are, for the manual; a test holds it to them.
+pub(super) const ALGORITHMS: &str =
+    "some of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA";
 
 /// Reads the URL of an issuer; empty is none.
 pub(super) fn url(config: &mut Config, text: &str) -> Result<(), String> {
@@ -71,5 +76,16 @@ impl Config {
             scope_prefix: self.jwt_scope_prefix.clone(),
         });
         issuer.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_names_every_algorithm() {
+        let known: Vec<_> = TokenAlgorithm::ALL.iter().map(|one| one.as_str()).collect();
+        assert_eq!(ALGORITHMS.strip_prefix("some of "), Some(known.join(", ").as_str()));
     }
 }

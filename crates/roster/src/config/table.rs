@@ -136,7 +136,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::Text { placeholder: "URL", what: "https URL", put: issuer::url },
         default: "",
-        doc: "URL of the issuer whose tokens let callers in, as iss spells it; none: keys alone do.",
+        doc: "URL of the issuer whose tokens let callers in, as iss spells it; none: keys do.",
     },
     Setting {
         key: "jwt_audience",
@@ -154,7 +154,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::Text {
             placeholder: "NAMES",
-            what: "RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA",
+            what: issuer::ALGORITHMS,
             put: issuer::algorithms,
         },
         default: "RS256,PS256,ES256,EdDSA",
@@ -176,7 +176,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::Text { placeholder: "TEXT", what: "text", put: issuer::scope_prefix },
         default: "",
-        doc: "What stands before each scope in that claim, as in roster:users:read; others are ignored.",
+        doc: "What stands before each scope in it, as in roster:users:read; others are ignored.",
     },
     Setting {
         key: "tls_certificate",

@@ -175,8 +175,8 @@ fn a_set_is_small_and_its_keys_are_found_without_doubt() {
     assert_eq!(found(&[a.clone(), b.clone()], Some("c"), eddsa), Err(NoKey::Unknown));
     assert_eq!(found(&[a.clone(), b], None, eddsa), Err(NoKey::Unnamed));
     assert_eq!(found(&[], None, eddsa), Err(NoKey::Unnamed));
-    assert_eq!(found(&[a.clone()], None, eddsa), Ok(()));
-    assert_eq!(found(&[a.clone()], None, TokenAlgorithm::Es256), Err(NoKey::Misfit));
+    assert_eq!(found(std::slice::from_ref(&a), None, eddsa), Ok(()));
+    assert_eq!(found(std::slice::from_ref(&a), None, TokenAlgorithm::Es256), Err(NoKey::Misfit));
     assert_eq!(found(&[a.clone(), a], Some("a"), eddsa), Err(NoKey::Misfit));
 }
 

@@ -146,10 +146,10 @@ pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(
 
 pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(stage: Stage) {
     let signer = Signer::p256();
-    let trusting = Trusting::with(&stage, vec![signer.jwk("one")], |mut trusted| {
-        trusted.scope_claim = "roles".to_owned();
-        trusted.scope_prefix = "roster:".to_owned();
-        trusted
+    let trusting = Trusting::with(&stage, vec![signer.jwk("one")], |trusted| TokenIssuer {
+        scope_claim: "roles".to_owned(),
+        scope_prefix: "roster:".to_owned(),
+        ..trusted
     });
     let trusting = trusting.await;
     for (roles, status) in [
