@@ -6,7 +6,7 @@ mod issuer;
 use std::time::Duration;
 
 use roster_core::{Clock as _, access::Scope};
-use roster_http::{TokenIssuer, router::Need};
+use roster_http::{PressureSettings, TokenIssuer, router::Need};
 use serde_json::{Value, json};
 
 use crate::{
@@ -38,7 +38,10 @@ impl Trusting {
     ) -> Self {
         let issuer = Issuer::open(keys).await;
         let issuers = vec![set(issuer.trusted())];
-        let service = stage.open_with(Setup { issuers, ..Setup::default() }).await;
+        // Who tries many bad tokens is refused unseen; here each is to be judged.
+        let pressure =
+            PressureSettings { failed_auth_per_minute: 0, ..PressureSettings::default() };
+        let service = stage.open_with(Setup { pressure, issuers, ..Setup::default() }).await;
         Self { service, issuer }
     }
 
