@@ -1,13 +1,13 @@
 """Web pages in a real Chromium attack a service on the same machine, and none gets anywhere.
 
 The pages are an attacker's: on another site, on another port of the same host, under another name
-of it, in a sandboxed frame and a data: URL (both of origin null), and under a name that the attacker
-has rebound to the service's own address and port. Each attack of browser_attacks.py runs from each
-of them, first upon a careless service, where it has to succeed, then upon the real one while it is
-open, and from two of the places once it has a key. There every request has to be refused, nothing
-of a user may be read, and the collection must not change. No answer may carry a header of CORS, as
-the browser itself recorded them; then pages of a listed origin have to get through, with a key and
-with nothing less.
+of it, in a sandboxed frame and a data: URL (both of origin null), and under a name that the
+attacker has rebound to the service's own address and port. Each attack of browser_attacks.py runs
+from each of them, first upon a careless service, where it has to succeed, then upon the real one
+while it is open, and from two of the places once it has a key. There every request has to be
+refused, nothing of a user may be read, and the collection must not change. No answer may carry a
+header of CORS, as the browser itself recorded them; then pages of a listed origin have to get
+through, with a key and with nothing less.
 """
 
 import json

@@ -149,7 +149,8 @@ ATTACKS = [
     Attack("ping", """const a = Object.assign(document.createElement('a'),
         {href: '#x', ping: T + D + '/restore'}); document.body.append(a); a.click(); a.remove();""",
            ("POST",), needs="navigation"),
-    Attack("redirect of a POST", """const to = O + '/redirect?to=' + encodeURIComponent(T + '/users');
+    Attack("redirect of a POST", """
+        const to = O + '/redirect?to=' + encodeURIComponent(T + '/users');
         await attempt(() => fetch(to, {method: 'POST', mode: 'no-cors', body: JSON_USER}));
         await form('post', 'text/plain', to, SMUGGLED);""", ("POST", "POST"), needs="own site"),
     Attack("redirect of a GET",
