@@ -32,7 +32,7 @@ macro_rules! algorithms {
             }
 
             /// The algorithm as the library calls it.
-            pub(super) const fn library(self) -> Algorithm {
+            pub(super) const fn to_jsonwebtoken(self) -> Algorithm {
                 match self {
                     $(Self::$variant => Algorithm::$library,)*
                 }
@@ -77,7 +77,7 @@ mod tests {
     fn an_algorithm_is_read_as_it_is_written_and_none_with_a_secret_is_one() {
         for one in TokenAlgorithm::ALL {
             assert_eq!(TokenAlgorithm::parse(one.as_str()), Some(*one));
-            assert_eq!(format!("{:?}", one.library()), one.as_str());
+            assert_eq!(format!("{:?}", one.to_jsonwebtoken()), one.as_str());
         }
         for other in ["none", "None", "NONE", "nOnE", "HS256", "HS384", "HS512", "rs256", ""] {
             assert_eq!(TokenAlgorithm::parse(other), None, "{other}");

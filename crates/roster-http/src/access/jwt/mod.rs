@@ -171,7 +171,7 @@ fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), 
         NoKey::Misfit => "the token is not signed by the algorithm that its key is for",
     })?;
     signature::install();
-    let mut asked = Validation::new(token.algorithm.library());
+    let mut asked = Validation::new(token.algorithm.to_jsonwebtoken());
     asked.set_issuer(&[&issuer.url]);
     asked.set_audience(&[&issuer.audience]);
     asked.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
