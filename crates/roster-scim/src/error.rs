@@ -1,0 +1,124 @@
+//! Errors in SCIM's form (RFC 7644 section 3.12).
+//!
+//! A detail is one sentence that says what to do. It never repeats a value: it may be personal.
+
+use std::borrow::Cow;
+
+use roster_core::Json;
+
+macro_rules! scim_types {
+    ($($(#[$doc:meta])* $variant:ident $text:literal $status:literal,)*) => {
+        /// What kind of fault it is (RFC 7644 table 9, RFC 9865 section 2.1).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ScimType {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl ScimType {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The kind as it stands on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+
+            /// The status that goes with it.
+            pub const fn status(self) -> u16 {
+                match self {
+                    $(Self::$variant => $status,)*
+                }
+            }
+        }
+    };
+}
+
+scim_types! {
+    /// The filter does not parse, or asks for what cannot be compared so.
+    InvalidFilter "invalidFilter" 400,
+    /// More resources match than the service is willing to count.
+    TooMany "tooMany" 400,
+    /// Another resource holds a value that must be unique (RFC 7644 section 3.3).
+    Uniqueness "uniqueness" 409,
+    /// A change of what may not be changed.
+    Mutability "mutability" 400,
+    /// The body does not have the form of the request.
+    InvalidSyntax "invalidSyntax" 400,
+    /// The path of a PATCH operation does not parse, or names nothing.
+    InvalidPath "invalidPath" 400,
+    /// The path of a PATCH operation matches nothing.
+    NoTarget "noTarget" 400,
+    /// A required value is missing, or a value is none of those that are taken.
+    InvalidValue "invalidValue" 400,
+    /// A version of the protocol that is not spoken.
+    InvalidVers "invalidVers" 400,
+    /// The query holds what should not stand in a URL.
+    Sensitive "sensitive" 403,
+    /// The cursor is not one of this list.
+    InvalidCursor "invalidCursor" 400,
+    /// The cursor is too old.
+    ExpiredCursor "expiredCursor" 400,
+    /// The count is not the one that the list began with.
+    InvalidCount "invalidCount" 400,
+}
+
+/// The URN of an error's body.
+pub const ERROR_URN: &str = "urn:ietf:params:scim:api:messages:2.0:Error";
+
+/// A refusal in SCIM's form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScimError {
+    /// The HTTP status.
+    pub status: u16,
+    /// What kind of fault it is, where there is a word for it.
+    pub scim_type: Option<ScimType>,
+    /// One sentence that says what to do.
+    pub detail: Cow<'static, str>,
+}
+
+impl ScimError {
+    /// A refusal of that kind, with the status that goes with it.
+    pub fn new(scim_type: ScimType, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { status: scim_type.status(), scim_type: Some(scim_type), detail: detail.into() }
+    }
+
+    /// A refusal for which there is a status alone.
+    pub fn of_status(status: u16, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, scim_type: None, detail: detail.into() }
+    }
+
+    /// The body. The status is a string (RFC 7644 section 3.12).
+    pub fn to_json(&self) -> Json {
+        let text = |text: &str| Json::Text(text.to_owned());
+        let mut members = vec![
+            ("schemas".to_owned(), Json::Array(vec![text(ERROR_URN)])),
+            ("status".to_owned(), Json::Text(self.status.to_string())),
+        ];
+        let kind = self.scim_type.map(|kind| ("scimType".to_owned(), text(kind.as_str())));
+        members.extend(kind);
+        members.push(("detail".to_owned(), text(&self.detail)));
+        Json::Object(members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use roster_core::json::write_json;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_string_and_a_duplicate_is_a_conflict() {
+        let mut out = Vec::new();
+        let error = ScimError::new(ScimType::Uniqueness, "choose another userName");
+        write_json(&mut out, &error.to_json());
+        let expected = concat!(
+            r#"{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","#,
+            r#""scimType":"uniqueness","detail":"choose another userName"}"#
+        );
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+        assert_eq!(ScimError::of_status(404, "no such user").to_json().member("scimType"), None);
+    }
+}

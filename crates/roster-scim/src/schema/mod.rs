@@ -1,0 +1,29 @@
+//! The attribute table: what a SCIM resource looks like, as data (RFC 7643 sections 2, 3, 4, 7).
+//!
+//! Reading, writing, PATCH, filters, projection and discovery follow these tables, so that what is
+//! advertised is what works. Names are compared without regard to case (RFC 7643 section 2.1).
+
+mod attribute;
+mod enterprise;
+mod extension;
+mod group;
+mod path;
+mod resource;
+mod user;
+
+pub use attribute::{AttributeSchema, AttributeType, Mutability, Returned, Uniqueness};
+pub use enterprise::ENTERPRISE_USER;
+pub use extension::ROSTER_USER;
+pub use group::GROUP;
+pub use path::{ScimPath, scim_part, scim_path};
+pub use resource::{ResourceType, Schema};
+pub use user::USER;
+
+/// The URN of a user.
+pub const USER_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
+/// The URN of a group.
+pub const GROUP_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
+/// The URN of the enterprise extension of a user.
+pub const ENTERPRISE_URN: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+/// The URN of what only Roster has.
+pub const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";

@@ -1,0 +1,159 @@
+//! The tables of a user (RFC 7643 sections 3.1 and 4.1) and of what all resources have.
+
+use super::{
+    AttributeSchema, AttributeType, ENTERPRISE_USER, Mutability, ROSTER_USER, ResourceType,
+    Returned, Schema, USER_URN, Uniqueness,
+};
+
+/// The resource type of a user.
+pub static USER: ResourceType = ResourceType {
+    name: "User",
+    endpoint: "/Users",
+    description: "A user of the directory",
+    schema: &USER_SCHEMA,
+    extensions: &[&ENTERPRISE_USER, &ROSTER_USER],
+};
+
+static USER_SCHEMA: Schema = Schema {
+    urn: USER_URN,
+    name: "User",
+    description: "A user of the directory",
+    attributes: &[
+        SCHEMAS,
+        ID,
+        EXTERNAL_ID,
+        META,
+        AttributeSchema {
+            required: true,
+            uniqueness: Uniqueness::Server,
+            ..text("userName", "What the user signs in with; unique without regard to case")
+        },
+        AttributeSchema::complex("name", "The parts of the user's name", NAME),
+        text("displayName", "The name that is shown to others"),
+        text("nickName", "What the user is called"),
+        AttributeSchema::url("profileUrl", "A page about the user"),
+        text("title", "The user's position, such as Vice President"),
+        text("userType", "How the user stands to the organisation, such as Contractor"),
+        text("preferredLanguage", "The language that the user prefers (BCP 47)"),
+        text("locale", "The user's region, for dates, numbers and money (BCP 47)"),
+        text("timezone", "The user's time zone, such as Europe/London"),
+        AttributeSchema::boolean("active", "Whether the user takes part; false when suspended"),
+        AttributeSchema::list("emails", "The user's e-mail addresses", EMAILS),
+        AttributeSchema::list("phoneNumbers", "The user's telephone numbers", PHONE_NUMBERS),
+        AttributeSchema::list("ims", "The user's instant messaging addresses", PLAIN),
+        AttributeSchema::list("photos", "URLs of pictures of the user", PHOTOS),
+        AttributeSchema::list("addresses", "The user's postal addresses", ADDRESSES),
+        AttributeSchema::list("entitlements", "What the user is entitled to", PLAIN),
+        AttributeSchema::list("roles", "The roles that the user has", PLAIN),
+        AttributeSchema::list("x509Certificates", "The user's certificates", CERTIFICATES),
+    ],
+};
+
+/// `schemas` (RFC 7643 section 3).
+pub(super) const SCHEMAS: AttributeSchema = AttributeSchema {
+    kind: AttributeType::Reference,
+    multi_valued: true,
+    required: true,
+    case_exact: true,
+    mutability: Mutability::ReadOnly,
+    returned: Returned::Always,
+    reference_types: &["uri"],
+    ..text("schemas", "The URNs of the schemas that the resource uses")
+};
+
+/// `id` (RFC 7643 section 3.1).
+pub(super) const ID: AttributeSchema = AttributeSchema {
+    case_exact: true,
+    mutability: Mutability::ReadOnly,
+    returned: Returned::Always,
+    uniqueness: Uniqueness::Server,
+    ..text("id", "The id of the resource, made by the service and never used again")
+};
+
+/// `externalId` (RFC 7643 section 3.1).
+pub(super) const EXTERNAL_ID: AttributeSchema =
+    text("externalId", "The id that the client knows the resource by").exact();
+
+/// `meta` (RFC 7643 section 3.1).
+pub(super) const META: AttributeSchema = AttributeSchema {
+    mutability: Mutability::ReadOnly,
+    ..AttributeSchema::complex("meta", "What the service knows of the resource", META_PARTS)
+};
+
+const META_PARTS: &[AttributeSchema] = &[
+    text("resourceType", "The name of the resource type").exact().read_only(),
+    moment("created", "When the resource was made"),
+    moment("lastModified", "When the resource was changed last"),
+    AttributeSchema {
+        reference_types: &["uri"],
+        ..AttributeSchema::url("location", "Where the resource is").read_only()
+    },
+    text("version", "The version of the resource, as in its ETag").exact().read_only(),
+];
+
+const NAME: &[AttributeSchema] = &[
+    text("formatted", "The full name, for display"),
+    text("familyName", "The family name"),
+    text("givenName", "The given name"),
+    text("middleName", "The middle names"),
+    text("honorificPrefix", "What stands before the name, such as Dr."),
+    text("honorificSuffix", "What stands after the name, such as III"),
+];
+
+const TYPE: AttributeSchema = text("type", "What the value is for");
+const PRIMARY: AttributeSchema =
+    AttributeSchema::boolean("primary", "Whether this is the value to prefer; true once at most");
+const DISPLAY: AttributeSchema = text("display", "The value in words");
+
+const EMAILS: &[AttributeSchema] = &[
+    text("value", "An e-mail address").required(),
+    TYPE.suggesting(&["work", "home", "other"]),
+    PRIMARY,
+    DISPLAY,
+];
+
+const PHONE_NUMBERS: &[AttributeSchema] = &[
+    text("value", "A telephone number").required(),
+    TYPE.suggesting(&["work", "home", "mobile", "fax", "pager", "other"]),
+    PRIMARY,
+    DISPLAY,
+];
+
+const PHOTOS: &[AttributeSchema] = &[
+    AttributeSchema::url("value", "The URL of a picture").required(),
+    TYPE.suggesting(&["photo", "thumbnail"]),
+    PRIMARY,
+    DISPLAY,
+];
+
+const PLAIN: &[AttributeSchema] = &[text("value", "The value").required(), TYPE, PRIMARY, DISPLAY];
+
+const CERTIFICATES: &[AttributeSchema] = &[
+    AttributeSchema {
+        kind: AttributeType::Binary,
+        case_exact: true,
+        ..text("value", "A certificate: DER in base64").required()
+    },
+    TYPE,
+    PRIMARY,
+    DISPLAY,
+];
+
+const ADDRESSES: &[AttributeSchema] = &[
+    text("formatted", "The whole address, for a label"),
+    text("streetAddress", "Street, house number, and the like"),
+    text("locality", "The city"),
+    text("region", "The state or region"),
+    text("postalCode", "The postal code"),
+    text("country", "The country (ISO 3166-1 alpha-2)"),
+    TYPE.suggesting(&["work", "home", "other"]),
+    PRIMARY,
+];
+
+pub(super) const fn text(name: &'static str, description: &'static str) -> AttributeSchema {
+    AttributeSchema::text(name, description)
+}
+
+const fn moment(name: &'static str, description: &'static str) -> AttributeSchema {
+    AttributeSchema { kind: AttributeType::DateTime, ..text(name, description).read_only() }
+}
