@@ -6,7 +6,7 @@
 use std::{borrow::Cow, cmp::Ordering};
 
 use super::{
-    expression::{Comparison, Expression, Operand, Operator, Path, Test},
+    expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test},
     number,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
 /// Whether the user meets the expression.
 pub(super) fn matches(expression: &Expression, user: &User) -> bool {
     holds(expression, &|test| of_user(test, user), &|list, inner| {
+        let list = list.attribute();
         let mut entries = user.profile.entries(list).iter();
         let one = match user.profile.get(list) {
             Some(Value::One(entry)) => Some(entry),
@@ -33,28 +34,37 @@ pub(super) fn matches(expression: &Expression, user: &User) -> bool {
     })
 }
 
-fn holds(
-    expression: &Expression,
-    test: &dyn Fn(&Test) -> bool,
-    entry: &dyn Fn(Attribute, &Expression) -> bool,
+/// Whether the expression holds where its tests and its conditions on entries come out so.
+pub fn holds<P>(
+    expression: &Expression<P>,
+    test: &dyn Fn(&Test<P>) -> bool,
+    entry: &dyn Fn(&P, &Expression<P>) -> bool,
 ) -> bool {
     match expression {
         Expression::And(all) => all.iter().all(|one| holds(one, test, entry)),
         Expression::Or(any) => any.iter().any(|one| holds(one, test, entry)),
         Expression::Not(inner) => !holds(inner, test, entry),
         Expression::Test(one) => test(one),
-        Expression::Entry(list, inner) => entry(*list, inner),
+        Expression::Entry(list, inner) => entry(list, inner),
     }
 }
 
 /// A value as it is compared.
-enum Found<'v> {
+#[derive(Clone, Debug)]
+pub enum Found<'v> {
+    /// None.
     Null,
+    /// A text.
     Text(Cow<'v, str>),
+    /// A moment.
     Time(Timestamp),
+    /// A whole number.
     Integer(i64),
+    /// A boolean.
     Flag(bool),
+    /// A status.
     Status(Status),
+    /// A value of free JSON.
     Json(&'v Json),
     /// There is a value; what it is does not count.
     Something,
@@ -155,7 +165,8 @@ fn text(value: &str) -> Found<'_> {
     Found::Text(Cow::Borrowed(value))
 }
 
-fn compares(test: &Test, found: &Found<'_>) -> bool {
+/// Whether a value that was found compares with the test's operand as the test asks.
+pub fn compares<P: Compared>(test: &Test<P>, found: &Found<'_>) -> bool {
     let is_null = matches!(found, Found::Null);
     match test.operator {
         Operator::Present => !is_null,
@@ -171,7 +182,7 @@ fn compares(test: &Test, found: &Found<'_>) -> bool {
     }
 }
 
-fn equals(test: &Test, found: &Found<'_>) -> bool {
+fn equals<P: Compared>(test: &Test<P>, found: &Found<'_>) -> bool {
     match (found, &test.operand) {
         (Found::Null, operand) => *operand == Operand::Null,
         (Found::Flag(flag) | Found::Json(Json::Bool(flag)), Operand::Flag(wanted)) => {
@@ -183,7 +194,7 @@ fn equals(test: &Test, found: &Found<'_>) -> bool {
 }
 
 /// The value against the operand; `None` where they do not compare.
-fn order(test: &Test, found: &Found<'_>) -> Option<Ordering> {
+fn order<P: Compared>(test: &Test<P>, found: &Found<'_>) -> Option<Ordering> {
     match (found, &test.operand) {
         (Found::Time(moment), Operand::Time(wanted)) => Some(moment.cmp(wanted)),
         (Found::Integer(number), Operand::Integer(wanted)) => Some(number.cmp(wanted)),
@@ -200,13 +211,17 @@ fn order(test: &Test, found: &Found<'_>) -> Option<Ordering> {
     }
 }
 
-fn with_texts(test: &Test, found: &Found<'_>, holds: impl Fn(&str, &str) -> bool) -> bool {
+fn with_texts<P: Compared>(
+    test: &Test<P>,
+    found: &Found<'_>,
+    holds: impl Fn(&str, &str) -> bool,
+) -> bool {
     let Operand::Text { key: Some(key), .. } = &test.operand else { return false };
     form(test, found).is_some_and(|value| holds(&value, key))
 }
 
 /// A text in the form in which the path's values are compared.
-fn form<'v>(test: &Test, found: &'v Found<'_>) -> Option<Cow<'v, str>> {
+fn form<'v, P: Compared>(test: &Test<P>, found: &'v Found<'_>) -> Option<Cow<'v, str>> {
     let value: &str = if let Found::Text(value) = found {
         value
     } else if let Found::Json(Json::Text(value)) = found {

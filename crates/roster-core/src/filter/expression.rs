@@ -1,4 +1,9 @@
 //! What a filter says, as a tree. Chains of `and` and of `or` are flat.
+//!
+//! The tree is the same whatever is asked about: `P` names values of a user, or of whatever else a
+//! face lets its callers choose from.
+
+use std::iter;
 
 use crate::{
     attribute::{Attribute, Kind, PartKind, TextRule},
@@ -9,24 +14,24 @@ use crate::{
 
 /// A condition on one user.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expression {
+pub enum Expression<P = Path> {
     /// All of these hold; at least two.
-    And(Vec<Expression>),
+    And(Vec<Expression<P>>),
     /// Any of these holds; at least two.
-    Or(Vec<Expression>),
+    Or(Vec<Expression<P>>),
     /// This does not hold.
-    Not(Box<Expression>),
+    Not(Box<Expression<P>>),
     /// A test of a value.
-    Test(Test),
+    Test(Test<P>),
     /// Some entry of the list meets the condition, whose paths are parts of that entry.
-    Entry(Attribute, Box<Expression>),
+    Entry(P, Box<Expression<P>>),
 }
 
 /// A test of the values of a path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Test {
+pub struct Test<P = Path> {
     /// Which values.
-    pub path: Path,
+    pub path: P,
     /// How they are compared.
     pub operator: Operator,
     /// With what.
@@ -122,6 +127,12 @@ pub enum Operand {
     Status(Status),
 }
 
+/// What a test reads: it knows how its values compare.
+pub trait Compared {
+    /// In which way.
+    fn comparison(&self) -> Comparison;
+}
+
 /// In which way the values of a path compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
@@ -157,9 +168,10 @@ impl Path {
             Self::Free(_) => Attribute::Attributes,
         }
     }
+}
 
-    /// How its values compare.
-    pub fn comparison(&self) -> Comparison {
+impl Compared for Path {
+    fn comparison(&self) -> Comparison {
         match self {
             Self::Free(_) => Comparison::Json,
             Self::Part(attribute, part) => match part_kind(*attribute, *part) {
@@ -201,7 +213,70 @@ const fn of_rule(rule: TextRule) -> Comparison {
     }
 }
 
+impl<P> Expression<P> {
+    /// Both hold; what is such a chain itself becomes part of it.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self::chain(self, vec![other], Self::And)
+    }
+
+    /// Either holds; what is such a chain itself becomes part of it.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::chain(self, vec![other], Self::Or)
+    }
+
+    /// The links as one expression; a link that is such a chain itself is part of it.
+    pub(super) fn chain(first: Self, further: Vec<Self>, link: fn(Vec<Self>) -> Self) -> Self {
+        if further.is_empty() {
+            return first;
+        }
+        let is_and = matches!(link(Vec::new()), Self::And(_));
+        let mut flat = Vec::with_capacity(further.len() + 1);
+        for one in iter::once(first).chain(further) {
+            match one {
+                Self::And(more) if is_and => flat.extend(more),
+                Self::Or(more) if !is_and => flat.extend(more),
+                one @ (Self::And(_)
+                | Self::Or(_)
+                | Self::Not(_)
+                | Self::Entry(..)
+                | Self::Test(_)) => flat.push(one),
+            }
+        }
+        link(flat)
+    }
+}
+
 impl Expression {
+    /// Whether it holds for every user there can be: it asks for a member that all have.
+    pub fn is_always(&self) -> bool {
+        let Self::Test(Test { path: Path::Member(attribute), operator, .. }) = self else {
+            return false;
+        };
+        let had_by_all = matches!(
+            attribute,
+            Attribute::Id
+                | Attribute::Version
+                | Attribute::Status
+                | Attribute::Username
+                | Attribute::CreatedAt
+                | Attribute::UpdatedAt
+        );
+        had_by_all && *operator == Operator::Present
+    }
+
+    /// A condition that every user meets.
+    pub fn always() -> Self {
+        let path = Path::Member(Attribute::Id);
+        Self::Test(Test { path, operator: Operator::Present, operand: Operand::None })
+    }
+
+    /// A condition that nobody meets.
+    pub fn never() -> Self {
+        Self::Not(Box::new(Self::always()))
+    }
+
     /// Shows each member that is read to `show`.
     pub fn each_attribute(&self, show: &mut impl FnMut(Attribute)) {
         match self {
@@ -211,7 +286,7 @@ impl Expression {
                 }
             }
             Self::Not(inner) => inner.each_attribute(show),
-            Self::Entry(list, _) => show(*list),
+            Self::Entry(list, _) => show(list.attribute()),
             Self::Test(test) => {
                 let attribute = test.path.attribute();
                 // A short form is read off its list.

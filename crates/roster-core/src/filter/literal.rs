@@ -1,9 +1,8 @@
 //! From a literal to the operand that values are compared with, held against what the path and the
 //! operator can take. Every refusal says what to write instead.
 
-use super::expression::{Comparison, Operand, Operator, Path};
+use super::expression::{Comparison, Operand, Operator};
 use crate::{
-    attribute::Kind,
     json::Json,
     keys::username_lookup,
     text::{email_key, fold_key, nfc, phone_key, username_key},
@@ -11,14 +10,14 @@ use crate::{
     user::Status,
 };
 
-/// Whether the values of a path can be compared in that way at all.
-pub(super) fn check_operator(path: &Path, operator: Operator) -> Result<(), String> {
+/// Whether values that compare so can be compared in that way at all.
+pub fn check_operator(comparison: Comparison, operator: Operator) -> Result<(), String> {
     let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
     let by_text =
         matches!(operator, Operator::Contains | Operator::StartsWith | Operator::EndsWith);
-    match path.comparison() {
+    match comparison {
         _ if operator == Operator::Present => Ok(()),
-        Comparison::Presence => Err(of_parts(path)),
+        Comparison::Presence => Err("it has parts: name one; by itself it takes pr".to_owned()),
         Comparison::Flag if !by_equality => Err("a boolean takes eq, ne and pr".to_owned()),
         Comparison::Status if !by_equality => Err("status takes eq, ne and pr".to_owned()),
         Comparison::Time if by_text => Err("a time takes eq, ne, gt, ge, lt, le and pr".to_owned()),
@@ -38,20 +37,12 @@ pub(super) fn check_operator(path: &Path, operator: Operator) -> Result<(), Stri
     }
 }
 
-fn of_parts(path: &Path) -> String {
-    let attribute = path.attribute();
-    let name = attribute.name();
-    if let Kind::One(shape) | Kind::Many(shape) = attribute.kind() {
-        let part = shape.parts.first().map_or("", |(part, _)| part.name());
-        format!("{name} has parts: name one, like {name}.{part}; by itself it takes pr")
-    } else {
-        format!("name a key of {name}, like {name}.team; by itself it takes pr")
-    }
-}
-
 /// The operand of a literal.
-pub(super) fn operand(path: &Path, operator: Operator, literal: Json) -> Result<Operand, String> {
-    let comparison = path.comparison();
+pub fn operand(
+    comparison: Comparison,
+    operator: Operator,
+    literal: Json,
+) -> Result<Operand, String> {
     if matches!(literal, Json::Null) {
         let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
         let detail = || "null goes with eq and ne".to_owned();

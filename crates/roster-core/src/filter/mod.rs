@@ -22,8 +22,11 @@ use crate::{
     user::{CorruptRecord, User},
 };
 
-pub use expression::{Comparison, Expression, Operand, Operator, Path, Test};
-pub use names::{MemberNames, Names};
+pub use evaluate::{Found, compares, holds};
+pub use expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test};
+pub use literal::{check_operator, operand};
+pub use names::{Dialect, KEY_EXPECTED, MemberNames, Names, free_path};
+pub use parse::{ValuePath, parse, parse_value_path};
 
 /// A filter that was understood.
 #[derive(Clone, Debug)]
@@ -53,8 +56,8 @@ impl Filter {
     }
 
     /// Reads a filter over the names of a face.
-    pub fn parse_with(text: &str, names: &dyn Names) -> Result<Self, FilterFault> {
-        parse::parse(text, names).map(|expression| Self { expression, reads: OnceLock::new() })
+    pub fn parse_with<N: Names<Path = Path>>(text: &str, names: &N) -> Result<Self, FilterFault> {
+        parse(text, names).map(|expression| Self { expression, reads: OnceLock::new() })
     }
 
     fn reads(&self) -> Option<Members> {

@@ -4,18 +4,65 @@
 //! Names of members and parts are compared without regard to case (RFC 7644 section 3.4.2.2), keys
 //! below `attributes` exactly.
 
-use super::expression::{Path, part_kind};
+use super::{
+    expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test, part_kind},
+    literal,
+};
 use crate::{
     attribute::{Attribute, Kind},
+    json::Json,
     part::Part,
     text::nearest,
 };
 
-/// What the names of a face mean.
+/// What the words of a face's filters mean. Every error says what was expected instead.
 pub trait Names {
-    /// The path that a name means; inside the brackets of a list, a part of that list's entries.
-    /// The error says what was expected.
-    fn resolve(&self, name: &str, within: Option<Attribute>) -> Result<Path, String>;
+    /// What a word was understood as.
+    type Name;
+    /// What a test reads.
+    type Path: Compared;
+
+    /// Which ways of writing are taken beside the grammar.
+    fn dialect(&self) -> Dialect {
+        Dialect::default()
+    }
+
+    /// What a word means; inside the brackets of a list, as a part of that list's entries.
+    fn resolve(&self, word: &str, within: Option<&Self::Name>) -> Result<Self::Name, String>;
+
+    /// What should have stood where no word does.
+    fn expected(&self, within: Option<&Self::Name>) -> String;
+
+    /// Whether a condition in brackets may follow.
+    fn takes_brackets(&self, name: &Self::Name) -> Result<(), String>;
+
+    /// Whether the values can be compared in that way at all.
+    fn takes(&self, name: &Self::Name, operator: Operator) -> Result<(), String>;
+
+    /// The test of the values with a literal, which stands unless the operator is `pr`.
+    fn test(
+        &self,
+        name: &Self::Name,
+        operator: Operator,
+        literal: Option<Json>,
+    ) -> Result<Expression<Self::Path>, String>;
+
+    /// Some entry of the list meets the condition.
+    fn entry(
+        &self,
+        list: &Self::Name,
+        condition: Expression<Self::Path>,
+    ) -> Result<Expression<Self::Path>, String>;
+}
+
+/// Ways of writing a filter that the grammar of RFC 7644 section 3.4.2.2 does not have, and that
+/// clients use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dialect {
+    /// A test of a part after the brackets: `emails[type eq "work"].value eq "x"`.
+    pub part_after_brackets: bool,
+    /// A text of one word without its quotation marks.
+    pub bare_words: bool,
 }
 
 /// The member names of the REST face.
@@ -23,20 +70,82 @@ pub trait Names {
 pub struct MemberNames;
 
 impl Names for MemberNames {
-    fn resolve(&self, name: &str, within: Option<Attribute>) -> Result<Path, String> {
+    type Name = Path;
+    type Path = Path;
+
+    fn resolve(&self, word: &str, within: Option<&Path>) -> Result<Path, String> {
         if let Some(list) = within {
-            return part(list, name).map(|part| Path::Part(list, part));
+            let list = list.attribute();
+            return part(list, word).map(|part| Path::Part(list, part));
         }
-        let (first, rest) = match name.split_once('.') {
+        let (first, rest) = match word.split_once('.') {
             Some((first, rest)) => (first, Some(rest)),
-            None => (name, None),
+            None => (word, None),
         };
         let attribute = attribute(first)?;
         match rest {
             None => Ok(Path::Member(attribute)),
-            Some(keys) if attribute == Attribute::Attributes => free(keys),
+            Some(keys) if attribute == Attribute::Attributes => {
+                free_path(keys).ok_or_else(|| KEY_EXPECTED.to_owned())
+            }
             Some(rest) => part(attribute, rest).map(|part| Path::Part(attribute, part)),
         }
+    }
+
+    fn expected(&self, within: Option<&Path>) -> String {
+        match within {
+            Some(list) => format!("a part of {} was expected", list.attribute().name()),
+            None => "the name of a member was expected".to_owned(),
+        }
+    }
+
+    fn takes_brackets(&self, name: &Path) -> Result<(), String> {
+        match name {
+            Path::Member(attribute) if is_compound(*attribute) => Ok(()),
+            Path::Member(_) | Path::Part(..) | Path::Free(_) => {
+                Err("only a list takes a condition in brackets".to_owned())
+            }
+        }
+    }
+
+    fn takes(&self, name: &Path, operator: Operator) -> Result<(), String> {
+        let comparison = values_of(name, operator).comparison();
+        if comparison == Comparison::Presence && operator != Operator::Present {
+            return Err(of_parts(name.attribute()));
+        }
+        literal::check_operator(comparison, operator)
+    }
+
+    fn test(
+        &self,
+        name: &Path,
+        operator: Operator,
+        literal: Option<Json>,
+    ) -> Result<Expression, String> {
+        let path = values_of(name, operator);
+        let operand = match literal {
+            Some(literal) => literal::operand(path.comparison(), operator, literal)?,
+            None => Operand::None,
+        };
+        Ok(Expression::Test(Test { path, operator, operand }))
+    }
+
+    fn entry(&self, list: &Path, condition: Expression) -> Result<Expression, String> {
+        Ok(Expression::Entry(list.clone(), Box::new(condition)))
+    }
+}
+
+const fn is_compound(attribute: Attribute) -> bool {
+    matches!(attribute.kind(), Kind::One(_) | Kind::Many(_))
+}
+
+fn of_parts(attribute: Attribute) -> String {
+    let name = attribute.name();
+    if let Kind::One(shape) | Kind::Many(shape) = attribute.kind() {
+        let part = shape.parts.first().map_or("", |(part, _)| part.name());
+        format!("{name} has parts: name one, like {name}.{part}; by itself it takes pr")
+    } else {
+        format!("name a key of {name}, like {name}.team; by itself it takes pr")
     }
 }
 
@@ -63,26 +172,31 @@ fn part(attribute: Attribute, name: &str) -> Result<Part, String> {
     })
 }
 
-/// The keys of a path below `attributes`, which must be such as can be filtered by.
-fn free(keys: &str) -> Result<Path, String> {
+/// What the keys of a path below `attributes` must be like.
+pub const KEY_EXPECTED: &str =
+    "a key has 1 to 64 letters, digits, - and _, and begins with a letter";
+
+/// The path of these keys below `attributes`, with dots between; `None` where one of them is such
+/// as cannot be filtered by.
+pub fn free_path(keys: &str) -> Option<Path> {
     let usable = |key: &str| {
         key.len() <= 64
             && key.starts_with(|c: char| c.is_ascii_alphabetic())
             && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
     };
-    if keys.split('.').all(usable) {
-        Ok(Path::Free(keys.split('.').map(str::to_owned).collect()))
-    } else {
-        Err("a key has 1 to 64 letters, digits, - and _, and begins with a letter".to_owned())
-    }
+    let path = || Path::Free(keys.split('.').map(str::to_owned).collect());
+    keys.split('.').all(usable).then(path)
 }
 
-/// The path that is meant by a member alone: of a list of values, their values.
-pub(super) fn of_values(path: Path) -> Path {
-    if let Path::Member(attribute) = path
-        && part_kind(attribute, Part::Value).is_some()
-    {
-        return Path::Part(attribute, Part::Value);
+/// The path that is meant by a member alone where values are compared: of a list of values, their
+/// values.
+fn values_of(name: &Path, operator: Operator) -> Path {
+    match name {
+        Path::Member(attribute)
+            if operator != Operator::Present && part_kind(*attribute, Part::Value).is_some() =>
+        {
+            Path::Part(*attribute, Part::Value)
+        }
+        Path::Member(_) | Path::Part(..) | Path::Free(_) => name.clone(),
     }
-    path
 }

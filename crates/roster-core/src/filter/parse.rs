@@ -2,27 +2,19 @@
 //!
 //! Bounded in length, depth and terms before anything is built; positions are bytes of the text.
 
-use std::iter;
-
 use super::{
     FilterFault,
-    expression::{Expression, Operand, Operator, Path, Test},
-    literal, names,
+    expression::{Expression, Operator},
     names::Names,
 };
 use crate::{
-    attribute::{Attribute, Kind},
     json::{self, Json},
     limits::{FILTER_DEPTH_MAX, FILTER_LENGTH_MAX, FILTER_TERMS_MAX},
 };
 
-/// Reads a whole filter.
-pub(super) fn parse(text: &str, names: &dyn Names) -> Result<Expression, FilterFault> {
-    if text.len() > FILTER_LENGTH_MAX {
-        let detail = format!("a filter has at most {FILTER_LENGTH_MAX} bytes");
-        return Err(FilterFault { position: FILTER_LENGTH_MAX, detail });
-    }
-    let mut parser = Parser { text, at: 0, names, terms: 0, depth: 0 };
+/// Reads a whole filter, or a condition, in the words of a face.
+pub fn parse<N: Names>(text: &str, names: &N) -> Parsed<N> {
+    let mut parser = Parser::new(text, names)?;
     let expression = parser.any_of(None)?;
     if parser.at == text.len() {
         return Ok(expression);
@@ -34,19 +26,58 @@ pub(super) fn parse(text: &str, names: &dyn Names) -> Result<Expression, FilterF
     })
 }
 
-struct Parser<'t> {
+/// A value, or the values of a list that meet a condition, or a part of each of those.
+#[derive(Clone, Debug)]
+pub struct ValuePath<N: Names> {
+    /// What is named.
+    pub name: N::Name,
+    /// The condition in brackets.
+    pub condition: Option<Expression<N::Path>>,
+    /// The part that stands after the brackets.
+    pub part: Option<N::Name>,
+}
+
+/// Reads what a change is aimed at: `name`, `list[condition]` or `list[condition].part` (RFC 7644
+/// section 3.5.2, figure 7).
+pub fn parse_value_path<N: Names>(text: &str, names: &N) -> Result<ValuePath<N>, FilterFault> {
+    let mut parser = Parser::new(text, names)?;
+    let start = parser.at;
+    let name = parser.name(None)?;
+    let (mut condition, mut part) = (None, None);
+    if parser.peek() == Some(b'[') {
+        condition = Some(parser.bracketed(&name, start)?);
+        if parser.peek() == Some(b'.') {
+            parser.at += 1;
+            part = Some(parser.name(Some(&name))?);
+        }
+    }
+    if parser.at == text.len() {
+        return Ok(ValuePath { name, condition, part });
+    }
+    Err(parser.fault("the end of the path was expected"))
+}
+
+struct Parser<'t, N> {
     text: &'t str,
     at: usize,
-    names: &'t dyn Names,
+    names: &'t N,
     terms: usize,
     depth: usize,
 }
 
-type Parsed = Result<Expression, FilterFault>;
+type Parsed<N> = Result<Expression<<N as Names>::Path>, FilterFault>;
 
-impl<'t> Parser<'t> {
+impl<'t, N: Names> Parser<'t, N> {
+    fn new(text: &'t str, names: &'t N) -> Result<Self, FilterFault> {
+        if text.len() > FILTER_LENGTH_MAX {
+            let detail = format!("a filter has at most {FILTER_LENGTH_MAX} bytes");
+            return Err(FilterFault { position: FILTER_LENGTH_MAX, detail });
+        }
+        Ok(Self { text, at: 0, names, terms: 0, depth: 0 })
+    }
+
     /// A chain of `or`.
-    fn any_of(&mut self, within: Option<Attribute>) -> Parsed {
+    fn any_of(&mut self, within: Option<&N::Name>) -> Parsed<N> {
         self.deeper()?;
         let first = self.all_of(within)?;
         let mut further = Vec::new();
@@ -54,34 +85,26 @@ impl<'t> Parser<'t> {
             further.push(self.all_of(within)?);
         }
         self.depth -= 1;
-        Ok(chain(first, further, Expression::Or))
+        Ok(Expression::chain(first, further, Expression::Or))
     }
 
     /// A chain of `and`, which binds closer.
-    fn all_of(&mut self, within: Option<Attribute>) -> Parsed {
+    fn all_of(&mut self, within: Option<&N::Name>) -> Parsed<N> {
         let first = self.one(within)?;
         let mut further = Vec::new();
         while self.take_word("and") {
             further.push(self.one(within)?);
         }
-        Ok(chain(first, further, Expression::And))
+        Ok(Expression::chain(first, further, Expression::And))
     }
 
-    fn one(&mut self, within: Option<Attribute>) -> Parsed {
+    fn one(&mut self, within: Option<&N::Name>) -> Parsed<N> {
         self.skip_spaces();
         let start = self.at;
         if self.peek() == Some(b'(') {
             return self.group(within);
         }
-        let word = self.word();
-        if word.is_empty() {
-            let wanted = match within {
-                Some(list) => format!("a part of {} was expected", list.name()),
-                None => "the name of a member was expected".to_owned(),
-            };
-            return Err(self.fault(wanted));
-        }
-        if word.eq_ignore_ascii_case("not") {
+        if self.word().eq_ignore_ascii_case("not") {
             self.skip_spaces();
             if self.peek() != Some(b'(') {
                 return Err(self.fault("( was expected: not takes its condition in parentheses"));
@@ -89,15 +112,28 @@ impl<'t> Parser<'t> {
             let inner = self.group(within)?;
             return Ok(Expression::Not(Box::new(inner)));
         }
-        let resolved = self.names.resolve(word, within);
-        let path = resolved.map_err(|detail| FilterFault { position: start, detail })?;
+        self.at = start;
+        let name = self.name(within)?;
         if self.peek() == Some(b'[') {
-            return self.entry(&path, within, start);
+            if within.is_some() {
+                return Err(self.fault("brackets do not stand within brackets"));
+            }
+            return self.entry(&name, start);
         }
-        self.test(path)
+        self.test(&name)
     }
 
-    fn group(&mut self, within: Option<Attribute>) -> Parsed {
+    fn name(&mut self, within: Option<&N::Name>) -> Result<N::Name, FilterFault> {
+        let start = self.at;
+        let word = self.word();
+        if word.is_empty() {
+            return Err(self.fault(self.names.expected(within)));
+        }
+        let resolved = self.names.resolve(word, within);
+        resolved.map_err(|detail| FilterFault { position: start, detail })
+    }
+
+    fn group(&mut self, within: Option<&N::Name>) -> Parsed<N> {
         let open = self.at;
         self.at += 1;
         let inner = self.any_of(within)?;
@@ -109,18 +145,27 @@ impl<'t> Parser<'t> {
         Ok(inner)
     }
 
-    /// `list[condition]`.
-    fn entry(&mut self, path: &Path, within: Option<Attribute>, start: usize) -> Parsed {
-        if within.is_some() {
-            return Err(self.fault("brackets do not stand within brackets"));
-        }
-        let list = match path {
-            Path::Member(attribute) if is_compound(*attribute) => *attribute,
-            Path::Member(_) | Path::Part(..) | Path::Free(_) => {
-                let detail = "only a list takes a condition in brackets".to_owned();
-                return Err(FilterFault { position: start, detail });
+    /// `list[condition]`, and what may follow it.
+    fn entry(&mut self, list: &N::Name, start: usize) -> Parsed<N> {
+        let mut inner = self.bracketed(list, start)?;
+        if self.peek() == Some(b'.') {
+            if !self.names.dialect().part_after_brackets {
+                let detail = "put the whole condition into the brackets, like [type eq \"work\" \
+                              and value ew \"@example.com\"]";
+                return Err(self.fault(detail));
             }
-        };
+            self.at += 1;
+            let part = self.name(Some(list))?;
+            inner = inner.and(self.test(&part)?);
+        }
+        let entry = self.names.entry(list, inner);
+        entry.map_err(|detail| FilterFault { position: start, detail })
+    }
+
+    /// The condition in the brackets that come next; the list stands at `start`.
+    fn bracketed(&mut self, list: &N::Name, start: usize) -> Parsed<N> {
+        let takes = self.names.takes_brackets(list);
+        takes.map_err(|detail| FilterFault { position: start, detail })?;
         let open = self.at;
         self.at += 1;
         let inner = self.any_of(Some(list))?;
@@ -129,15 +174,10 @@ impl<'t> Parser<'t> {
             return Err(self.unclosed(']', open));
         }
         self.at += 1;
-        if self.peek() == Some(b'.') {
-            let detail = "put the whole condition into the brackets, like [type eq \"work\" and \
-                          value ew \"@example.com\"]";
-            return Err(self.fault(detail));
-        }
-        Ok(Expression::Entry(list, Box::new(inner)))
+        Ok(inner)
     }
 
-    fn test(&mut self, path: Path) -> Parsed {
+    fn test(&mut self, name: &N::Name) -> Parsed<N> {
         self.terms += 1;
         if self.terms > FILTER_TERMS_MAX {
             let detail = format!("a filter has at most {FILTER_TERMS_MAX} tests");
@@ -154,18 +194,15 @@ impl<'t> Parser<'t> {
             };
             return Err(FilterFault { position: start, detail });
         };
-        let path = if operator == Operator::Present { path } else { names::of_values(path) };
-        literal::check_operator(&path, operator)
-            .map_err(|detail| FilterFault { position: start, detail })?;
+        let at = |position| move |detail| FilterFault { position, detail };
+        self.names.takes(name, operator).map_err(at(start))?;
         if operator == Operator::Present {
-            return Ok(Expression::Test(Test { path, operator, operand: Operand::None }));
+            return self.names.test(name, operator, None).map_err(at(start));
         }
         self.skip_spaces();
         let start = self.at;
         let literal = self.literal()?;
-        let operand = literal::operand(&path, operator, literal)
-            .map_err(|detail| FilterFault { position: start, detail })?;
-        Ok(Expression::Test(Test { path, operator, operand }))
+        self.names.test(name, operator, Some(literal)).map_err(at(start))
     }
 
     /// A JSON text, number, boolean or null.
@@ -179,6 +216,7 @@ impl<'t> Parser<'t> {
                 None => return Err(self.fault("this text is not closed by a \"")),
             },
             Some(b'\'') => return Err(self.fault("write texts in double quotation marks")),
+            Some(_) if self.names.dialect().bare_words => bare_word_length(rest),
             Some(_) => rest.bytes().take_while(|byte| is_bare(*byte)).count(),
         };
         let written = rest.get(..length).unwrap_or_default();
@@ -194,7 +232,7 @@ impl<'t> Parser<'t> {
                 Json::Text(_) | Json::Int(_) | Json::Float(_) | Json::Bool(_) | Json::Null
             )
         });
-        read.ok_or_else(|| {
+        read.or_else(|| self.bare_word(written)).ok_or_else(|| {
             let detail = if written.starts_with('"') {
                 "this text is not written as JSON has it"
             } else if written.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
@@ -204,6 +242,16 @@ impl<'t> Parser<'t> {
             };
             FilterFault { position: start, detail: detail.to_owned() }
         })
+    }
+
+    /// A text without quotation marks, where such are taken. A word of the grammar is none: there
+    /// a value is missing.
+    fn bare_word(&self, written: &str) -> Option<Json> {
+        let is_word = !written.is_empty()
+            && !written.contains(['"', '\''])
+            && !LINKS.iter().any(|link| link.eq_ignore_ascii_case(written))
+            && Operator::parse(written).is_none();
+        (self.names.dialect().bare_words && is_word).then(|| Json::Text(written.to_owned()))
     }
 
     fn deeper(&mut self) -> Result<(), FilterFault> {
@@ -219,8 +267,9 @@ impl<'t> Parser<'t> {
     fn take_word(&mut self, wanted: &str) -> bool {
         let before = self.at;
         self.skip_spaces();
-        let found = self.word().eq_ignore_ascii_case(wanted);
         // A chain needs a space or a bracket around its word.
+        let stuck = self.at == before && self.text.get(..before).is_some_and(|t| t.ends_with('"'));
+        let found = !stuck && self.word().eq_ignore_ascii_case(wanted);
         if !found {
             self.at = before;
             self.skip_spaces();
@@ -256,37 +305,16 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The links as one expression; a link that is such a chain itself is part of it.
-fn chain(
-    first: Expression,
-    further: Vec<Expression>,
-    link: fn(Vec<Expression>) -> Expression,
-) -> Expression {
-    if further.is_empty() {
-        return first;
-    }
-    let is_and = matches!(link(Vec::new()), Expression::And(_));
-    let mut flat = Vec::with_capacity(further.len() + 1);
-    for one in iter::once(first).chain(further) {
-        match one {
-            Expression::And(more) if is_and => flat.extend(more),
-            Expression::Or(more) if !is_and => flat.extend(more),
-            one @ (Expression::And(_)
-            | Expression::Or(_)
-            | Expression::Not(_)
-            | Expression::Entry(..)
-            | Expression::Test(_)) => flat.push(one),
-        }
-    }
-    link(flat)
-}
-
-const fn is_compound(attribute: Attribute) -> bool {
-    matches!(attribute.kind(), Kind::One(_) | Kind::Many(_))
-}
-
 const fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b':' | b'$') || byte > 0x7F
+}
+
+/// The words between conditions.
+const LINKS: [&str; 3] = ["and", "or", "not"];
+
+/// A bare word ends where the grammar goes on.
+fn bare_word_length(rest: &str) -> usize {
+    rest.find([' ', '(', ')', '[', ']']).unwrap_or(rest.len())
 }
 
 const fn is_bare(byte: u8) -> bool {

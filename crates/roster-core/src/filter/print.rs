@@ -37,7 +37,7 @@ fn print(expression: &Expression, f: &mut fmt::Formatter<'_>, inside: Inside) ->
         }
         Expression::Test(test) => print_test(test, f, inside),
         Expression::Entry(list, inner) => {
-            write!(f, "{}[", list.name())?;
+            write!(f, "{}[", list.attribute().name())?;
             print(inner, f, Inside::Entry)?;
             f.write_str("]")
         }

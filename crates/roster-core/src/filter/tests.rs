@@ -192,6 +192,7 @@ fn every_fault_has_its_place_and_says_what_was_expected() {
         ("username pr and", 15, "name of a member"),
         ("not username pr", 4, "( was expected"),
         ("username\tpr", 8, "operator was expected"),
+        ("username eq \"a\"and title pr", 15, "and, or, or the end"),
     ] {
         let fault = Filter::parse(text).expect_err(text);
         assert_eq!(fault.position, position, "{text}: {}", fault.detail);

@@ -32,7 +32,8 @@ pub(super) fn lookups(expression: &Expression) -> Option<Vec<Lookup>> {
         }
         // Some entry meets the condition, so some entry has the key that the condition asks for.
         Expression::Entry(_, inner) => lookups(inner),
-        Expression::Not(_) => None,
+        // What all meet is met by nobody who does not.
+        Expression::Not(inner) => inner.is_always().then(Vec::new),
     }
 }
 

@@ -213,10 +213,13 @@ fn is_range(query: &PageQuery) -> bool {
 
 impl PageQuery {
     /// Adds a filter. What it asks for alone, and a status that it asks for beside others, becomes
-    /// a condition of its own, which has an index or a kept counter.
+    /// a condition of its own, which has an index or a kept counter. What all meet is none.
     #[must_use]
     pub fn with_filter(mut self, filter: Filter) -> Self {
         let expression = filter.expression();
+        if expression.is_always() {
+            return self;
+        }
         if let Some(lookup) = filtered::alone(expression)
             && self.equals.take(lookup)
         {

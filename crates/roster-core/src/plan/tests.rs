@@ -166,3 +166,15 @@ fn a_status_that_is_asked_for_becomes_a_condition_of_its_own() {
     assert_eq!(Plan::of(&query).driver, Driver::Status);
     assert!(query.filter.is_some());
 }
+
+#[test]
+fn what_all_meet_is_no_condition_and_its_contrary_finds_nobody() {
+    for filter in ["id pr", "username pr", "status pr", "created_at pr"] {
+        let query = PageQuery::first(1).with_filter(Filter::parse(filter).expect("a filter"));
+        assert!(query.is_unconditional(), "{filter}");
+    }
+    let nobody = Plan { driver: Driver::Lookups(vec![]), sorts: true };
+    assert_eq!(filtered(SortBy::Id, "not (id pr)"), (nobody, true));
+    let sort = Plan { driver: Driver::Sort, sorts: false };
+    assert_eq!(filtered(SortBy::Id, "not (title pr)"), (sort, false));
+}
