@@ -5,6 +5,8 @@
 //! a draft, and core judges it.
 
 pub mod error;
+pub mod filter;
+pub mod patch;
 pub mod profile;
 pub mod schema;
 

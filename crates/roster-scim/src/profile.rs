@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use roster_core::Json;
+
 /// How what a client sends is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
@@ -17,6 +19,11 @@ impl Profile {
     /// Every profile.
     pub const ALL: &[Self] = &[Self::Tolerant, Self::Strict];
 
+    /// Whether it takes more than the standard has.
+    pub const fn is_tolerant(self) -> bool {
+        matches!(self, Self::Tolerant)
+    }
+
     /// The profile as it is spelled.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,6 +35,18 @@ impl Profile {
     /// The profile of that spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|profile| profile.as_str() == text)
+    }
+}
+
+/// A boolean that came as a text, in whatever case; any other value as it is.
+pub(crate) fn as_flag(value: Json) -> Json {
+    let Json::Text(text) = value else { return value };
+    if text.eq_ignore_ascii_case("true") {
+        Json::Bool(true)
+    } else if text.eq_ignore_ascii_case("false") {
+        Json::Bool(false)
+    } else {
+        Json::Text(text)
     }
 }
 

@@ -78,6 +78,14 @@ impl Json {
         }
     }
 
+    /// The items of an array, or the one value; none of null.
+    pub fn into_values(self) -> Vec<Self> {
+        if let Self::Array(items) = self {
+            return items;
+        }
+        if matches!(self, Self::Null) { Vec::new() } else { vec![self] }
+    }
+
     /// The member of an object by its name.
     pub fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };

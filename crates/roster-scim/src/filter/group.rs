@@ -1,0 +1,284 @@
+//! Filters of groups: which conditions an index answers, and what is tested on each group.
+//!
+//! Who belongs to a group is never read to test a filter: a member can be asked for by its id, in
+//! a condition that every match must meet.
+
+use roster_core::{
+    Json, Timestamp, UserId,
+    filter::{
+        Compared, Comparison, Dialect, Expression, Found, Names, Operand, Operator, Test,
+        check_operator, compares, holds, operand, parse,
+    },
+};
+
+use super::{dialect, refused};
+use crate::{
+    Profile, ScimError, ScimType,
+    schema::{GROUP, GROUP_URN},
+};
+
+/// A filter of groups. All of it must hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupFilter {
+    /// One of these ids; none where no group can match.
+    pub ids: Option<Vec<UserId>>,
+    /// The key of the name.
+    pub name_key: Option<String>,
+    /// The external id.
+    pub external_id: Option<String>,
+    /// Who is a direct member.
+    pub member: Option<UserId>,
+    /// What is tested on each group that these find.
+    rest: Vec<Expression<GroupPath>>,
+}
+
+/// What a filter can test on a group.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupFacts<'g> {
+    /// Its id.
+    pub id: &'g str,
+    /// Its name.
+    pub display_name: &'g str,
+    /// What the client calls it.
+    pub external_id: Option<&'g str>,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it was changed last.
+    pub last_modified: Timestamp,
+}
+
+impl GroupFilter {
+    /// Reads a filter of groups.
+    pub fn parse(text: &str, profile: Profile) -> Result<Self, ScimError> {
+        let parsed = parse(text, &GroupNames(profile)).map_err(|fault| refused(&fault))?;
+        let mut filter = Self::default();
+        let conjuncts = match parsed {
+            Expression::And(all) => all,
+            one @ (Expression::Or(_)
+            | Expression::Not(_)
+            | Expression::Test(_)
+            | Expression::Entry(..)) => vec![one],
+        };
+        for conjunct in conjuncts {
+            if let Some(conjunct) = filter.take(conjunct) {
+                if names_member(&conjunct) {
+                    let detail = "ask for one member, by members[value eq \"...\"], joined to \
+                                  other conditions by and";
+                    return Err(ScimError::new(ScimType::InvalidFilter, detail));
+                }
+                filter.rest.push(conjunct);
+            }
+        }
+        Ok(filter)
+    }
+
+    /// Whether an index answers all of it.
+    pub const fn is_indexed(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Whether a group that the conditions found meets the rest.
+    pub fn matches(&self, group: &GroupFacts<'_>) -> bool {
+        let test = |test: &Test<GroupPath>| compares(test, &found(test.path, group));
+        self.rest.iter().all(|one| holds(one, &test, &|_, _| false))
+    }
+
+    /// Takes a condition that an index answers; gives back any other.
+    fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
+        let Expression::Test(Test {
+            path,
+            operator: Operator::Equal,
+            operand: Operand::Text { key: Some(key), .. },
+        }) = &conjunct
+        else {
+            return Some(conjunct);
+        };
+        match path {
+            GroupPath::DisplayName if self.name_key.is_none() => self.name_key = Some(key.clone()),
+            GroupPath::ExternalId if self.external_id.is_none() => {
+                self.external_id = Some(key.clone());
+            }
+            GroupPath::Id if self.ids.is_none() => {
+                self.ids = Some(UserId::parse(key).into_iter().collect());
+            }
+            GroupPath::Member if self.member.is_none() => match UserId::parse(key) {
+                Some(id) => self.member = Some(id),
+                // A text that is no id is nobody's.
+                None => self.ids = Some(Vec::new()),
+            },
+            GroupPath::DisplayName
+            | GroupPath::ExternalId
+            | GroupPath::Id
+            | GroupPath::Member
+            | GroupPath::Created
+            | GroupPath::LastModified => return Some(conjunct),
+        }
+        None
+    }
+}
+
+/// What a test reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GroupPath {
+    Id,
+    DisplayName,
+    ExternalId,
+    Created,
+    LastModified,
+    Member,
+}
+
+impl Compared for GroupPath {
+    fn comparison(&self) -> Comparison {
+        match self {
+            Self::Id | Self::ExternalId | Self::Member => Comparison::Exact,
+            Self::DisplayName => Comparison::Folded,
+            Self::Created | Self::LastModified => Comparison::Time,
+        }
+    }
+}
+
+fn found<'g>(path: GroupPath, group: &GroupFacts<'g>) -> Found<'g> {
+    match path {
+        GroupPath::Id => Found::Text(group.id.into()),
+        GroupPath::DisplayName => Found::Text(group.display_name.into()),
+        GroupPath::ExternalId => {
+            group.external_id.map_or(Found::Null, |text| Found::Text(text.into()))
+        }
+        GroupPath::Created => Found::Time(group.created),
+        GroupPath::LastModified => Found::Time(group.last_modified),
+        GroupPath::Member => Found::Null,
+    }
+}
+
+/// Whether a member is asked for anywhere in it.
+fn names_member(expression: &Expression<GroupPath>) -> bool {
+    match expression {
+        Expression::And(all) | Expression::Or(all) => all.iter().any(names_member),
+        Expression::Not(inner) => names_member(inner),
+        Expression::Test(test) => test.path == GroupPath::Member,
+        Expression::Entry(..) => true,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct GroupNames(Profile);
+
+#[derive(Clone, Copy, Debug)]
+enum Named {
+    Value(GroupPath),
+    Members,
+    Text(&'static str),
+}
+
+/// What can be asked for, as it is written.
+const ASKABLE: &str = "id, externalId, displayName, members.value, schemas, meta.resourceType, \
+                       meta.created, meta.lastModified";
+
+impl Names for GroupNames {
+    type Name = Named;
+    type Path = GroupPath;
+
+    fn dialect(&self) -> Dialect {
+        dialect(self.0)
+    }
+
+    fn resolve(&self, word: &str, within: Option<&Named>) -> Result<Named, String> {
+        let path = match within {
+            Some(_) => format!("members.{word}"),
+            None => word.to_owned(),
+        };
+        let known = GROUP.find(&path).and_then(|found| {
+            let part = found.sub_attribute.map(|part| part.name);
+            Some(match (found.attribute.name, part) {
+                ("id", None) => Named::Value(GroupPath::Id),
+                ("externalId", None) => Named::Value(GroupPath::ExternalId),
+                ("displayName", None) => Named::Value(GroupPath::DisplayName),
+                ("members", None) => Named::Members,
+                ("members", Some("value")) => Named::Value(GroupPath::Member),
+                ("schemas", None) => Named::Text(GROUP_URN),
+                ("meta", Some("resourceType")) => Named::Text(GROUP.name),
+                ("meta", Some("created")) => Named::Value(GroupPath::Created),
+                ("meta", Some("lastModified")) => Named::Value(GroupPath::LastModified),
+                _ => return None,
+            })
+        });
+        known.ok_or_else(|| format!("groups are not found by {path}: there are {ASKABLE}"))
+    }
+
+    fn expected(&self, within: Option<&Named>) -> String {
+        match within {
+            Some(_) => "value was expected".to_owned(),
+            None => format!("the name of an attribute was expected: {ASKABLE}"),
+        }
+    }
+
+    fn takes_brackets(&self, name: &Named) -> Result<(), String> {
+        match name {
+            Named::Members => Ok(()),
+            Named::Value(_) | Named::Text(_) => Err("only members takes brackets".to_owned()),
+        }
+    }
+
+    fn takes(&self, name: &Named, operator: Operator) -> Result<(), String> {
+        match name {
+            Named::Members | Named::Value(GroupPath::Member) if operator != Operator::Equal => {
+                Err("members are found by eq".to_owned())
+            }
+            Named::Members => Ok(()),
+            Named::Value(path) => check_operator(path.comparison(), operator),
+            Named::Text(_) => check_operator(Comparison::Exact, operator),
+        }
+    }
+
+    fn test(
+        &self,
+        name: &Named,
+        operator: Operator,
+        literal: Option<Json>,
+    ) -> Result<Expression<GroupPath>, String> {
+        let path = match name {
+            Named::Value(path) => *path,
+            Named::Members => GroupPath::Member,
+            Named::Text(text) => return constant(text, operator, literal),
+        };
+        let operand = match literal {
+            Some(literal) => operand(path.comparison(), operator, literal)?,
+            None => Operand::None,
+        };
+        Ok(Expression::Test(Test { path, operator, operand }))
+    }
+
+    fn entry(
+        &self,
+        _list: &Named,
+        condition: Expression<GroupPath>,
+    ) -> Result<Expression<GroupPath>, String> {
+        match condition {
+            Expression::Test(_) => Ok(condition),
+            Expression::And(_) | Expression::Or(_) | Expression::Not(_) | Expression::Entry(..) => {
+                Err("ask for one member, by members[value eq \"...\"]".to_owned())
+            }
+        }
+    }
+}
+
+/// A text that every group has, compared once for all of them.
+fn constant(
+    text: &'static str,
+    operator: Operator,
+    literal: Option<Json>,
+) -> Result<Expression<GroupPath>, String> {
+    let path = GroupPath::Id;
+    let operand = match literal {
+        Some(literal) => operand(Comparison::Exact, operator, literal)?,
+        None => Operand::None,
+    };
+    let asked = Test { path, operator, operand };
+    // An empty conjunction holds always, an empty disjunction never.
+    Ok(if compares(&asked, &Found::Text(text.into())) {
+        Expression::And(Vec::new())
+    } else {
+        Expression::Or(Vec::new())
+    })
+}

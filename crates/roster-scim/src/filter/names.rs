@@ -1,0 +1,353 @@
+//! What the words of a filter of users mean.
+//!
+//! Members and parts are found by the attribute table; the rest is what SCIM shows and the record
+//! has in another form: `active`, `schemas`, `meta.resourceType` and `meta.version`. An attribute
+//! that cannot be asked for is refused with the list of those that can.
+
+use roster_core::{
+    Attribute, Json, Part, Status,
+    attribute::{Kind, Shape},
+    filter::{
+        Compared as _, Comparison, Dialect, Expression, KEY_EXPECTED, Names, Operand, Operator,
+        Path, Test, check_operator, free_path, operand,
+    },
+};
+
+use super::{
+    derived::{any_text, present, simplest, status, test, version},
+    dialect, listed,
+    told::{needs_part, no_part, parts_of, unknown},
+};
+use crate::{
+    Profile,
+    profile::as_flag,
+    schema::{
+        AttributeSchema, AttributeType, Schema, ScimPath, USER, USER_URN, scim_part, scim_path,
+    },
+};
+
+/// The names of a user's attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct UserNames {
+    profile: Profile,
+}
+
+/// What a word of a filter means.
+#[derive(Clone, Debug)]
+pub enum Named {
+    /// Values of the record, and the attribute that shows them.
+    Values(Path, &'static AttributeSchema),
+    /// One object whose parts are members of the record.
+    Parts(&'static Schema, &'static AttributeSchema),
+    /// `active`: the status as a boolean.
+    Active,
+    /// `meta.version`: the version as an entity tag.
+    Version,
+    /// Texts that a user has, each on a condition.
+    Texts(Vec<(&'static str, Expression)>),
+}
+
+impl UserNames {
+    /// The names as that profile takes them.
+    pub const fn new(profile: Profile) -> Self {
+        Self { profile }
+    }
+
+    fn whole(self, word: &str) -> Result<Named, String> {
+        let unknown = || unknown(word);
+        let (schema, rest) = self.schema_of(word).ok_or_else(unknown)?;
+        let (name, part) = match rest.split_once('.') {
+            Some((name, part)) => (name, Some(part)),
+            None => (rest, None),
+        };
+        let found = schema.attribute(name).ok_or_else(unknown)?;
+        let named = of_attribute(schema, found);
+        match part {
+            None => named.ok_or_else(unknown),
+            Some(keys) if is_free(found) => {
+                let path = free_path(keys).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+                Ok(Named::Values(path, found))
+            }
+            Some(part) => of_part(schema, found, part).ok_or_else(|| no_part(found)),
+        }
+    }
+
+    /// The schema of a word, and what follows its URN. An extension's attributes need theirs (RFC
+    /// 7644 section 3.10), but for a tolerant reading where no other attribute has the name.
+    fn schema_of(self, word: &str) -> Option<(&'static Schema, &str)> {
+        let (schema, rest) = USER.split_urn(word)?;
+        let name = rest.split('.').next().unwrap_or_default();
+        if schema.attribute(name).is_some()
+            || rest.len() < word.len()
+            || !self.profile.is_tolerant()
+        {
+            return Some((schema, rest));
+        }
+        let extension = USER.extensions.iter().find(|one| one.attribute(name).is_some());
+        Some((extension.copied().unwrap_or(schema), rest))
+    }
+}
+
+impl Names for UserNames {
+    type Name = Named;
+    type Path = Path;
+
+    fn dialect(&self) -> Dialect {
+        dialect(self.profile)
+    }
+
+    fn resolve(&self, word: &str, within: Option<&Named>) -> Result<Named, String> {
+        match within {
+            None => self.whole(word),
+            Some(Named::Parts(schema, attribute)) => {
+                of_part(schema, attribute, word).ok_or_else(|| no_part(attribute))
+            }
+            Some(Named::Values(path, attribute)) => {
+                of_entry(path.attribute(), attribute, word).ok_or_else(|| no_part(attribute))
+            }
+            Some(Named::Active | Named::Version | Named::Texts(_)) => Err(unknown(word)),
+        }
+    }
+
+    fn expected(&self, within: Option<&Named>) -> String {
+        match within {
+            Some(Named::Values(_, attribute) | Named::Parts(_, attribute)) => {
+                format!("a part of {} was expected: {}", attribute.name, parts_of(attribute))
+            }
+            Some(Named::Active | Named::Version | Named::Texts(_)) | None => {
+                "the name of an attribute was expected".to_owned()
+            }
+        }
+    }
+
+    fn takes_brackets(&self, name: &Named) -> Result<(), String> {
+        match name {
+            Named::Parts(..) => Ok(()),
+            Named::Values(Path::Member(_), found) if found.is_complex() && !is_free(found) => {
+                Ok(())
+            }
+            Named::Values(..) | Named::Active | Named::Version | Named::Texts(_) => {
+                Err("only an attribute with parts takes a condition in brackets".to_owned())
+            }
+        }
+    }
+
+    fn takes(&self, name: &Named, operator: Operator) -> Result<(), String> {
+        match name {
+            _ if operator == Operator::Present => Ok(()),
+            Named::Parts(_, attribute) => Err(needs_part(attribute)),
+            Named::Active => check_operator(Comparison::Flag, operator),
+            Named::Version if is_equality(operator) => Ok(()),
+            Named::Version => Err("a version takes eq, ne and pr".to_owned()),
+            Named::Texts(_) => check_operator(Comparison::Exact, operator),
+            Named::Values(path, attribute) => {
+                let path = values_of(path);
+                let comparison = path.comparison();
+                if comparison == Comparison::Presence {
+                    return Err(needs_part(attribute));
+                }
+                if is_order(operator) && is_binary(&path) {
+                    // RFC 7644 table 3: bytes have no order.
+                    return Err(
+                        "a certificate has no order: it takes eq, ne, co, sw, ew and pr".to_owned()
+                    );
+                }
+                check_operator(comparison, operator)
+            }
+        }
+    }
+
+    fn test(
+        &self,
+        name: &Named,
+        operator: Operator,
+        literal: Option<Json>,
+    ) -> Result<Expression, String> {
+        let Some(literal) = literal else { return Ok(present(name)) };
+        match name {
+            Named::Values(path, attribute) => {
+                let path = values_of(path);
+                let literal = self.read(path.comparison(), attribute, literal)?;
+                let operand = operand(path.comparison(), operator, literal)?;
+                Ok(Expression::Test(Test { path, operator, operand }))
+            }
+            Named::Active => match self.flag(literal) {
+                Json::Bool(active) => Ok(status(operator, active)),
+                Json::Null => Ok(test(Attribute::Status, operator, Operand::Null)),
+                Json::Int(_)
+                | Json::Float(_)
+                | Json::Text(_)
+                | Json::Array(_)
+                | Json::Object(_) => Err("write true or false".to_owned()),
+            },
+            Named::Version => version(operator, literal),
+            Named::Texts(texts) => any_text(texts, operator, literal),
+            Named::Parts(_, attribute) => Err(needs_part(attribute)),
+        }
+    }
+
+    fn entry(&self, list: &Named, condition: Expression) -> Result<Expression, String> {
+        match list {
+            Named::Values(path, _) => Ok(Expression::Entry(path.clone(), Box::new(condition))),
+            // Without the object there is nothing to meet the condition.
+            Named::Parts(..) => Ok(match present(list) {
+                there if there.is_always() => condition,
+                there => there.and(condition),
+            }),
+            Named::Active | Named::Version | Named::Texts(_) => {
+                self.takes_brackets(list).map(|()| condition)
+            }
+        }
+    }
+}
+
+impl UserNames {
+    /// A literal as the attribute has it: a boolean may come as a text by tolerance, and what is
+    /// told apart by case here is so.
+    fn read(
+        self,
+        comparison: Comparison,
+        attribute: &AttributeSchema,
+        literal: Json,
+    ) -> Result<Json, String> {
+        match (comparison, literal) {
+            (Comparison::Flag, literal) => Ok(self.flag(literal)),
+            (Comparison::Status, Json::Text(text)) if Status::parse(&text).is_none() => {
+                Err(format!("write one of {}", listed(attribute.canonical_values.iter().copied())))
+            }
+            (_, literal) => Ok(literal),
+        }
+    }
+
+    fn flag(self, literal: Json) -> Json {
+        if self.profile.is_tolerant() { as_flag(literal) } else { literal }
+    }
+}
+
+/// What an attribute by itself means; `None` where it cannot be asked for.
+pub(super) fn of_attribute(
+    schema: &'static Schema,
+    found: &'static AttributeSchema,
+) -> Option<Named> {
+    if found.name == "schemas" {
+        return Some(Named::Texts(schemas_in_use()));
+    }
+    if found.name == "active" {
+        return Some(Named::Active);
+    }
+    // SCIM has the status twice; as a text it stands in our own extension.
+    if found.name == "status" {
+        return Some(Named::Values(Path::Member(Attribute::Status), found));
+    }
+    if let Some(attribute) = member(schema, found, None) {
+        return Some(Named::Values(Path::Member(attribute), found));
+    }
+    let has_parts =
+        found.sub_attributes.iter().any(|part| member(schema, found, Some(part.name)).is_some());
+    has_parts.then_some(Named::Parts(schema, found))
+}
+
+/// What a part of an attribute means; `None` where there is none, or it cannot be asked for.
+pub(super) fn of_part(
+    schema: &'static Schema,
+    found: &'static AttributeSchema,
+    part: &str,
+) -> Option<Named> {
+    let part = found.sub_attribute(part)?;
+    if part.name == "resourceType" {
+        return Some(Named::Texts(vec![(USER.name, Expression::always())]));
+    }
+    match member(schema, found, Some(part.name)) {
+        Some(Attribute::Version) => Some(Named::Version),
+        Some(attribute) => Some(Named::Values(Path::Member(attribute), part)),
+        None => of_entry(member(schema, found, None)?, found, part.name),
+    }
+}
+
+/// What a part of a list's entries means.
+fn of_entry(list: Attribute, found: &'static AttributeSchema, part: &str) -> Option<Named> {
+    let part = found.sub_attribute(part)?;
+    Some(Named::Values(entry_path(list, part)?, part))
+}
+
+fn entry_path(list: Attribute, part: &AttributeSchema) -> Option<Path> {
+    let Shape { parts, .. } = shape(list)?;
+    let (kept, _) = parts.iter().find(|(kept, _)| scim_part(*kept) == part.name)?;
+    Some(Path::Part(list, *kept))
+}
+
+/// How the values of a part compare, in a filter of users and in the path of a PATCH alike.
+pub(crate) fn comparison_of(
+    schema: &Schema,
+    found: &AttributeSchema,
+    part: &AttributeSchema,
+) -> Comparison {
+    let path = member(schema, found, None).and_then(|list| entry_path(list, part));
+    match (path, part.kind) {
+        (Some(path), _) => path.comparison(),
+        (None, AttributeType::Boolean) => Comparison::Flag,
+        (None, AttributeType::DateTime) => Comparison::Time,
+        (None, AttributeType::Integer) => Comparison::Integer,
+        (None, AttributeType::Complex) => Comparison::Presence,
+        (None, AttributeType::Decimal) => Comparison::Json,
+        (None, AttributeType::String | AttributeType::Reference | AttributeType::Binary) => {
+            if part.case_exact { Comparison::Exact } else { Comparison::Folded }
+        }
+    }
+}
+
+const fn shape(attribute: Attribute) -> Option<&'static Shape> {
+    if let Kind::One(shape) | Kind::Many(shape) = attribute.kind() { Some(shape) } else { None }
+}
+
+/// The member of the record that stands there.
+fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Option<Attribute> {
+    Attribute::ALL.iter().copied().find(|attribute| {
+        scim_path(*attribute).is_some_and(|ScimPath { urn, attribute, sub_attribute }| {
+            attribute == found.name && sub_attribute == part && urn == schema.urn
+        })
+    })
+}
+
+/// The URNs that stand in `schemas`, each with who has it.
+fn schemas_in_use() -> Vec<(&'static str, Expression)> {
+    let mut texts = vec![(USER_URN, Expression::always())];
+    for extension in USER.extensions {
+        let named = extension.attributes.iter().filter_map(|found| of_attribute(extension, found));
+        let in_use = named.map(|named| present(&named)).reduce(simplest);
+        texts.extend(in_use.map(|in_use| (extension.urn, in_use)));
+    }
+    texts
+}
+
+/// The path that is meant where values are compared: of a list of values, their values.
+fn values_of(path: &Path) -> Path {
+    match path {
+        Path::Member(list)
+            if shape(*list).is_some_and(|shape| shape.required == Some(Part::Value)) =>
+        {
+            Path::Part(*list, Part::Value)
+        }
+        Path::Member(_) | Path::Part(..) | Path::Free(_) => path.clone(),
+    }
+}
+
+fn is_binary(path: &Path) -> bool {
+    *path == Path::Part(Attribute::X509Certificates, Part::Value)
+}
+
+/// Whether any key may stand below the attribute.
+fn is_free(found: &AttributeSchema) -> bool {
+    found.kind == AttributeType::Complex && found.sub_attributes.is_empty()
+}
+
+const fn is_equality(operator: Operator) -> bool {
+    matches!(operator, Operator::Equal | Operator::NotEqual)
+}
+
+const fn is_order(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Greater | Operator::GreaterOrEqual | Operator::Less | Operator::LessOrEqual
+    )
+}

@@ -1,0 +1,153 @@
+//! One operation upon one attribute: from the value that stands there to the one that is to.
+
+use roster_core::Json;
+
+use super::{
+    Members, Op, entries, free,
+    path::{Part, Target},
+    value,
+};
+use crate::{
+    Profile, ScimError, ScimType,
+    schema::{AttributeSchema, Mutability},
+};
+
+/// The value after the operation; `None` where there is none.
+pub(super) fn change(
+    op: Op,
+    target: &Target,
+    attribute: &'static AttributeSchema,
+    current: Option<Json>,
+    value: Option<Json>,
+    profile: Profile,
+) -> Result<Option<Json>, ScimError> {
+    if attribute.multi_valued {
+        return entries::change(op, target, attribute, current, value, profile);
+    }
+    match &target.part {
+        Some(Part::Free(keys)) => free::change(op, keys, current, value),
+        Some(Part::Known(part)) => {
+            let mut members = object(current);
+            set_part(op, part, &mut members, value, profile)?;
+            Ok(unless_empty(members))
+        }
+        None if op == Op::Remove => removed(attribute, current.is_some()),
+        None => match value::one(attribute, value.unwrap_or(Json::Null), profile)? {
+            // Without a value there is none (RFC 7643 section 2.5): that is a removal.
+            None if op == Op::Replace => removed(attribute, current.is_some()),
+            None => Ok(current),
+            Some(Json::Object(parts)) => {
+                let mut members = object(current);
+                merge(op, attribute, &mut members, parts)?;
+                Ok(unless_empty(members))
+            }
+            Some(one) => Ok(Some(one)),
+        },
+    }
+}
+
+fn removed(attribute: &AttributeSchema, stands: bool) -> Result<Option<Json>, ScimError> {
+    // RFC 7644 section 3.5.2.2: what is required stays.
+    if attribute.required && stands { Err(required(attribute)) } else { Ok(None) }
+}
+
+/// Sets the parts that are given; the others stay (RFC 7644 section 3.5.2.3).
+pub(super) fn merge(
+    op: Op,
+    attribute: &AttributeSchema,
+    members: &mut Members,
+    parts: Members,
+) -> Result<(), ScimError> {
+    for (name, value) in parts {
+        let part = attribute.sub_attribute(&name);
+        if value == Json::Null {
+            if op == Op::Replace {
+                if part.is_some_and(|part| part.required) {
+                    return Err(part.map_or_else(|| required(attribute), required));
+                }
+                members.retain(|(found, _)| *found != name);
+            }
+            continue;
+        }
+        if let Some(part) = part {
+            may_change(part, find(members, part.name), &value)?;
+        }
+        put(members, &name, value);
+    }
+    Ok(())
+}
+
+/// Carries out an operation upon one part of an object.
+pub(super) fn set_part(
+    op: Op,
+    part: &'static AttributeSchema,
+    members: &mut Members,
+    value: Option<Json>,
+    profile: Profile,
+) -> Result<(), ScimError> {
+    let value = match op {
+        Op::Remove => None,
+        Op::Add | Op::Replace => value::one(part, value.unwrap_or(Json::Null), profile)?,
+    };
+    match value {
+        Some(value) => {
+            may_change(part, find(members, part.name), &value)?;
+            put(members, part.name, value);
+        }
+        None if op == Op::Add => {}
+        None if find(members, part.name).is_none() => {}
+        None if part.mutability == Mutability::ReadWrite => {
+            members.retain(|(found, _)| found != part.name);
+        }
+        None => return Err(unchangeable(part)),
+    }
+    Ok(())
+}
+
+/// Whether the part may be given that value (RFC 7644 section 3.5.2): one that is set once may
+/// get its first.
+fn may_change(
+    part: &AttributeSchema,
+    current: Option<&Json>,
+    value: &Json,
+) -> Result<(), ScimError> {
+    let same = current == Some(value);
+    match part.mutability {
+        Mutability::ReadWrite | Mutability::WriteOnly => Ok(()),
+        Mutability::Immutable if current.is_none() || same => Ok(()),
+        Mutability::ReadOnly if same => Ok(()),
+        Mutability::Immutable | Mutability::ReadOnly => Err(unchangeable(part)),
+    }
+}
+
+fn unchangeable(part: &AttributeSchema) -> ScimError {
+    let detail = format!("{} does not change once it is there", part.name);
+    ScimError::new(ScimType::Mutability, detail)
+}
+
+fn required(attribute: &AttributeSchema) -> ScimError {
+    let detail = format!("{} cannot be removed: give another value", attribute.name);
+    ScimError::new(ScimType::Mutability, detail)
+}
+
+/// The members of an object; none where there is no value.
+pub(super) fn object(value: Option<Json>) -> Members {
+    if let Some(Json::Object(members)) = value { members } else { Vec::new() }
+}
+
+/// An object of those members; `None` where there are none.
+pub(super) fn unless_empty(members: Members) -> Option<Json> {
+    (!members.is_empty()).then_some(Json::Object(members))
+}
+
+/// Sets a member in its place.
+pub(super) fn put(members: &mut Members, name: &str, value: Json) {
+    match members.iter_mut().find(|(found, _)| found == name) {
+        Some((_, found)) => *found = value,
+        None => members.push((name.to_owned(), value)),
+    }
+}
+
+fn find<'m>(members: &'m [(String, Json)], name: &str) -> Option<&'m Json> {
+    super::find(members, name)
+}

@@ -1,0 +1,309 @@
+//! PATCH (RFC 7644 section 3.5.2), by the letter and by the habits of identity providers.
+//!
+//! A pure function from a resource and operations to the resource that is asked for: the operations
+//! are carried out in order upon a copy, and either all of them or none has an effect. What comes
+//! out has the form that the attribute table tells; whether it is a valid user core judges, as of a
+//! PUT. No rule about users stands here, and nothing of HTTP.
+
+mod change;
+mod entries;
+mod free;
+pub mod group;
+mod path;
+mod request;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use roster_core::Json;
+
+pub use request::{Op, Operation, PATCH_URN, read};
+
+use crate::{
+    Profile, ResourceType, ScimError, ScimType,
+    schema::{AttributeSchema, Mutability, Schema},
+};
+use change::{object, put};
+use group::MembersChange;
+use path::Target;
+use value::Held;
+
+type Members = Vec<(String, Json)>;
+
+/// The resource after the operations. Attributes that they do not name are as they were, and so is
+/// the whole where nothing changes.
+pub fn apply(
+    resource_type: &'static ResourceType,
+    tree: &Json,
+    operations: Vec<Operation>,
+    profile: Profile,
+) -> Result<Json, ScimError> {
+    Patch::new(resource_type, tree, profile).carry_out(operations).map(Patch::resource)
+}
+
+/// A resource on its way through the operations.
+struct Patch {
+    resource_type: &'static ResourceType,
+    profile: Profile,
+    members: Members,
+    /// What becomes of a group's members, where they are no part of the tree.
+    membership: Option<MembersChange>,
+}
+
+/// Where the target of a change was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// In `path`.
+    ByPath,
+    /// As a member of `value`, as in a body: what the service makes may stand there.
+    InValue,
+}
+
+impl Patch {
+    fn new(resource_type: &'static ResourceType, tree: &Json, profile: Profile) -> Self {
+        let members = object(Some(tree.clone()));
+        Self { resource_type, profile, members, membership: None }
+    }
+
+    fn carry_out(mut self, operations: Vec<Operation>) -> Result<Self, ScimError> {
+        for (number, operation) in (1..).zip(operations) {
+            self.step(operation).map_err(|error| {
+                let detail = format!("operation {number}: {}", error.detail);
+                ScimError { detail: detail.into(), ..error }
+            })?;
+        }
+        self.settle()?;
+        Ok(self)
+    }
+
+    fn resource(self) -> Json {
+        Json::Object(self.members)
+    }
+
+    fn step(&mut self, operation: Operation) -> Result<(), ScimError> {
+        let Operation { op, path, value } = operation;
+        let Some(path) = path else { return self.each(op, None, value) };
+        match Target::parse(self.resource_type, &path, self.profile)? {
+            Some(target) => self.aim(op, &target, value, Named::ByPath),
+            // By tolerance an attribute that there is not is passed over.
+            None => Ok(()),
+        }
+    }
+
+    /// Carries out `op` for each member of `value`, below the URN of a schema if one is given.
+    fn each(
+        &mut self,
+        op: Op,
+        below: Option<&'static Schema>,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
+        if op == Op::Remove {
+            return Err(ScimError::new(ScimType::NoTarget, "say in path what is to be removed"));
+        }
+        let Some(Json::Object(members)) = value else {
+            let detail = "without a path, value is an object of attributes";
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        };
+        for (name, value) in members {
+            let schema = self.resource_type.schema_of(&name).filter(|_| below.is_none());
+            if let Some(schema) = schema {
+                if value != Json::Null {
+                    self.each(op, Some(schema), Some(value))?;
+                }
+                continue;
+            }
+            let path = match below {
+                Some(schema) => format!("{}:{name}", schema.urn),
+                None => name,
+            };
+            if let Some(target) = Target::of_member(self.resource_type, &path, self.profile)? {
+                self.aim(op, &target, Some(value), Named::InValue)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn aim(
+        &mut self,
+        op: Op,
+        target: &Target,
+        value: Option<Json>,
+        named: Named,
+    ) -> Result<(), ScimError> {
+        let value = match (op, value) {
+            (Op::Add | Op::Replace, None) => {
+                let detail = "give the value that is to be set; null where there is to be none";
+                return Err(ScimError::new(ScimType::InvalidValue, detail));
+            }
+            (_, value) => value,
+        };
+        let Some(attribute) = target.attribute else {
+            return self.whole_schema(op, target.schema, value);
+        };
+        if attribute.mutability == Mutability::ReadOnly {
+            return self.read_only(op, target, attribute, value, named);
+        }
+        if attribute.name == "members"
+            && let Some(membership) = &mut self.membership
+        {
+            return membership.step(op, target, attribute, value, self.profile);
+        }
+        let profile = self.profile;
+        self.within(target.schema, |members| {
+            let at = members.iter().position(|(name, _)| name == attribute.name);
+            // The place is kept: the order of members is no change.
+            let found = at.and_then(|at| members.get_mut(at));
+            let current = found.map(|(_, value)| std::mem::replace(value, Json::Null));
+            match (change::change(op, target, attribute, current, value, profile)?, at) {
+                (Some(changed), _) => put(members, attribute.name, changed),
+                (None, Some(at)) => drop(members.remove(at)),
+                (None, None) => {}
+            }
+            Ok(())
+        })
+    }
+
+    /// A change of an extension as a whole.
+    fn whole_schema(
+        &mut self,
+        op: Op,
+        schema: &'static Schema,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
+        if op != Op::Remove {
+            return self.each(op, Some(schema), value);
+        }
+        let writable = |name: &str| {
+            schema.attribute(name).is_some_and(|it| it.mutability != Mutability::ReadOnly)
+        };
+        self.within(schema, |members| members.retain(|(name, _)| !writable(name)));
+        Ok(())
+    }
+
+    /// What the service makes is refused, but where the value is the one that stands there: clients
+    /// send back what they have read.
+    fn read_only(
+        &self,
+        op: Op,
+        target: &Target,
+        attribute: &AttributeSchema,
+        value: Option<Json>,
+        named: Named,
+    ) -> Result<(), ScimError> {
+        let fault = || {
+            let detail = format!("{} is made by the service; leave it out", attribute.name);
+            ScimError::new(ScimType::Mutability, detail)
+        };
+        let value = value.unwrap_or(Json::Null);
+        if op == Op::Remove {
+            return Err(fault());
+        }
+        if attribute.name == "schemas" {
+            return self.known_schemas(&value);
+        }
+        // A copy that is read long ago tells of old versions and groups; its id never changes.
+        if named == Named::InValue && self.profile.is_tolerant() && attribute.name != "id" {
+            return Ok(());
+        }
+        let mut current = self.current(target.schema, attribute);
+        if let Some(part) = target.known_part() {
+            current = current.and_then(|current| current.member(part.name));
+        }
+        let same = match current {
+            Some(current) => is_within(&value, current),
+            None => value == Json::Null,
+        };
+        if same { Ok(()) } else { Err(fault()) }
+    }
+
+    /// `schemas` follows from the attributes that stand in the resource.
+    fn known_schemas(&self, value: &Json) -> Result<(), ScimError> {
+        let is_known = |urn: &str| self.resource_type.schema_of(urn).is_some();
+        let known = |urn: &Json| matches!(urn, Json::Text(urn) if is_known(urn));
+        let all_known =
+            if let Json::Array(urns) = value { urns.iter().all(known) } else { known(value) };
+        if all_known || self.profile.is_tolerant() {
+            return Ok(());
+        }
+        Err(ScimError::new(ScimType::InvalidValue, "schemas names a schema that there is not"))
+    }
+
+    fn current(&self, schema: &Schema, attribute: &AttributeSchema) -> Option<&Json> {
+        let root =
+            find(&self.members, if self.is_main(schema) { attribute.name } else { schema.urn })?;
+        if self.is_main(schema) { Some(root) } else { root.member(attribute.name) }
+    }
+
+    /// Changes the members among which the attributes of a schema stand.
+    fn within<T>(&mut self, schema: &Schema, change: impl FnOnce(&mut Members) -> T) -> T {
+        if self.is_main(schema) {
+            return change(&mut self.members);
+        }
+        let found = self.members.iter_mut().find(|(name, _)| name == schema.urn);
+        let taken = found.map(|(_, value)| std::mem::replace(value, Json::Null));
+        let mut members = object(taken);
+        let done = change(&mut members);
+        put(&mut self.members, schema.urn, Json::Object(members));
+        done
+    }
+
+    fn is_main(&self, schema: &Schema) -> bool {
+        schema.urn == self.resource_type.schema.urn
+    }
+
+    /// Brings the whole into its form: in every value what it must have, no empty extension, and
+    /// `schemas` as the attributes tell (RFC 7644 section 3.5.2).
+    fn settle(&mut self) -> Result<(), ScimError> {
+        let profile = self.profile;
+        for schema in self.resource_type.schemas() {
+            if !self.is_main(schema) && find(&self.members, schema.urn).is_none() {
+                continue;
+            }
+            self.within(schema, |members| {
+                for attribute in schema.attributes {
+                    let at = members.iter().position(|(name, _)| name == attribute.name);
+                    let value = at.and_then(|at| members.get_mut(at)).map(|(_, value)| value);
+                    let Some((at, value)) = at.zip(value) else { continue };
+                    if value::hold_required(attribute, value, profile)? == Held::Nothing {
+                        members.remove(at);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        for extension in self.resource_type.extensions {
+            let is_it = |(name, _): &(String, Json)| name == extension.urn;
+            self.members.retain(|member| {
+                !is_it(member) || !matches!(&member.1, Json::Object(members) if members.is_empty())
+            });
+            self.name_schema(extension.urn, self.members.iter().any(is_it));
+        }
+        Ok(())
+    }
+
+    fn name_schema(&mut self, urn: &'static str, stands: bool) {
+        let schemas = self.members.iter_mut().find(|(name, _)| name == "schemas");
+        let Some((_, Json::Array(urns))) = schemas else { return };
+        let is_it = |known: &Json| *known == Json::Text(urn.to_owned());
+        if !stands {
+            urns.retain(|known| !is_it(known));
+        } else if !urns.iter().any(is_it) {
+            urns.push(Json::Text(urn.to_owned()));
+        }
+    }
+}
+
+/// Whether all that is given stands in the current value so.
+fn is_within(given: &Json, current: &Json) -> bool {
+    match (given, current) {
+        (Json::Object(given), Json::Object(current)) => given.iter().all(|(name, value)| {
+            let found = current.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            found.map_or(*value == Json::Null, |(_, found)| is_within(value, found))
+        }),
+        (given, current) => given == current,
+    }
+}
+
+fn find<'m>(members: &'m [(String, Json)], name: &str) -> Option<&'m Json> {
+    members.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+}

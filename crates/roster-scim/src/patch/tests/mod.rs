@@ -1,0 +1,85 @@
+//! The rules of PATCH (RFC 7644 section 3.5.2) and the habits of identity providers.
+
+mod groups;
+mod quirks;
+mod rules;
+
+use roster_core::{Json, json};
+
+use super::{Operation, apply, read};
+use crate::{Profile, ScimError, ScimType, schema::USER};
+
+pub(super) const ADA: &str = r#"{
+    "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User",
+        "urn:ietf:params:scim:schemas:extension:roster:2.0:User"],
+    "id": "0190d1c2-8000-7000-8000-000000000001",
+    "meta": {"resourceType": "User", "version": "W/\"3\"",
+        "created": "2024-07-20T20:08:23.296Z"},
+    "userName": "ada", "title": "Countess", "active": true,
+    "name": {"givenName": "Ada", "familyName": "King"},
+    "emails": [{"value": "ada@work.example", "type": "work", "primary": true},
+        {"value": "ada@home.example", "type": "home"}],
+    "urn:ietf:params:scim:schemas:extension:roster:2.0:User": {"status": "active",
+        "attributes": {"team": "core", "tags": ["a"], "deep": {"x": 1}}}
+}"#;
+
+pub(super) const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+
+pub(super) fn tree(text: &str) -> Json {
+    json::read(text.as_bytes()).unwrap_or_else(|fault| panic!("{text}: {}", fault.detail))
+}
+
+pub(super) fn ada() -> Json {
+    tree(ADA)
+}
+
+/// The operations of a body that holds these.
+pub(super) fn operations(list: &str, profile: Profile) -> Result<Vec<Operation>, ScimError> {
+    let urn = super::PATCH_URN;
+    read(tree(&format!(r#"{{"schemas":["{urn}"],"Operations":[{list}]}}"#)), profile)
+}
+
+pub(super) fn patched(list: &str, profile: Profile) -> Result<Json, ScimError> {
+    apply(&USER, &ada(), operations(list, profile)?, profile)
+}
+
+/// What comes of the operations in both profiles.
+pub(super) fn both(list: &str) -> Json {
+    let strict = patched(list, Profile::Strict).unwrap_or_else(|error| panic!("{list}: {error:?}"));
+    let tolerant = patched(list, Profile::Tolerant).expect(list);
+    assert_eq!(strict, tolerant, "{list}");
+    strict
+}
+
+pub(super) fn tolerant(list: &str) -> Json {
+    patched(list, Profile::Tolerant).unwrap_or_else(|error| panic!("{list}: {error:?}"))
+}
+
+pub(super) fn refused(list: &str, profile: Profile) -> Option<ScimType> {
+    let error = patched(list, profile).map(|tree| panic!("{list}: {tree:?}")).err();
+    let error = error.expect("a refusal");
+    assert!(error.status == 400 && !error.detail.is_empty(), "{error:?}");
+    error.scim_type
+}
+
+#[track_caller]
+pub(super) fn both_refuse(list: &str, kind: ScimType) {
+    for profile in Profile::ALL {
+        assert_eq!(refused(list, *profile), Some(kind), "{list} {profile}");
+    }
+}
+
+/// The value below these names, with the index of a list as a number.
+#[track_caller]
+pub(super) fn at<'t>(tree: &'t Json, path: &[&str]) -> Option<&'t Json> {
+    path.iter().try_fold(tree, |tree, name| {
+        let Json::Array(items) = tree else { return tree.member(name) };
+        items.get(name.parse::<usize>().ok()?)
+    })
+}
+
+#[track_caller]
+pub(super) fn holds(tree: &Json, path: &[&str], value: &str) {
+    let wanted = self::tree(value);
+    assert_eq!(at(tree, path).unwrap_or(&Json::Null), &wanted, "{path:?} of {tree:?}");
+}

@@ -1,0 +1,176 @@
+//! What identity providers send, which the standard does not have: taken by tolerance.
+
+use super::*;
+
+#[track_caller]
+fn strict_refuses(list: &str, kind: ScimType) {
+    assert_eq!(refused(list, Profile::Strict), Some(kind), "{list}");
+}
+
+#[test]
+fn entra_capitalises_operations() {
+    let list = r#"{"op":"Replace","path":"title","value":"A"},
+        {"op":"Add","path":"nickName","value":"N"},{"op":"Remove","path":"name.givenName"}"#;
+    let tree = tolerant(list);
+    holds(&tree, &["title"], r#""A""#);
+    holds(&tree, &["nickName"], r#""N""#);
+    holds(&tree, &["name", "givenName"], "null");
+    strict_refuses(list, ScimType::InvalidSyntax);
+}
+
+#[test]
+fn a_boolean_may_come_as_a_text_at_every_depth() {
+    for text in ["False", "false", "FALSE"] {
+        let list = format!(r#"{{"op":"Replace","path":"active","value":"{text}"}}"#);
+        holds(&tolerant(&list), &["active"], "false");
+    }
+    let list = r#"{"op":"replace","value":{"active":"False"}}"#;
+    holds(&tolerant(list), &["active"], "false");
+    let list = r#"{"op":"Add","path":"roles","value":[{"primary":"True","value":"r"}]}"#;
+    holds(&tolerant(list), &["roles"], r#"[{"primary":true,"value":"r"}]"#);
+    strict_refuses(&list.replace("Add", "add"), ScimType::InvalidValue);
+    let list =
+        r#"{"op":"Replace","path":"emails[primary eq \"True\"].value","value":"n@x.example"}"#;
+    holds(&tolerant(list), &["emails", "0", "value"], r#""n@x.example""#);
+    strict_refuses(&list.replace("Replace", "replace"), ScimType::InvalidFilter);
+}
+
+#[test]
+fn without_a_path_names_may_be_dotted_qualified_and_conditional() {
+    let list = format!(
+        r#"{{"op":"replace","value":{{"name.givenName":"G","displayName":"D",
+            "{ENTERPRISE}:employeeNumber":"7","{ENTERPRISE}:manager.value":"m",
+            "emails[type eq \"work\"].value":"n@x.example",
+            "phoneNumbers[type eq \"mobile\"].value":"123"}}}}"#
+    );
+    let tree = tolerant(&list);
+    holds(&tree, &["name"], r#"{"givenName":"G","familyName":"King"}"#);
+    holds(&tree, &[ENTERPRISE], r#"{"employeeNumber":"7","manager":{"value":"m"}}"#);
+    holds(&tree, &["emails", "0", "value"], r#""n@x.example""#);
+    holds(&tree, &["phoneNumbers"], r#"[{"type":"mobile","value":"123"}]"#);
+    strict_refuses(r#"{"op":"replace","value":{"name.givenName":"G"}}"#, ScimType::InvalidSyntax);
+}
+
+#[test]
+fn okta_deactivates_without_a_path() {
+    let list = r#"{"op":"replace","value":{"active":false}}"#;
+    holds(&both(list), &["active"], "false");
+}
+
+#[test]
+fn a_removal_may_name_its_values_beside_the_path() {
+    let list = r#"{"op":"Remove","path":"emails","value":[{"value":"ADA@home.example"}]}"#;
+    let tree = tolerant(list);
+    holds(&tree, &["emails"], r#"[{"value":"ada@work.example","type":"work","primary":true}]"#);
+    assert_eq!(tolerant(r#"{"op":"Remove","path":"emails","value":[]}"#), ada());
+    holds(&tolerant(r#"{"op":"Remove","path":"emails","value":null}"#), &["emails"], "null");
+    holds(&tolerant(r#"{"op":"Remove","path":"title","value":"x"}"#), &["title"], "null");
+    strict_refuses(&list.replace("Remove", "remove"), ScimType::InvalidSyntax);
+}
+
+#[test]
+fn entra_replaces_a_typed_value_that_is_not_there_yet() {
+    let list = r#"{"op":"Replace","path":"emails[type eq \"other\"].value","value":"n@x.example"}"#;
+    holds(&tolerant(list), &["emails", "2"], r#"{"type":"other","value":"n@x.example"}"#);
+    strict_refuses(&list.replace("Replace", "replace"), ScimType::NoTarget);
+    let list = r#"{"op":"Add","path":"emails[type eq \"other\"].value","value":"n@x.example"}"#;
+    holds(&tolerant(list), &["emails", "2"], r#"{"type":"other","value":"n@x.example"}"#);
+    let list = r#"{"op":"Replace","path":"addresses[type eq \"work\"].formatted","value":"L"},
+        {"op":"Replace","path":"addresses[type eq \"work\"].locality","value":"M"}"#;
+    let address = r#"[{"type":"work","formatted":"L","locality":"M"}]"#;
+    holds(&tolerant(list), &["addresses"], address);
+    let list = r#"{"op":"Add","path":"roles[primary eq \"True\"].value","value":"r"}"#;
+    holds(&tolerant(list), &["roles"], r#"[{"primary":true,"value":"r"}]"#);
+}
+
+#[test]
+fn a_typed_value_that_is_replaced_keeps_its_type() {
+    let list =
+        r#"{"op":"Replace","path":"emails[type eq \"home\"]","value":{"value":"n@x.example"}}"#;
+    holds(&tolerant(list), &["emails", "1"], r#"{"type":"home","value":"n@x.example"}"#);
+}
+
+#[test]
+fn a_manager_may_be_a_text_or_an_object() {
+    for value in [
+        r#""m""#,
+        r#"{"value":"m"}"#,
+        r#"{"value":"m","$ref":"m"}"#,
+        r#"[{"$ref":null,"value":"m"}]"#,
+    ] {
+        let list = format!(r#"{{"op":"Add","path":"{ENTERPRISE}:manager","value":{value}}}"#);
+        holds(&tolerant(&list), &[ENTERPRISE, "manager"], r#"{"value":"m"}"#);
+    }
+    let list = format!(r#"{{"op":"replace","path":"{ENTERPRISE}:manager","value":"m"}}"#);
+    strict_refuses(&list, ScimType::InvalidValue);
+    let cleared = format!(
+        r#"{{"op":"add","path":"{ENTERPRISE}:manager.value","value":"m"}},
+           {{"op":"replace","path":"{ENTERPRISE}:manager","value":""}}"#
+    );
+    assert_eq!(tolerant(&cleared), ada());
+}
+
+#[test]
+fn attributes_that_there_are_not_are_passed_over() {
+    for list in [
+        r#"{"op":"replace","path":"colour","value":"x"}"#,
+        r#"{"op":"replace","path":"name.colour","value":"x"}"#,
+        r#"{"op":"replace","path":"colours[type eq \"work\"].value","value":"x"}"#,
+        r#"{"op":"replace","path":"urn:x:colour","value":"x"}"#,
+        r#"{"op":"remove","path":"colour"}"#,
+        r#"{"op":"replace","value":{"colour":"x","password":"secret","two words":1}}"#,
+        r#"{"op":"add","path":"password","value":"secret"}"#,
+    ] {
+        assert_eq!(tolerant(list), ada(), "{list}");
+    }
+}
+
+#[test]
+fn what_was_read_is_sent_back_whole_and_what_the_service_made_is_passed_over() {
+    let list = format!(
+        r#"{{"op":"replace","value":{}}}"#,
+        ADA.replace(r#""title": "Countess""#, r#""title": "Lady", "groups": []"#)
+            .replace(r#"W/\"3\""#, r#"W/\"1\""#)
+    );
+    let tree = tolerant(&list);
+    holds(&tree, &["title"], r#""Lady""#);
+    holds(&tree, &["meta", "version"], r#""W/\"3\"""#);
+}
+
+#[test]
+fn an_extensions_attribute_is_found_without_its_urn() {
+    let list = r#"{"op":"Replace","path":"department","value":"D"}"#;
+    holds(&tolerant(list), &[ENTERPRISE, "department"], r#""D""#);
+    strict_refuses(&list.replace("Replace", "replace"), ScimType::InvalidPath);
+}
+
+#[test]
+fn an_empty_path_is_none() {
+    let list = r#"{"op":"replace","path":"","value":{"title":"A"}}"#;
+    holds(&tolerant(list), &["title"], r#""A""#);
+    strict_refuses(list, ScimType::InvalidPath);
+}
+
+#[test]
+fn a_value_is_cleared_by_an_empty_text_and_one_that_says_nothing_is_passed_over() {
+    let list = r#"{"op":"Replace","path":"emails[type eq \"home\"].value","value":""}"#;
+    let kept = r#"[{"value":"ada@work.example","type":"work","primary":true}]"#;
+    holds(&tolerant(list), &["emails"], kept);
+    let list = r#"{"op":"Add","path":"phoneNumbers[type eq \"work\"].display","value":"D"}"#;
+    assert_eq!(tolerant(list), ada());
+    assert_eq!(tolerant(r#"{"op":"Add","path":"emails","value":[{"type":"work"}]}"#), ada());
+    assert_eq!(tolerant(r#"{"op":"Add","path":"active","value":""}"#), ada());
+}
+
+#[test]
+fn a_value_may_be_made_part_by_part() {
+    let list = r#"{"op":"Add","path":"phoneNumbers[type eq \"work\"].display","value":"D"},
+        {"op":"Add","path":"phoneNumbers[type eq \"work\"].value","value":"1"}"#;
+    let made = r#"[{"type":"work","display":"D","value":"1"}]"#;
+    holds(&tolerant(list), &["phoneNumbers"], made);
+    holds(
+        &patched(&list.replace("Add", "add"), Profile::Strict).expect("a result"),
+        &["phoneNumbers"],
+        made,
+    );
+}
