@@ -131,7 +131,8 @@ fn users() -> Vec<User> {
         let draft = Box::new(Draft::parse(tree));
         let act = Act::Create { id, draft, on_conflict: OnConflict::Fail };
         let caller = Caller { actor: Actor::System, request_id: "fuzz".to_owned() };
-        let command = Command { act, at: Timestamp::from_millis(0), caller, idempotency: None };
+        let command =
+            Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None };
         match decide(Rules::default(), None, &command) {
             Ok(Decision::Write(change)) => Some(change.user),
             _ => None,

@@ -5,7 +5,9 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{access::KeyId, draft::Draft, id::UserId, json::Json, timestamp::Timestamp};
+use crate::{
+    access::KeyId, draft::Draft, id::UserId, json::Json, start::Start, timestamp::Timestamp,
+};
 
 /// The settings that the rules depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,12 +173,15 @@ pub struct Terms {
     pub idempotency: Option<Idempotency>,
     /// Whether it is stored.
     pub mode: Mode,
+    /// Where it can be given up as long as it is not begun.
+    pub start: Option<Start>,
 }
 
 impl Terms {
     /// No terms but who asks.
     pub fn of(caller: Caller) -> Self {
-        Self { caller, held: Preconditions::default(), idempotency: None, mode: Mode::Write }
+        let (held, mode) = (Preconditions::default(), Mode::Write);
+        Self { caller, held, idempotency: None, mode, start: None }
     }
 }
 
@@ -255,9 +260,17 @@ pub struct Command {
     pub caller: Caller,
     /// What marks a request that may come twice.
     pub idempotency: Option<Idempotency>,
+    /// Where it can be given up as long as it is not begun; for commands that come alone.
+    pub start: Option<Start>,
 }
 
 impl Command {
+    /// Whether it may be carried out: an engine asks once it is to be, and right before.
+    #[must_use]
+    pub fn begin(&self) -> bool {
+        self.start.as_ref().is_none_or(Start::begin)
+    }
+
     /// The user that the command is about.
     pub const fn user_id(&self) -> UserId {
         match &self.act {

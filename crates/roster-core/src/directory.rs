@@ -60,6 +60,7 @@ impl Directory {
             at,
             caller: caller.clone(),
             idempotency: None,
+            start: None,
         };
         let commands: Vec<Command> = drafts.into_iter().map(command).collect();
         match mode {
@@ -231,8 +232,8 @@ impl Directory {
     }
 
     async fn carry_out(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {
-        let Terms { caller, idempotency, mode, .. } = terms;
-        let command = Command { act, at: self.clock.now(), caller, idempotency };
+        let Terms { caller, idempotency, mode, start, .. } = terms;
+        let command = Command { act, at: self.clock.now(), caller, idempotency, start };
         if mode == Mode::DryRun {
             return self.store.preview(command).await;
         }

@@ -4,7 +4,7 @@
 //! of the caller, which health passes by; then the route. Every answer leaves through the same
 //! door.
 
-use std::{borrow::Cow, sync::Arc, time::Instant};
+use std::{borrow::Cow, pin::pin, sync::Arc, time::Instant};
 
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
@@ -19,7 +19,8 @@ use crate::{
     front::Body,
     front::{FrontCounters, Handle, Peer, Refused},
     middleware::{Cors, Hosts, check_direct, check_limits, check_origin},
-    pressure::{Repeats, Shed, Standing},
+    patience::in_time,
+    pressure::{Reason, Repeats, Shed, Standing},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
@@ -138,7 +139,12 @@ impl App {
             return Err(not_allowed(route.allow));
         };
         let call = Call { authority, ..call };
-        rest::dispatch(&self.face, operation, segment, call).await
+        let dispatched = pin!(rest::dispatch(&self.face, operation, segment, call));
+        if parts.method.is_safe() && !operation.answers_always() {
+            in_time(self.face.settings.read_wait_max, &parts.headers, dispatched).await
+        } else {
+            dispatched.await
+        }
     }
 
     /// Turns a problem into its answer; what failed inside is logged here and only here.
@@ -175,7 +181,12 @@ impl Handle for App {
                 mark.and_then(|mark| response.extensions_mut().insert(mark));
                 response
             }
-            Err(problem) => self.refuse(problem, request_id),
+            Err(problem) => {
+                if let Some(reason) = Reason::of(problem.code) {
+                    self.face.pressure.refused(reason);
+                }
+                self.refuse(problem, request_id)
+            }
         };
 
         let status = response.status().as_u16();

@@ -14,7 +14,7 @@ use roster_core::{
 };
 
 use crate::{
-    access::Access,
+    access::{Access, Lease},
     cursor::Cursors,
     front::{FrontCounters, Peer},
     metrics::Metrics,
@@ -28,7 +28,7 @@ use crate::{
 /// What every handler may use.
 pub(crate) struct Face {
     pub(crate) directory: Directory,
-    pub(crate) access: Access,
+    pub(crate) access: Arc<Access>,
     pub(crate) settings: FaceSettings,
     pub(crate) cursors: Cursors,
     pub(crate) metrics: Metrics,
@@ -51,7 +51,7 @@ impl Face {
             pressure,
             pages: Pages::new(&settings),
             bulk: Bulk::new(),
-            access: Access::new(directory.clone(), settings.issuers.clone()),
+            access: Arc::new(Access::new(directory.clone(), settings.issuers.clone())),
             draining: AtomicBool::new(false),
             directory,
             settings,
@@ -77,6 +77,13 @@ pub(crate) struct Call<'a> {
     pub(crate) request_id: &'a str,
     /// Who asks, and what they may do.
     pub(crate) authority: Authority,
+}
+
+impl Face {
+    /// The leave for work of this request that runs on after its answer has begun.
+    pub(crate) fn lease<R: Right>(&self, parts: &Parts) -> Result<Lease<R>, Problem> {
+        Lease::new(&self.access, &parts.headers)
+    }
 }
 
 impl Call<'_> {

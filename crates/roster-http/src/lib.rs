@@ -14,6 +14,7 @@ pub mod front;
 mod metrics;
 mod middleware;
 mod pages;
+mod patience;
 pub mod pressure;
 pub mod problem;
 mod request_id;
@@ -21,7 +22,8 @@ mod rest;
 pub mod router;
 mod settings;
 
-pub use access::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+pub use access::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
 pub use app::App;
+pub use patience::READ_WAIT_MAX;
 pub use pressure::{Flood, PressureSettings};
 pub use settings::{FaceSettings, URI_BYTES_MAX};

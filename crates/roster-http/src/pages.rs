@@ -7,6 +7,7 @@ use http::HeaderValue;
 use roster_core::{Guard, Json, Sharing, json::write_json, limits};
 
 use crate::{
+    access::token_limits,
     description,
     pressure::QUEUE_WAIT_MAX,
     rest::{EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX},
@@ -52,6 +53,10 @@ fn number(value: usize) -> Json {
 /// A time in seconds; `null` for ever.
 fn seconds(keep: Option<Duration>) -> Json {
     keep.and_then(|keep| i64::try_from(keep.as_secs()).ok()).map_or(Json::Null, Json::Int)
+}
+
+fn milliseconds(time: Duration) -> Json {
+    i64::try_from(time.as_millis()).map_or(Json::Null, Json::Int)
 }
 
 fn service_document(settings: &FaceSettings) -> Bytes {
@@ -127,7 +132,22 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("rate_limit_per_s", Json::Int(settings.pressure.rate_limit_per_s.into())),
         ("rate_limit_burst", Json::Int(settings.pressure.rate_limit_burst.into())),
         ("failed_auth_per_minute", Json::Int(settings.pressure.failed_auth_per_minute.into())),
-        ("queue_wait_max_ms", Json::Int(i64::try_from(QUEUE_WAIT_MAX.as_millis()).unwrap_or(0))),
+        ("keys_max", number(limits::KEYS_MAX)),
+        ("key_name_length_max", number(limits::KEY_NAME_LENGTH_MAX)),
+        ("key_lifetime_default_seconds", Json::Int(limits::KEY_LIFETIME_DEFAULT_MS / 1000)),
+        ("key_overlap_max_seconds", Json::Int(limits::KEY_OVERLAP_MAX_MS / 1000)),
+        ("token_bytes_max", number(token_limits::TOKEN_BYTES_MAX)),
+        ("token_subject_length_max", number(token_limits::SUBJECT_LENGTH_MAX)),
+        ("token_clock_skew_seconds", Json::Int(token_limits::LEEWAY_MS / 1000)),
+        ("issuers_max", number(token_limits::ISSUERS_MAX)),
+        ("issuer_keys_max", number(token_limits::SET_KEYS_MAX)),
+        ("issuer_answer_bytes_max", number(token_limits::ANSWER_BYTES_MAX)),
+        ("issuer_answer_wait_max_ms", milliseconds(token_limits::ANSWER_WAIT_MAX)),
+        ("issuer_keys_refresh_seconds", Json::Int(token_limits::TTL_MS / 1000)),
+        ("issuer_keys_retry_seconds", Json::Int(token_limits::COOLDOWN_MS / 1000)),
+        ("issuer_keys_stale_seconds", Json::Int(token_limits::STALE_MS / 1000)),
+        ("queue_wait_max_ms", milliseconds(QUEUE_WAIT_MAX)),
+        ("read_wait_max_ms", milliseconds(settings.read_wait_max)),
         ("imports_max", number(IMPORTS_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
         ("import_unread_bytes_max", Json::Int(i64::try_from(UNREAD_BYTES_MAX).unwrap_or(0))),

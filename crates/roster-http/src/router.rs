@@ -127,6 +127,11 @@ impl Operation {
         matches!(self, Self::GetLiveness | Self::GetReadiness)
     }
 
+    /// Machines watch the service by these: they are answered whatever the store does.
+    pub const fn answers_always(self) -> bool {
+        matches!(self, Self::GetLiveness | Self::GetReadiness | Self::GetMetrics)
+    }
+
     /// Pages that a person may come to from a link elsewhere.
     pub const fn is_page(self) -> bool {
         matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)

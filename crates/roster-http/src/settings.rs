@@ -19,6 +19,8 @@ pub struct FaceSettings {
     pub body_bytes_max: usize,
     /// Most bytes of path and query.
     pub uri_bytes_max: usize,
+    /// The longest that a reading may take.
+    pub read_wait_max: Duration,
     /// Where verdicts of an import are put aside while nobody reads them, in files without names.
     pub spill_dir: PathBuf,
     /// How long a deleted user is kept; for ever without.

@@ -66,6 +66,7 @@ impl Service {
             cors_origins: config.cors_origins.iter().map(ToString::to_string).collect(),
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
+            read_wait_max: config.read_wait_max,
             spill_dir: data.to_owned(),
             deleted_keep: config.deleted_keep,
             events_keep: config.events_keep,

@@ -96,6 +96,7 @@ fn an_address_that_others_can_reach_is_refused_with_two_remedies() {
 #[test]
 fn an_issuer_is_told_wholly_or_not_at_all() {
     let outcome = |flags: &[&str]| run(&[&["check-config"], flags].concat());
+    let two = "--jwt-issuer=a=https://a.example,b=https://b.example";
     let issuer = "--jwt-issuer=https://issuer.example.com";
     for (flags, words) in [
         (&[issuer][..], "--jwt-issuer: needs to know for whom its tokens are made"),
@@ -103,12 +104,20 @@ fn an_issuer_is_told_wholly_or_not_at_all() {
         (&["--jwt-issuer=http://issuer.example.com"], "must start with https://"),
         (&["--jwt-algorithms=RS256,none"], "\"none\" is none of RS256"),
         (&["--jwt-algorithms=HS256"], "\"HS256\" is none of RS256"),
+        (&[two, "--jwt-audience=a=x"], "--jwt-issuer: b needs to know for whom its tokens"),
+        (&[two, "--jwt-audience=x,c=y"], "--jwt-audience: no issuer is named \"c\""),
+        (&[two, "--jwt-audience=x", "--jwt-scope-prefix=c=y"], "no issuer is named \"c\""),
+        (&["--jwt-issuer=https://a.example,https://b.example"], "write NAME=URL"),
     ] {
         let (status, _, err) = outcome(flags);
         assert_eq!(status, Some(78), "{flags:?}");
         assert!(err.contains(words), "{flags:?}: {err}");
     }
     assert_eq!(outcome(&[issuer, "--jwt-audience=x"]).0, Some(0));
+    assert_eq!(
+        outcome(&[two, "--jwt-audience=a=x,b=y", "--jwt-scope-claim=scope,b=scp"]).0,
+        Some(0)
+    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn every_sample_user_can_be_created_beside_all_others() {
                 on_conflict: OnConflict::Fail,
             },
             idempotency: None,
+            start: None,
             at: Timestamp::from_millis(0),
             caller: Caller { actor: Actor::System, request_id: "samples".to_owned() },
         };

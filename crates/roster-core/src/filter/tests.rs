@@ -11,7 +11,7 @@ fn user(body: &str) -> User {
     let act =
         crate::Act::Create { id, draft: Box::new(draft), on_conflict: crate::OnConflict::Fail };
     let at = Timestamp::from_millis(0);
-    let command = crate::Command { act, at, caller, idempotency: None };
+    let command = crate::Command { act, at, caller, idempotency: None, start: None };
     let decision = crate::decide(crate::Rules::default(), None, &command).expect("valid");
     let crate::Decision::Write(change) = decision else { panic!("a write") };
     change.user

@@ -34,7 +34,7 @@ fn body(bits: u64) -> Value {
 fn command(act: Act, at: i64) -> Command {
     let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
     let at = Timestamp::from_millis(at);
-    Command { act, at, caller, idempotency: None }
+    Command { act, at, caller, idempotency: None, start: None }
 }
 
 /// Decides twice, on equal but separate values; both must tell the same.

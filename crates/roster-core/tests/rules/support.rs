@@ -19,7 +19,13 @@ pub(crate) fn tree(body: &Value) -> Json {
 /// A command of the moment at which all of them are made.
 pub(crate) fn command(act: Act) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
-    Command { act, at: Timestamp::from_millis(1_800_000_000_000), caller, idempotency: None }
+    Command {
+        act,
+        at: Timestamp::from_millis(1_800_000_000_000),
+        caller,
+        idempotency: None,
+        start: None,
+    }
 }
 
 fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {

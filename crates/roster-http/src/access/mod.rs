@@ -7,10 +7,13 @@
 
 mod bearer;
 mod jwt;
+mod lease;
 mod ring;
 
+use std::{borrow::Cow, fmt};
+
 use http::{
-    HeaderValue,
+    HeaderMap, HeaderValue,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
@@ -21,8 +24,10 @@ use roster_core::{
 
 use crate::problem::{Problem, ProblemCode};
 use bearer::bearer;
-pub use jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+pub(crate) use jwt::limits as token_limits;
+pub use jwt::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
 use jwt::{Refused, Tokens};
+pub(crate) use lease::Lease;
 use ring::Ring;
 
 /// What lets callers in.
@@ -31,6 +36,41 @@ pub(crate) struct Access {
     directory: Directory,
     ring: Ring,
     tokens: Tokens,
+}
+
+/// What a caller presents.
+#[derive(Clone)]
+enum Credential<'a> {
+    /// Nothing, which is enough while the service is open.
+    Nothing,
+    /// A key of ours.
+    Key(Presented),
+    /// A token of an issuer.
+    Token(Cow<'a, str>),
+}
+
+impl Credential<'_> {
+    /// The same, for work that outlives the request.
+    fn into_owned(self) -> Credential<'static> {
+        match self {
+            Self::Nothing => Credential::Nothing,
+            Self::Key(presented) => Credential::Key(presented),
+            Self::Token(token) => Credential::Token(Cow::Owned(token.into_owned())),
+        }
+    }
+}
+
+/// Nothing of it is ever printed.
+impl fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential")
+    }
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Access")
+    }
 }
 
 impl Access {
@@ -42,19 +82,34 @@ impl Access {
 
     /// Who sends a request, or why they are not let in.
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Authority, Problem> {
-        let token = bearer(&parts.headers)?;
-        if let Some(token) = token.filter(|token| self.is_token(token)) {
-            return self.tokens.admit(token).await.map_err(not_admitted);
+        self.admit(&self.credential(&parts.headers)?).await
+    }
+
+    /// What a request presents. What never was a key is told so before anything is looked up.
+    fn credential<'a>(&self, headers: &'a HeaderMap) -> Result<Credential<'a>, Problem> {
+        match bearer(headers)? {
+            None => Ok(Credential::Nothing),
+            Some(token) if self.is_token(token) => Ok(Credential::Token(Cow::Borrowed(token))),
+            Some(token) => Ok(Credential::Key(presented(token)?)),
         }
-        // What never was a key is told so before anything is looked up.
-        let presented = token.map(presented).transpose()?;
+    }
+
+    /// Whom a credential lets in now.
+    async fn admit(&self, credential: &Credential<'_>) -> Result<Authority, Problem> {
+        let presented = match credential {
+            Credential::Token(token) => {
+                return self.tokens.admit(token).await.map_err(not_admitted);
+            }
+            Credential::Key(presented) => Some(presented),
+            Credential::Nothing => None,
+        };
         let ring = self.ring.fresh().await?;
         let Some(presented) = presented else {
             let is_open = ring.keyring.is_open() && self.tokens.is_empty();
             return if is_open { Ok(Authority::anybody()) } else { Err(nobody()) };
         };
         let now = self.directory.now();
-        let key = ring.keyring.admit(&presented, now).map_err(unauthentic)?;
+        let key = ring.keyring.admit(presented, now).map_err(unauthentic)?;
         ring.note_use(key.id, now);
         Ok(Authority::new(Actor::Key(key.id), key.scopes))
     }

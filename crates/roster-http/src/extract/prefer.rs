@@ -1,4 +1,7 @@
-//! `Prefer: return=...` (RFC 7240). Other preferences are passed over, as the RFC asks.
+//! `Prefer: return=...` and `wait=...` (RFC 7240). Other preferences are passed over, as the RFC
+//! asks.
+
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
 
@@ -22,17 +25,30 @@ impl Return {
 
 /// The first `return` preference that means something; the first one counts (section 2).
 pub(crate) fn preferred_return(headers: &HeaderMap) -> Option<Return> {
+    values(headers, "return").find_map(|value| {
+        [Return::Minimal, Return::Representation]
+            .into_iter()
+            .find(|known| known.applied().split_once('=').is_some_and(|(_, word)| word == value))
+    })
+}
+
+/// How long the caller would wait: the first `wait` preference that is a number of seconds
+/// (section 4.3).
+pub(crate) fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
+    values(headers, "wait").find_map(|value| {
+        let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+        Some(Duration::from_secs(value.parse::<u32>().ok().filter(|_| digits)?.into()))
+    })
+}
+
+/// What is said of a preference, in the order in which it is.
+fn values<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(PREFER).into_iter().filter_map(|line| line.to_str().ok());
     let preferences = lines.flat_map(|line| line.split(','));
     preferences
         .filter_map(|preference| preference.split(';').next()?.trim().split_once('='))
-        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("return"))
-        .find_map(|(_, value)| {
-            let value = value.trim().trim_matches('"');
-            [Return::Minimal, Return::Representation].into_iter().find(|known| {
-                known.applied().split_once('=').is_some_and(|(_, word)| word == value)
-            })
-        })
+        .filter(move |(said, _)| said.trim().eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.trim().trim_matches('"'))
 }
 
 #[cfg(test)]
@@ -41,12 +57,16 @@ mod tests {
 
     use super::*;
 
-    fn of(lines: &[&'static str]) -> Option<Return> {
+    fn headers(lines: &[&'static str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(PREFER, HeaderValue::from_static(line));
         }
-        preferred_return(&headers)
+        headers
+    }
+
+    fn of(lines: &[&'static str]) -> Option<Return> {
+        preferred_return(&headers(lines))
     }
 
     #[test]
@@ -57,5 +77,17 @@ mod tests {
         let both = &["respond-async", "return=representation, return=minimal"];
         assert_eq!(of(both), Some(Return::Representation));
         assert_eq!(of(&["return=everything"]), None);
+    }
+
+    #[test]
+    fn the_first_wait_that_is_a_number_of_seconds_counts() {
+        let of =
+            |lines: &[&'static str]| preferred_wait(&headers(lines)).map(|wait| wait.as_secs());
+        assert_eq!(of(&["return=minimal"]), None);
+        assert_eq!(of(&["respond-async, Wait = \"10\"; x=1"]), Some(10));
+        assert_eq!(of(&["wait=soon", "wait=0, wait=7"]), Some(0));
+        for other in ["wait", "wait=", "wait=-1", "wait=+1", "wait=1.5", "wait=99999999999"] {
+            assert_eq!(of(&[other]), None, "{other}");
+        }
     }
 }

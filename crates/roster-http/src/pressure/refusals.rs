@@ -8,6 +8,8 @@ use std::{
     time::Instant,
 };
 
+use crate::problem::ProblemCode;
+
 /// How soon a reason is told again.
 const TOLD_EVERY_S: u64 = 10;
 
@@ -20,12 +22,30 @@ pub(crate) enum Reason {
     Overloaded,
     /// Too many attempts with bad credentials came from its address.
     FailedAuthentication,
+    /// Its credential lets nobody in, or it has none.
+    Unauthenticated,
+    /// Its caller may not do this.
+    InsufficientScope,
+    /// It comes from a web page that is not ours.
+    ForeignOrigin,
+    /// It came through a proxy, while the service is open.
+    ForwardedRequest,
+    /// It is meant for another host.
+    MisdirectedRequest,
 }
 
 impl Reason {
     /// Every reason.
-    pub(crate) const ALL: [Self; 3] =
-        [Self::RateLimited, Self::Overloaded, Self::FailedAuthentication];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::FailedAuthentication,
+        Self::Unauthenticated,
+        Self::InsufficientScope,
+        Self::ForeignOrigin,
+        Self::ForwardedRequest,
+        Self::MisdirectedRequest,
+    ];
 
     /// The word in the metrics and the log.
     pub(crate) const fn word(self) -> &'static str {
@@ -33,7 +53,25 @@ impl Reason {
             Self::RateLimited => "rate-limited",
             Self::Overloaded => "overloaded",
             Self::FailedAuthentication => "failed-authentication",
+            Self::Unauthenticated => "unauthenticated",
+            Self::InsufficientScope => "insufficient-scope",
+            Self::ForeignOrigin => "foreign-origin",
+            Self::ForwardedRequest => "forwarded-request",
+            Self::MisdirectedRequest => "misdirected-request",
         }
+    }
+
+    /// The reason behind a problem that is about who calls; what callers cost is counted where it
+    /// is judged.
+    pub(crate) fn of(code: ProblemCode) -> Option<Self> {
+        let codes = [
+            (ProblemCode::Unauthenticated, Self::Unauthenticated),
+            (ProblemCode::InsufficientScope, Self::InsufficientScope),
+            (ProblemCode::ForeignOrigin, Self::ForeignOrigin),
+            (ProblemCode::ForwardedRequest, Self::ForwardedRequest),
+            (ProblemCode::MisdirectedRequest, Self::MisdirectedRequest),
+        ];
+        codes.into_iter().find(|(known, _)| *known == code).map(|(_, reason)| reason)
     }
 }
 
@@ -44,6 +82,11 @@ pub(crate) struct Refusals {
     rate_limited: Told,
     overloaded: Told,
     failed_authentication: Told,
+    unauthenticated: Told,
+    insufficient_scope: Told,
+    foreign_origin: Told,
+    forwarded_request: Told,
+    misdirected_request: Told,
 }
 
 #[derive(Debug, Default)]
@@ -57,8 +100,17 @@ struct Told {
 
 impl Default for Refusals {
     fn default() -> Self {
-        let [rate_limited, overloaded, failed_authentication] = Default::default();
-        Self { since: Instant::now(), rate_limited, overloaded, failed_authentication }
+        Self {
+            since: Instant::now(),
+            rate_limited: Told::default(),
+            overloaded: Told::default(),
+            failed_authentication: Told::default(),
+            unauthenticated: Told::default(),
+            insufficient_scope: Told::default(),
+            foreign_origin: Told::default(),
+            forwarded_request: Told::default(),
+            misdirected_request: Told::default(),
+        }
     }
 }
 
@@ -68,6 +120,11 @@ impl Refusals {
             Reason::RateLimited => &self.rate_limited,
             Reason::Overloaded => &self.overloaded,
             Reason::FailedAuthentication => &self.failed_authentication,
+            Reason::Unauthenticated => &self.unauthenticated,
+            Reason::InsufficientScope => &self.insufficient_scope,
+            Reason::ForeignOrigin => &self.foreign_origin,
+            Reason::ForwardedRequest => &self.forwarded_request,
+            Reason::MisdirectedRequest => &self.misdirected_request,
         }
     }
 

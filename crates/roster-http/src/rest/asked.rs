@@ -7,6 +7,9 @@ use roster_core::{Caller, Mode, Preconditions, Terms};
 use super::query::{boolean, read_each};
 use crate::{
     extract::{Return, idempotency, idempotency_key, preconditions, preferred_return},
+    face::Face,
+    patience::Patience,
+    pressure::Class,
     problem::Problem,
 };
 
@@ -14,6 +17,7 @@ use crate::{
 pub(in crate::rest) struct Asked {
     pub(in crate::rest) mode: Mode,
     pub(in crate::rest) wanted: Option<Return>,
+    patience: Option<Patience>,
     held: Preconditions,
     key: Option<String>,
 }
@@ -30,7 +34,8 @@ impl Asked {
         let mode = mode(parts.uri.query())?;
         let key = idempotency_key(&parts.headers)?;
         let wanted = preferred_return(&parts.headers);
-        Ok(Self { mode, wanted, held: Preconditions::default(), key })
+        let patience = Patience::of(&parts.headers);
+        Ok(Self { mode, wanted, patience, held: Preconditions::default(), key })
     }
 
     /// The terms, once the body is known.
@@ -38,7 +43,21 @@ impl Asked {
         let mark = |key: &String| idempotency(&caller.actor.to_string(), key, parts, body);
         // A dry run changes nothing, however often it comes.
         let idempotency = self.key.as_ref().filter(|_| self.mode == Mode::Write).map(mark);
-        Terms { held: self.held.clone(), idempotency, mode: self.mode, caller }
+        let start = self.patience.as_ref().map(Patience::start);
+        Terms { held: self.held.clone(), idempotency, mode: self.mode, caller, start }
+    }
+
+    /// Has the write carried out once it may begin, unless its caller would not wait so long.
+    pub(in crate::rest) async fn carry_out<T, E: Into<Problem>>(
+        &self,
+        face: &Face,
+        write: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Problem> {
+        let write = face.pressure.pass(Class::Writes, write);
+        match &self.patience {
+            Some(patience) => patience.hold(write).await,
+            None => write.await,
+        }
     }
 }
 

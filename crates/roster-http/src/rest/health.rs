@@ -1,4 +1,8 @@
 //! What the machines that run the service ask.
+//!
+//! They are answered whatever the store does: it is waited for a moment, and no longer.
+
+use std::time::Duration;
 
 use http::{
     HeaderValue, Response,
@@ -8,6 +12,7 @@ use roster_core::{
     StoreError,
     access::{Permit, ReadMetrics},
 };
+use tokio::time::timeout;
 
 use crate::{
     extract::{JSON, OPENMETRICS, negotiate, refuse_parameters},
@@ -16,6 +21,8 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
+/// How long the store is waited for.
+const STORE_WAIT_MAX: Duration = Duration::from_secs(1);
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The process runs: it answers.
@@ -30,7 +37,8 @@ pub(super) async fn get_readiness(face: &Face) -> Result<Response<Body>, Problem
     }
     // Whatever the store reports, the answer to this question is that it is not ready.
     let not_ready = |cause| Problem::new(ProblemCode::Unavailable).because(cause);
-    face.directory.health().await.map_err(not_ready)?;
+    let health = timeout(STORE_WAIT_MAX, face.directory.health()).await;
+    health.unwrap_or(Err(StoreError::TimedOut)).map_err(not_ready)?;
     if !(face.settings.has_room)() {
         return Err(not_ready(StoreError::Unavailable("the disk is below its floor".into())));
     }
@@ -42,7 +50,7 @@ pub(super) async fn get_metrics(face: &Face, call: &Call<'_>) -> Result<Response
     let _may: Permit<ReadMetrics> = call.permit()?;
     refuse_parameters(call.parts.uri.query())?;
     let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
-    let head = face.directory.head().await.ok();
+    let head = timeout(STORE_WAIT_MAX, face.directory.head()).await.ok().and_then(Result::ok);
     let page = face.metrics.page(head).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     Ok(answer(media.header(), page))
 }

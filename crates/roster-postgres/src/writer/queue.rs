@@ -43,6 +43,17 @@ impl Job {
     fn waiting(&self) -> usize {
         self.commands.len() - self.results.len()
     }
+
+    /// Whether a single command may be carried out: whoever asked has not given it up.
+    fn begin(&self) -> bool {
+        self.commands.first().is_none_or(|prepared| prepared.command.begin())
+    }
+
+    /// Refuses a single command, of which nothing was begun.
+    fn refuse(self) {
+        // Nobody may wait any more.
+        drop(self.reply.send(vec![Err(Failure::Store(StoreError::TimedOut))]));
+    }
 }
 
 /// A job and how many of its commands are to be carried out now.
@@ -118,6 +129,10 @@ impl Queue {
                     if state.has_work() || state.closed {
                         self.came.notify_one();
                     }
+                    if work.is_empty() {
+                        // All of them were given up.
+                        continue;
+                    }
                     return Some(work);
                 }
                 if state.closed && state.commands == 0 && !state.batches_at_hand {
@@ -177,8 +192,7 @@ impl State {
     fn expire(&mut self, wait_max: Duration) {
         while let Some(job) = self.single.pop_front_if(|job| job.came.elapsed() > wait_max) {
             self.commands -= 1;
-            // Nobody may wait any more.
-            drop(job.reply.send(vec![Err(Failure::Store(StoreError::TimedOut))]));
+            job.refuse();
         }
     }
 
@@ -186,8 +200,14 @@ impl State {
         let has_batches = !self.batches_at_hand && !self.batches.is_empty();
         let reserved = if has_batches { BATCH_COMMANDS_MIN } else { 0 };
         let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);
-        let mut work: Vec<Work> =
-            self.single.drain(..single).map(|job| Work { job, count: 1 }).collect();
+        let mut work = Vec::with_capacity(single);
+        for job in self.single.drain(..single) {
+            if job.begin() {
+                work.push(Work { job, count: 1 });
+            } else {
+                job.refuse();
+            }
+        }
         let mut room = TRANSACTION_COMMANDS_MAX - single;
         while room > 0
             && has_batches

@@ -47,6 +47,11 @@ impl Prepared {
         Self { command, foreseen }
     }
 
+    /// Whether it may be carried out.
+    pub(super) fn begin(&self) -> bool {
+        self.command.begin()
+    }
+
     pub(super) fn take(&self) -> Option<Foreseen> {
         self.foreseen.take().map(|foreseen| *foreseen)
     }

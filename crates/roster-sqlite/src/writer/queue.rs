@@ -59,6 +59,18 @@ impl Job {
     fn waiting(&self) -> usize {
         self.commands.len() - self.results.len()
     }
+
+    /// Whether a single command may be carried out: whoever asked has not given it up.
+    fn begin(&self) -> bool {
+        self.commands.first().is_none_or(Prepared::begin)
+    }
+
+    /// Refuses a single command, of which nothing was begun.
+    fn refuse(self) {
+        let results = vec![Err(Failure::Store(StoreError::TimedOut))];
+        // Nobody may wait any more.
+        drop(self.reply.send(CarriedOut { commands: self.commands, results }));
+    }
 }
 
 /// A job and how many of its commands are to be carried out now.
@@ -200,17 +212,21 @@ impl State {
     fn expire(&mut self, wait_max: Duration) {
         while let Some(job) = self.single.pop_front_if(|job| job.came.elapsed() > wait_max) {
             self.commands -= 1;
-            let results = vec![Err(Failure::Store(StoreError::TimedOut))];
-            // Nobody may wait any more.
-            drop(job.reply.send(CarriedOut { commands: job.commands, results }));
+            job.refuse();
         }
     }
 
     fn take(&mut self) -> Vec<Work> {
         let reserved = if self.batches.is_empty() { 0 } else { BATCH_COMMANDS_MIN };
         let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);
-        let mut work: Vec<Work> =
-            self.single.drain(..single).map(|job| Work { job, count: 1 }).collect();
+        let mut work = Vec::with_capacity(single);
+        for job in self.single.drain(..single) {
+            if job.begin() {
+                work.push(Work { job, count: 1 });
+            } else {
+                job.refuse();
+            }
+        }
         let mut room = TRANSACTION_COMMANDS_MAX - single;
         while room > 0
             && let Some(job) = self.batches.pop_front()

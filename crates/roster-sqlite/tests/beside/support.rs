@@ -73,7 +73,7 @@ fn tree(text: &str) -> Json {
 fn command(at: u64, act: Act) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
     let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
-    Command { act, at, caller, idempotency: None }
+    Command { act, at, caller, idempotency: None, start: None }
 }
 
 pub(crate) fn create(n: u64, user: &str) -> Command {

@@ -30,6 +30,7 @@ pub mod restore;
 pub mod scene;
 pub mod search;
 pub mod sharing;
+pub mod start;
 pub mod text;
 pub mod uniqueness;
 
@@ -317,6 +318,10 @@ macro_rules! conformance {
                 a_kind_that_comes_late_is_waited_for_at_the_head,
                 a_pull_among_writers_ends_with_exactly_the_users,
             }
+            $crate::conformance_cases! { $factory, start:
+                what_was_given_up_is_not_begun,
+                what_was_begun_cannot_be_given_up,
+            }
             $crate::conformance_cases! { $factory, forget:
                 keys_that_came_before_a_moment_are_forgotten,
                 events_before_a_moment_are_forgotten_from_the_oldest_on,
@@ -374,6 +379,7 @@ mod tests {
             include_str!("events.rs"),
             include_str!("forget.rs"),
             include_str!("keys.rs"),
+            include_str!("start.rs"),
         ] {
             for line in module.lines() {
                 let Some(rest) = line.strip_prefix("pub async fn ") else { continue };

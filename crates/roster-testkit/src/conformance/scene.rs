@@ -72,7 +72,7 @@ impl Scene {
     /// A command of this moment.
     pub fn command(&self, act: Act) -> Command {
         let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
-        Command { act, at: self.clock.now(), caller, idempotency: None }
+        Command { act, at: self.clock.now(), caller, idempotency: None, start: None }
     }
 
     /// A command of this moment that may come twice: its key and what else is in the request.
@@ -228,7 +228,7 @@ pub fn tree(body: &Value) -> Json {
     json::read(body.to_string().as_bytes()).expect("the case's body is JSON that we take")
 }
 
-fn draft(body: &Value) -> Draft {
+pub(super) fn draft(body: &Value) -> Draft {
     Draft::parse(tree(body))
 }
 

@@ -43,7 +43,14 @@ impl Store for Oracle {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(async move {
             let mut state = self.state();
-            commands.iter().map(|command| state.apply(self.rules, command)).collect()
+            let apply = |command: &Command| {
+                if command.begin() {
+                    state.apply(self.rules, command)
+                } else {
+                    Err(Failure::Store(StoreError::TimedOut))
+                }
+            };
+            commands.iter().map(apply).collect()
         })
     }
 

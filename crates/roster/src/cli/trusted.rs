@@ -1,21 +1,35 @@
-//! Whether an issuer of tokens is told wholly.
+//! Whether issuers of tokens are told wholly.
 //!
-//! Without an audience any token of the issuer would do, also one that was made for somebody else.
+//! Without an audience any token of an issuer would do, also one that was made for somebody else.
+//! What names an issuer that there is not would hold for nobody, and is a mistake.
 
 use crate::config::{Config, Faults, Report};
 
-/// Refuses an issuer without an audience, and an audience without an issuer.
+/// Refuses an issuer without an audience, an audience without an issuer, and unknown names.
 pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
     let mut faults = Faults::default();
-    match (&config.jwt_issuer, config.jwt_audience.as_str()) {
-        (Some(_), "") => faults.push(
-            report.origin_of("jwt_issuer"),
-            "needs to know for whom its tokens are made: set jwt_audience",
-        ),
-        (None, audience) if !audience.is_empty() => {
-            faults.push(report.origin_of("jwt_audience"), "needs an issuer: set jwt_issuer");
+    for issuer in &config.jwt_issuer {
+        if config.jwt_audience.of(&issuer.name).is_none() {
+            let detail = "needs to know for whom its tokens are made: set jwt_audience";
+            let whose = if config.jwt_issuer.len() > 1 { issuer.name.as_str() } else { "" };
+            let gap = if whose.is_empty() { "" } else { " " };
+            faults.push(report.origin_of("jwt_issuer"), format!("{whose}{gap}{detail}"));
         }
-        (Some(_) | None, _) => {}
+    }
+    if config.jwt_issuer.is_empty() && !config.jwt_audience.is_empty() {
+        faults.push(report.origin_of("jwt_audience"), "needs an issuer: set jwt_issuer");
+        return Err(faults);
+    }
+    for (key, texts) in [
+        ("jwt_audience", &config.jwt_audience),
+        ("jwt_scope_claim", &config.jwt_scope_claim),
+        ("jwt_scope_prefix", &config.jwt_scope_prefix),
+    ] {
+        let unknown =
+            |name: &&str| config.jwt_issuer.iter().all(|issuer| issuer.name.as_str() != *name);
+        for name in texts.names().filter(unknown) {
+            faults.push(report.origin_of(key), format!("no issuer is named {name:?}"));
+        }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

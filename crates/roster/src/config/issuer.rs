@@ -1,14 +1,19 @@
-//! The settings of an issuer of tokens: how each is read, and the issuer that they make together.
+//! The settings of issuers of tokens: how each is read, and the issuers that they make together.
 //!
-//! One issuer can be told so; it becomes a list all the same, for the faces take several. The name
-//! in the change log is not a setting.
+//! Several issuers are told apart by names, which the change log uses too, so that nobody of one is
+//! taken for somebody of another. What is set beside their URLs holds for all, or for the one that
+//! it names. Whether all of it fits together is judged once everything is read.
 
-use roster_http::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+use roster_http::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
 
 use super::Config;
 
-/// What the change log calls the issuer.
+/// The name of an issuer that was given none.
 const NAME: &str = "jwt";
+/// Names that the change log has for other actors.
+const TAKEN: [&str; 3] = ["key", "system", "anonymous"];
+/// Most characters of a name.
+const NAME_CHARS_MAX: usize = 32;
 /// Most characters of a text.
 const CHARS_MAX: usize = 255;
 
@@ -16,11 +21,97 @@ const CHARS_MAX: usize = 255;
 pub(super) const ALGORITHMS: &str =
     "some of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA";
 
-/// Reads the URL of an issuer; empty is none.
-pub(super) fn url(config: &mut Config, text: &str) -> Result<(), String> {
-    let echo = if text.contains('@') { "the URL" } else { text };
-    let url = (!text.is_empty()).then(|| IssuerUrl::parse(text)).transpose();
-    config.jwt_issuer = url.map_err(|detail| format!("{echo} {detail}"))?;
+/// An issuer by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedIssuer {
+    /// The name, as the change log spells it.
+    pub name: String,
+    /// Its URL.
+    pub url: IssuerUrl,
+}
+
+/// Texts for issuers: one for all of them, and some for single ones, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ForIssuers {
+    all: Option<String>,
+    named: Vec<(String, String)>,
+}
+
+impl ForIssuers {
+    /// A text for every issuer.
+    pub(super) fn all(text: &str) -> Self {
+        Self { all: Some(text.to_owned()), named: Vec::new() }
+    }
+
+    /// Reads what stands between commas; empty is nothing.
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut read = Self::default();
+        for part in parts(text) {
+            let (name, value) = named(part);
+            let value = plain(value)?;
+            let before = match name {
+                None => read.all.replace(value),
+                Some(name) => {
+                    let before = read.named.iter().find(|(given, _)| given == name);
+                    let before = before.map(|(_, value)| value.clone());
+                    read.named.push((name.to_owned(), value));
+                    before
+                }
+            };
+            if before.is_some() {
+                let whom =
+                    name.map_or_else(|| "all issuers".to_owned(), |name| format!("{name:?}"));
+                return Err(format!("is given twice for {whom}"));
+            }
+        }
+        Ok(read)
+    }
+
+    /// The text for the issuer of that name.
+    pub fn of(&self, name: &str) -> Option<&str> {
+        let own = self.named.iter().find(|(given, _)| given == name).map(|(_, text)| text);
+        own.or(self.all.as_ref()).map(String::as_str)
+    }
+
+    /// The names of single issuers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether nothing is given.
+    pub const fn is_empty(&self) -> bool {
+        self.all.is_none() && self.named.is_empty()
+    }
+
+    fn has_empty(&self) -> bool {
+        let mut texts = self.named.iter().map(|(_, text)| text).chain(&self.all);
+        texts.any(String::is_empty)
+    }
+}
+
+/// Reads the URLs of issuers; empty is none.
+pub(super) fn urls(config: &mut Config, text: &str) -> Result<(), String> {
+    let mut issuers: Vec<NamedIssuer> = Vec::new();
+    for part in parts(text) {
+        let (name, url) = named(part);
+        let name = name.unwrap_or(NAME);
+        let echo = if url.contains('@') { "the URL" } else { url };
+        let url = IssuerUrl::parse(url).map_err(|detail| format!("{echo} {detail}"))?;
+        if TAKEN.contains(&name) {
+            return Err(format!("{name:?} cannot be the name of an issuer"));
+        }
+        if issuers.iter().any(|issuer| issuer.name == name) {
+            return Err(format!("two issuers are named {name:?}: write NAME=URL"));
+        }
+        if issuers.iter().any(|issuer| issuer.url == url) {
+            return Err(format!("{echo} is given twice"));
+        }
+        issuers.push(NamedIssuer { name: name.to_owned(), url });
+    }
+    if issuers.len() > ISSUERS_MAX {
+        return Err(format!("there may be {ISSUERS_MAX} issuers"));
+    }
+    config.jwt_issuer = issuers;
     Ok(())
 }
 
@@ -37,25 +128,49 @@ pub(super) fn algorithms(config: &mut Config, text: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// Reads an audience; empty is none.
+/// Reads audiences; empty is none.
 pub(super) fn audience(config: &mut Config, text: &str) -> Result<(), String> {
-    config.jwt_audience = plain(text)?;
+    let read = ForIssuers::parse(text)?;
+    if read.has_empty() {
+        return Err("must name an audience".to_owned());
+    }
+    config.jwt_audience = read;
     Ok(())
 }
 
-/// Reads the name of a claim.
+/// Reads the names of claims.
 pub(super) fn scope_claim(config: &mut Config, text: &str) -> Result<(), String> {
-    if text.is_empty() {
+    let read = ForIssuers::parse(text)?;
+    if read.is_empty() || read.has_empty() {
         return Err("must name a claim".to_owned());
     }
-    config.jwt_scope_claim = plain(text)?;
+    config.jwt_scope_claim = read;
     Ok(())
 }
 
 /// Reads what stands before a scope; empty is nothing.
 pub(super) fn scope_prefix(config: &mut Config, text: &str) -> Result<(), String> {
-    config.jwt_scope_prefix = plain(text)?;
+    config.jwt_scope_prefix = ForIssuers::parse(text)?;
     Ok(())
+}
+
+/// What stands between commas.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// The name before a value, if there is one.
+fn named(part: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.len() <= NAME_CHARS_MAX
+            && name.bytes().all(plain)
+    };
+    match part.split_once('=') {
+        Some((name, value)) if is_name(name) => (Some(name), value),
+        Some(_) | None => (None, part),
+    }
 }
 
 fn plain(text: &str) -> Result<String, String> {
@@ -67,25 +182,99 @@ fn plain(text: &str) -> Result<String, String> {
 impl Config {
     /// The issuers whose tokens let callers in.
     pub fn issuers(&self) -> Vec<TokenIssuer> {
-        let issuer = self.jwt_issuer.clone().map(|url| TokenIssuer {
-            name: NAME.to_owned(),
-            url,
-            audience: self.jwt_audience.clone(),
-            algorithms: self.jwt_algorithms.clone(),
-            scope_claim: self.jwt_scope_claim.clone(),
-            scope_prefix: self.jwt_scope_prefix.clone(),
-        });
-        issuer.into_iter().collect()
+        let issuer = |NamedIssuer { name, url }: &NamedIssuer| {
+            let text = |texts: &ForIssuers| texts.of(name).unwrap_or_default().to_owned();
+            TokenIssuer {
+                name: name.clone(),
+                url: url.clone(),
+                audience: text(&self.jwt_audience),
+                algorithms: self.jwt_algorithms.clone(),
+                scope_claim: text(&self.jwt_scope_claim),
+                scope_prefix: text(&self.jwt_scope_prefix),
+            }
+        };
+        self.jwt_issuer.iter().map(issuer).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::resolve::unset;
     use super::*;
 
     #[test]
     fn the_manual_names_every_algorithm() {
         let known: Vec<_> = TokenAlgorithm::ALL.iter().map(|one| one.as_str()).collect();
         assert_eq!(ALGORITHMS.strip_prefix("some of "), Some(known.join(", ").as_str()));
+    }
+
+    type Put = fn(&mut Config, &str) -> Result<(), String>;
+
+    fn config(settings: &[(Put, &str)]) -> Config {
+        let mut config = unset();
+        scope_claim(&mut config, "scope").unwrap();
+        scope_prefix(&mut config, "").unwrap();
+        for (put, text) in settings {
+            put(&mut config, text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+        }
+        config
+    }
+
+    #[test]
+    fn one_issuer_needs_no_name() {
+        let one = config(&[(urls, "https://a.example/x"), (audience, "https://roster.example")]);
+        let issuers = one.issuers();
+        assert_eq!(issuers.len(), 1);
+        let told = &issuers[0];
+        assert_eq!((told.name.as_str(), told.url.as_str()), ("jwt", "https://a.example/x"));
+        assert_eq!(told.audience, "https://roster.example");
+        assert_eq!((told.scope_claim.as_str(), told.scope_prefix.as_str()), ("scope", ""));
+    }
+
+    #[test]
+    fn what_names_an_issuer_goes_before_what_is_for_all() {
+        let several = config(&[
+            (urls, "staff=https://a.example, partners=https://b.example/?x=y,https://c.example"),
+            (audience, "urn:roster=1, partners=api://roster"),
+            (scope_claim, "scope,partners=scp"),
+            (scope_prefix, "staff=roster:"),
+        ]);
+        let told: Vec<_> = several
+            .issuers()
+            .into_iter()
+            .map(|one| [one.name, one.audience, one.scope_claim, one.scope_prefix])
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ["staff", "urn:roster=1", "scope", "roster:"],
+                ["partners", "api://roster", "scp", ""],
+                ["jwt", "urn:roster=1", "scope", ""],
+            ]
+        );
+    }
+
+    #[test]
+    fn what_could_mean_two_things_is_refused() {
+        let many: Vec<_> =
+            (0..=ISSUERS_MAX).map(|n| format!("n{n}=https://n{n}.example")).collect();
+        let many = many.join(",");
+        let rows: [(Put, &str, &str); 11] = [
+            (urls, "https://a.example,https://b.example", "two issuers are named \"jwt\""),
+            (urls, "a=https://a.example,a=https://b.example", "two issuers are named \"a\""),
+            (urls, "a=https://a.example,b=https://a.example", "is given twice"),
+            (urls, "key=https://a.example", "cannot be the name"),
+            (urls, "A=https://a.example", "A=https://a.example "),
+            (urls, "a=http://a.example", "http://a.example "),
+            (urls, &many, "there may be 16 issuers"),
+            (audience, "one,two", "is given twice for all issuers"),
+            (audience, "a=one,a=two", "is given twice for \"a\""),
+            (audience, "a=", "must name an audience"),
+            (scope_claim, "", "must name a claim"),
+        ];
+        for (put, text, expected) in rows {
+            let fault = put(&mut unset(), text).expect_err(text);
+            assert!(fault.contains(expected), "{text}: {fault}");
+        }
     }
 }

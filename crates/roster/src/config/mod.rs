@@ -29,13 +29,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use roster_http::{IssuerUrl, TokenAlgorithm};
+use roster_http::TokenAlgorithm;
 
 pub use base_url::BaseUrl;
 pub use choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 pub use database::DatabaseUrl;
 pub use fault::{Fault, Faults, Origin};
 pub use host_name::HostName;
+pub use issuer::{ForIssuers, NamedIssuer};
 pub use kind::{Kind, Slot};
 pub use markdown::settings_as_markdown;
 pub use resolve::{Given, Report, ReportLine};
@@ -75,15 +76,15 @@ pub struct Config {
     /// The least version of TLS that is spoken.
     pub tls_min: TlsMin,
     /// Whose tokens let callers in; none: nobody's do.
-    pub jwt_issuer: Option<IssuerUrl>,
+    pub jwt_issuer: Vec<NamedIssuer>,
     /// For whom those tokens must be made.
-    pub jwt_audience: String,
+    pub jwt_audience: ForIssuers,
     /// What they may be signed with.
     pub jwt_algorithms: Vec<TokenAlgorithm>,
     /// The claim that tells their scopes.
-    pub jwt_scope_claim: String,
+    pub jwt_scope_claim: ForIssuers,
     /// What stands before a scope of ours in it.
-    pub jwt_scope_prefix: String,
+    pub jwt_scope_prefix: ForIssuers,
     /// Run on a temporary directory with sample users; `data` is not touched then.
     pub dev: bool,
     /// The least severe level that is logged.
@@ -134,6 +135,8 @@ pub struct Config {
     pub takeover_wait: Duration,
     /// Threads that serve requests; 0 is one per core.
     pub workers: usize,
+    /// How long a reading may take; afterwards it is given up.
+    pub read_wait_max: Duration,
     /// How long a write may wait for the writer; afterwards it is not begun.
     pub write_wait_max: Duration,
     /// Writes that may wait for the writer; more are answered 503.

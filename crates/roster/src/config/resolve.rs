@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 use super::fault::{Faults, Origin};
+use super::issuer::ForIssuers;
 use super::table::{SETTINGS, Setting};
 use super::{Config, environment, file};
 
@@ -146,11 +147,11 @@ pub(super) fn unset() -> Config {
         tls_certificate: None,
         tls_key: None,
         tls_min: TlsMin::V1_3,
-        jwt_issuer: None,
-        jwt_audience: String::new(),
+        jwt_issuer: Vec::new(),
+        jwt_audience: ForIssuers::default(),
         jwt_algorithms: Vec::new(),
-        jwt_scope_claim: String::new(),
-        jwt_scope_prefix: "-".to_owned(),
+        jwt_scope_claim: ForIssuers::default(),
+        jwt_scope_prefix: ForIssuers::all("-"),
         dev: false,
         log: LogLevel::Error,
         log_format: LogFormat::Json,
@@ -176,6 +177,7 @@ pub(super) fn unset() -> Config {
         disk_floor_bytes: 0,
         takeover_wait: Duration::MAX,
         workers: usize::MAX,
+        read_wait_max: Duration::ZERO,
         write_wait_max: Duration::ZERO,
         write_queue_max: 0,
     }

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use roster_http::IssuerUrl;
+
 use super::resolve::{resolve, unset};
 use super::*;
 
@@ -73,7 +75,8 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(config.cors_origins, []);
     assert_eq!((config.tls_certificate, config.tls_key), (None, None));
     assert_eq!(config.tls_min, TlsMin::V1_2);
-    assert_eq!((config.jwt_issuer, config.jwt_scope_claim.as_str()), (None, "scope"));
+    assert!(config.jwt_issuer.is_empty() && config.jwt_audience.is_empty());
+    assert_eq!(config.jwt_scope_claim.of("jwt"), Some("scope"));
     let algorithms: Vec<_> = config.jwt_algorithms.iter().map(|one| one.as_str()).collect();
     assert_eq!(algorithms, ["RS256", "PS256", "ES256", "EdDSA"]);
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
@@ -104,11 +107,14 @@ fn the_table_covers_every_field() {
         tls_certificate: Some("a.pem".into()),
         tls_key: Some("a.key".into()),
         tls_min: TlsMin::V1_2,
-        jwt_issuer: Some(IssuerUrl::parse("https://a.example").unwrap()),
-        jwt_audience: "a".to_owned(),
+        jwt_issuer: vec![NamedIssuer {
+            name: "jwt".to_owned(),
+            url: IssuerUrl::parse("https://a.example").unwrap(),
+        }],
+        jwt_audience: ForIssuers::all("a"),
         jwt_algorithms: vec![TokenAlgorithm::Es384],
-        jwt_scope_claim: "a".to_owned(),
-        jwt_scope_prefix: "a".to_owned(),
+        jwt_scope_claim: ForIssuers::all("a"),
+        jwt_scope_prefix: ForIssuers::all("a"),
         dev: one.dev,
         log: LogLevel::Debug,
         log_format: LogFormat::Text,
@@ -134,6 +140,7 @@ fn the_table_covers_every_field() {
         disk_floor_bytes: 1,
         takeover_wait: Duration::from_secs(1),
         workers: 1,
+        read_wait_max: Duration::from_secs(1),
         write_wait_max: Duration::from_secs(1),
         write_queue_max: 1,
     };

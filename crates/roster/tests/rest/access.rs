@@ -14,11 +14,13 @@ use crate::{
 
 /// A target of the route: what it names need not be there.
 fn target(route: &str) -> String {
-    route
-        .replace("{user_id}", "01a1f84a-963b-7c3e-9a41-5d2e8f604b17")
-        .replace("{key_id}", "3hGk9PzQ7a")
-        .replace("{code}", "user-not-found")
+    let known = route.replace("{key_id}", "3hGk9PzQ7a").replace("{code}", "user-not-found");
+    let parts = known.split('/').map(|part| if part.starts_with('{') { NOBODY } else { part });
+    parts.collect::<Vec<_>>().join("/")
 }
+
+/// The id of nobody, in every target that names a user.
+pub(crate) const NOBODY: &str = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
 /// Every operation with its method and a target.
 pub(crate) fn operations() -> Vec<(Operation, String, String)> {
@@ -91,28 +93,53 @@ pub(crate) async fn each_operation_takes_its_scope_and_no_other(stage: Stage) {
     assert!(admin["id"].is_string());
 }
 
+/// Keys that open nothing, each by its fault; the last thing that happens is that time goes by.
+async fn bad_keys(service: &Service, whole: &str) -> Vec<(&'static str, String)> {
+    let text = |key: &Value| key["key"].as_str().expect("a key").to_owned();
+    let at = |key: &Value| format!("/keys/{}", key["id"].as_str().expect("an id"));
+    let all: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    let revoked = service.new_key(&all).await;
+    service.delete(&at(&revoked)).await.expect(204);
+    let rotated = service.new_key(&all).await;
+    let rotate = service.request("POST", &format!("{}/rotate?overlap_s=0", at(&rotated)));
+    rotate.send().await.expect(200);
+    let body = json!({"name": "short", "scopes": all, "expires_at": "2026-01-01T01:00:00Z"});
+    let short = service.request("POST", "/keys").json(&body).send().await.expect(201).json();
+    service.clock.step(3_600_000);
+    let other = u8::from(whole.ends_with('0'));
+    let secret = whole.split('_').nth(2).expect("a secret");
+    vec![
+        ("revoked", text(&revoked)),
+        ("expired", text(&short)),
+        ("its secret was replaced", text(&rotated)),
+        ("mistyped", format!("{}{other}", &whole[..whole.len() - 1])),
+        ("cut off", whole[..whole.len() - 1].to_owned()),
+        ("changed within", whole.replacen(char::is_numeric, "z", 1)),
+        ("without a checksum", whole[..whole.len() - 7].to_owned()),
+        ("a secret alone", secret.to_owned()),
+        ("nobody's", "rst_0000000000_00000000000000000000000000000000_".to_owned()),
+        ("no key", "x".to_owned()),
+        ("a token that nobody can judge", "a.b.c".to_owned()),
+    ]
+}
+
 pub(crate) async fn no_credential_and_no_valid_one_open_nothing(stage: Stage) {
     // More bad credentials are tried here than anybody may.
     let pressure = PressureSettings { failed_auth_per_minute: 0, ..PressureSettings::default() };
     let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
-    service.close().await;
-    let revoked = service.new_key(&["users:read", "users:write", "keys:admin"]).await;
-    let id = revoked["id"].as_str().expect("an id");
-    service.delete(&format!("/keys/{id}")).await.expect(204);
-    let revoked = revoked["key"].as_str().expect("a key");
     let whole = service.close().await;
     let whole = whole["key"].as_str().expect("a key");
-    let mistyped = format!("{}{}", &whole[..whole.len() - 1], u8::from(whole.ends_with('0')));
-    let stranger = "rst_0000000000_00000000000000000000000000000000_";
+    let bad = bad_keys(&service, whole).await;
+    let before = service.head().await;
     for (operation, method, target) in operations() {
         let Need::Scope(_) = operation.needs() else { continue };
         let request = || asking(&service, operation, &method, &target).without("authorization");
         refused(request().send().await, operation);
-        for token in [revoked, &mistyped, stranger, "x", "a.b.c"] {
-            let reply = request().header("authorization", &format!("Bearer {token}")).send().await;
+        for (fault, key) in &bad {
+            let reply = request().header("authorization", &format!("Bearer {key}")).send().await;
             let reply = refused(reply, operation);
-            assert!(reply.header("www-authenticate").contains("invalid_token"), "{token}");
-            assert!(!reply.text().contains(token) || token.len() < 8, "{}", reply.text());
+            assert!(reply.header("www-authenticate").contains("invalid_token"), "{fault}");
+            assert!(!reply.text().contains(key) || key.len() < 8, "{fault}: {}", reply.text());
         }
         for line in ["Basic YTpi", whole, "Bearer", ""] {
             refused(request().header("authorization", line).send().await, operation);
@@ -120,6 +147,52 @@ pub(crate) async fn no_credential_and_no_valid_one_open_nothing(stage: Stage) {
         let twice = request().bearer(whole).header("authorization", "Bearer x");
         twice.send().await.refused(400, "invalid-request");
     }
+    assert_eq!(service.head().await, before);
+    service.get("/users").await.expect(200);
+}
+
+/// How a browser sends a request of a page that is not ours.
+pub(crate) const FOREIGN_PAGES: [&[(&str, &str)]; 6] = [
+    &[("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")],
+    &[("origin", "null"), ("sec-fetch-site", "cross-site")],
+    &[("origin", "http://roster.test:81"), ("sec-fetch-site", "same-site")],
+    &[("origin", "https://evil.example")],
+    &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
+    &[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")],
+];
+
+/// No operation is carried out for a foreign page, with this credential or without one, and no
+/// preflight of it is granted.
+pub(crate) async fn foreign_pages_are_kept_out(service: &Service, credential: &str) {
+    let before = service.head().await;
+    for (operation, method, target) in operations() {
+        if operation.is_health() {
+            continue;
+        }
+        let bare = || asking(service, operation, &method, &target).without("authorization");
+        for page in FOREIGN_PAGES {
+            let preflight = service.request("OPTIONS", &target).without("authorization");
+            let preflight = preflight
+                .header("access-control-request-method", &method)
+                .header("access-control-request-headers", "authorization,content-type");
+            for request in [bare(), bare().bearer(credential), preflight] {
+                let sent =
+                    page.iter().fold(request, |request, (name, value)| request.header(name, value));
+                let reply = sent.send().await;
+                let reply = reply.refused(403, "foreign-origin");
+                let headers = &reply.exchange.response_headers;
+                let told = headers.iter().any(|(name, _)| name.starts_with("access-control-"));
+                assert!(!told, "{} for {page:?}", operation.id());
+            }
+        }
+    }
+    assert_eq!(service.head().await, before);
+}
+
+pub(crate) async fn no_foreign_page_acts_with_a_key(stage: Stage) {
+    let service = stage.open().await;
+    let key = service.close().await;
+    foreign_pages_are_kept_out(&service, key["key"].as_str().expect("a key")).await;
 }
 
 pub(crate) async fn what_needs_nothing_stays_public(stage: Stage) {

@@ -4,6 +4,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod intake;
 pub(crate) mod on_conflict;
+pub(crate) mod shut_out;
 mod talk;
 
 use serde_json::{Value, json};

@@ -4,32 +4,26 @@ use roster_http::front::FrontSettings;
 use serde_json::json;
 
 use crate::{
+    access::{NOBODY, operations},
     client::REQUEST_ID,
     service::{Service, Setup, Stage, kept, path},
 };
 
-/// One request of each operation that a guard stands before.
-pub(crate) async fn guarded(service: &Service) -> Vec<(&'static str, String)> {
+/// One request of each operation that a guard stands before, about users who are there.
+pub(crate) async fn guarded(service: &Service) -> Vec<(String, String)> {
     let user = path(&service.user(json!({"username": "ada"})).await);
-    let mut all: Vec<(&str, String)> =
-        ["GET", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();
-    let documents = ["/", "/openapi.json", "/docs", "/problems", "/problems/internal", "/metrics"];
-    all.extend(documents.map(|target| ("GET", target.to_owned())));
-    all.extend([("GET", "/users".to_owned()), ("POST", "/users".to_owned())]);
     let gone = kept(&service.left(json!({"username": "grace"})).await);
-    all.extend(["GET", "DELETE"].map(|method| (method, gone.clone())));
-    all.extend([("POST", format!("{gone}/restore")), ("GET", format!("{user}/events"))]);
-    all.extend([("GET", "/deleted-users".to_owned()), ("GET", "/events".to_owned())]);
-    all.extend(["GET", "POST"].map(|method| (method, "/keys".to_owned())));
-    all.extend(["GET", "DELETE"].map(|method| (method, "/keys/3hGk9PzQ7a".to_owned())));
-    all.push(("POST", "/keys/3hGk9PzQ7a/rotate".to_owned()));
-    all
+    let nobody = |root: &str| format!("{root}/{NOBODY}");
+    let (live, left) = (nobody("/users"), nobody("/deleted-users"));
+    let about = |target: String| target.replace(&live, &user).replace(&left, &gone);
+    let all = operations().into_iter().filter(|(operation, ..)| !operation.is_health());
+    all.map(|(_, method, target)| (method, about(target))).collect()
 }
 
 pub(crate) async fn a_host_that_is_not_ours_is_misdirected(stage: Stage) {
     let service = stage.open().await;
     for (method, target) in guarded(&service).await {
-        let reply = service.request(method, &target).host("evil.example").send().await;
+        let reply = service.request(&method, &target).host("evil.example").send().await;
         reply.refused(421, "misdirected-request");
     }
     for host in ["roster.test.evil.example", "evil.roster.test", "127.0.0.2", "0.0.0.0"] {
@@ -80,11 +74,11 @@ pub(crate) async fn a_web_page_elsewhere_is_kept_out(stage: Stage) {
     let service = stage.open().await;
     for (method, target) in guarded(&service).await {
         for origin in ["https://evil.example", "null", "http://roster.test:81", "roster.test"] {
-            let reply = service.request(method, &target).header("origin", origin).send().await;
+            let reply = service.request(&method, &target).header("origin", origin).send().await;
             reply.refused(403, "foreign-origin");
         }
         for site in ["cross-site", "same-site", "surprise"] {
-            let request = service.request(method, &target).header("sec-fetch-site", site);
+            let request = service.request(&method, &target).header("sec-fetch-site", site);
             request.send().await.refused(403, "foreign-origin");
         }
     }
@@ -114,7 +108,7 @@ pub(crate) async fn what_came_through_a_proxy_is_kept_out(stage: Stage) {
     let service = stage.open().await;
     for (method, target) in guarded(&service).await {
         for header in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"] {
-            let request = service.request(method, &target).header(header, "192.0.2.1");
+            let request = service.request(&method, &target).header(header, "192.0.2.1");
             request.send().await.refused(403, "forwarded-request");
         }
     }
@@ -134,11 +128,11 @@ pub(crate) async fn limits_are_held_before_the_routes(stage: Stage) {
     let service = stage.open().await;
     let long = "x".repeat(20_000);
     for (method, target) in guarded(&service).await {
-        let reply = service.request(method, &format!("{target}?x={long}")).send().await;
+        let reply = service.request(&method, &format!("{target}?x={long}")).send().await;
         reply.refused(414, "uri-too-long");
-        let reply = service.request(method, &target).header("expect", "200-ok").send().await;
+        let reply = service.request(&method, &target).header("expect", "200-ok").send().await;
         reply.refused(417, "expectation-failed");
-        let reply = service.request(method, &target).header("x-long", &"y".repeat(300_000));
+        let reply = service.request(&method, &target).header("x-long", &"y".repeat(300_000));
         assert_eq!(reply.send().await.expect(431).text(), "");
     }
 }

@@ -27,6 +27,7 @@ mod ledger;
 mod lists;
 mod methods;
 mod mount;
+mod patience;
 mod preconditions;
 mod pressure;
 mod problems;
@@ -38,7 +39,7 @@ mod transcript;
 mod transcripts;
 mod writes;
 
-use bulk::{export, import, intake, on_conflict};
+use bulk::{export, import, intake, on_conflict, shut_out};
 use service::{Engine, Stage};
 
 /// Runs one case over an engine.
@@ -83,6 +84,7 @@ cases! {
     mod access {
         each_operation_takes_its_scope_and_no_other,
         no_credential_and_no_valid_one_open_nothing,
+        no_foreign_page_acts_with_a_key,
         what_needs_nothing_stays_public,
         a_credential_is_judged_while_the_service_is_open_too,
         the_first_key_closes_the_service_for_good,
@@ -94,6 +96,7 @@ cases! {
     mod jwt {
         every_attack_on_a_token_is_refused,
         each_scope_of_a_token_opens_what_it_should_and_nothing_else,
+        no_foreign_page_acts_with_a_token,
         scopes_are_told_by_the_claim_that_the_settings_name,
         an_issuer_closes_the_service_to_everybody_else,
         the_change_log_names_the_subject_that_acted,
@@ -104,6 +107,8 @@ cases! {
         a_known_key_waits_for_no_fetch_and_many_requests_cause_one,
         a_remembered_token_ends_when_it_expires,
         an_issuer_that_says_something_else_is_not_believed,
+        a_token_that_expires_ends_its_streams,
+        several_issuers_are_told_apart,
     }
     mod keys {
         a_key_is_shown_once_and_never_again,
@@ -285,6 +290,14 @@ cases! {
         a_record_that_cannot_be_cut_breaks_the_body_off,
         only_so_many_exports_run_at_a_time,
     }
+    mod shut_out {
+        a_key_that_is_revoked_ends_its_import,
+        what_was_begun_before_the_end_of_a_key_is_told,
+        a_key_that_is_revoked_breaks_its_export_off,
+        a_key_that_ends_by_itself_ends_its_streams,
+        the_first_key_ends_the_streams_of_an_open_service,
+        streams_end_when_nobody_can_say_who_may,
+    }
     mod deleted_users {
         deleted_users_are_answered_like_this,
         a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge,
@@ -361,6 +374,13 @@ cases! {
         a_class_that_stands_still_leaves_the_others_alone,
         refusals_are_counted_by_reason,
         a_page_of_a_thousand_is_whole,
+    }
+    mod patience {
+        a_reading_is_given_up_once_its_caller_would_wait_no_longer,
+        a_reading_takes_as_long_as_is_set_and_no_longer,
+        a_change_that_did_not_begin_in_time_is_not_made,
+        whoever_would_wait_long_enough_is_answered,
+        whoever_watches_the_service_is_answered_though_the_store_hangs,
     }
     mod problems {
         every_type_leads_to_its_explanation_in_both_forms,

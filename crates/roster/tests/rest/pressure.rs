@@ -39,8 +39,8 @@ pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_heal
         let mut refused = None;
         // What was granted is used up first.
         for _ in 0..100 {
-            let request = service.request(method, &target);
-            let writes = matches!(method, "POST" | "PUT" | "PATCH");
+            let request = service.request(&method, &target);
+            let writes = matches!(method.as_str(), "POST" | "PUT" | "PATCH");
             let request = if writes { request.json(&json!({"name": "A"})) } else { request };
             let reply = request.send().await;
             if reply.status() == 429 {

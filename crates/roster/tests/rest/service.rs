@@ -16,7 +16,7 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, FaceSettings, PressureSettings, TokenIssuer, URI_BYTES_MAX, description,
+    App, FaceSettings, PressureSettings, READ_WAIT_MAX, TokenIssuer, URI_BYTES_MAX, description,
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
@@ -68,6 +68,8 @@ pub(crate) struct Setup {
     pub(crate) cors_origins: &'static [&'static str],
     /// Whose tokens let callers in.
     pub(crate) issuers: Vec<TokenIssuer>,
+    /// The longest that a reading may take.
+    pub(crate) read_wait_max: Duration,
     /// The secret of cursors; the store's own unless it is given.
     pub(crate) secret: Option<Secret>,
 }
@@ -81,6 +83,7 @@ impl Default for Setup {
             pressure: PressureSettings::default(),
             issuers: Vec::new(),
             cors_origins: &[],
+            read_wait_max: READ_WAIT_MAX,
             secret: None,
         }
     }
@@ -116,7 +119,8 @@ impl Stage {
 
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
-        let Setup { base_url, rules, front, pressure, cors_origins, issuers, secret } = setup;
+        let Setup { base_url, rules, front, pressure, cors_origins, issuers, .. } = setup;
+        let Setup { secret, read_wait_max, .. } = setup;
         let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
@@ -128,6 +132,7 @@ impl Stage {
             cors_origins: cors_origins.iter().map(|&origin| origin.to_owned()).collect(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
+            read_wait_max,
             spill_dir: std::env::temp_dir(),
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),

@@ -57,6 +57,7 @@ pub(crate) struct Watched {
     made_events: Mutex<Option<EventsPage>>,
     pages: AtomicUsize,
     pages_hang: AtomicBool,
+    keys_fail: AtomicBool,
 }
 
 impl Watched {
@@ -72,6 +73,7 @@ impl Watched {
             made_events,
             pages: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
+            keys_fail: AtomicBool::new(false),
         }
     }
 
@@ -93,6 +95,11 @@ impl Watched {
     /// From now on no page of users is given, or all are again.
     pub(crate) fn hang_pages(&self, hang: bool) {
         self.pages_hang.store(hang, Ordering::Relaxed);
+    }
+
+    /// From now on whoever lets callers in learns nothing of the keys, or does again.
+    pub(crate) fn fail_keys(&self, fail: bool) {
+        self.keys_fail.store(fail, Ordering::Relaxed);
     }
 
     /// How many pages were asked for.
@@ -119,11 +126,13 @@ impl Watched {
 }
 
 impl KeyStore for Watched {
-    /// Whoever lets callers in asks for what changed; that never fails.
+    /// Whoever lets callers in asks for what changed; that fails by itself alone.
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
             if known.is_none() {
                 self.fault()?;
+            } else if self.keys_fail.load(Ordering::Relaxed) {
+                return Err(Fault::Unavailable.error());
             }
             self.inner.keys(known).await
         })

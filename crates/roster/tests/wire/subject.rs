@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    App, FaceSettings, PressureSettings, URI_BYTES_MAX,
+    App, FaceSettings, PressureSettings, READ_WAIT_MAX, URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
 use roster_testkit::{
@@ -64,6 +64,7 @@ impl Subject {
             cors_origins: Vec::new(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
+            read_wait_max: READ_WAIT_MAX,
             spill_dir: std::env::temp_dir(),
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),

@@ -12,13 +12,9 @@ use roster_core::{
 
 use super::{
     TokenIssuer,
+    limits::{LEEWAY_MS, SUBJECT_LENGTH_MAX},
     token::{as_text, text_of},
 };
-
-/// How far the clocks of issuer and service may be apart, in milliseconds.
-const LEEWAY_MS: i64 = 60_000;
-/// Most characters of a subject (OpenID Connect Core section 2).
-const SUBJECT_CHARS_MAX: usize = 255;
 
 /// Who a token is for, and for how long.
 #[derive(Clone)]
@@ -93,5 +89,5 @@ fn moment(claims: &Json, name: &str) -> Result<Option<i64>, &'static str> {
 }
 
 fn is_subject(text: &str) -> bool {
-    (1..=SUBJECT_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+    (1..=SUBJECT_LENGTH_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }

@@ -4,7 +4,7 @@
 //! deadline. The authorities are those that the system trusts, looked for where the environment
 //! says (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as by every other program of the machine.
 
-use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{net::SocketAddr, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use http::{
@@ -24,12 +24,10 @@ use tokio_rustls::{
     rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider, pki_types::ServerName},
 };
 
-use super::url::IssuerUrl;
-
-/// Longest time from the look-up of the name to the last byte of the answer.
-const DEADLINE: Duration = Duration::from_secs(5);
-/// Most bytes of an answer's body.
-pub(super) const ANSWER_BYTES_MAX: usize = 256 * 1024;
+use super::{
+    limits::{ANSWER_BYTES_MAX, ANSWER_WAIT_MAX},
+    url::IssuerUrl,
+};
 
 /// What fetches answers of issuers.
 #[derive(Clone)]
@@ -58,7 +56,7 @@ impl Fetcher {
 
     /// The body of the answer; the error says in words for a log why there is none.
     pub(super) async fn get(&self, url: &IssuerUrl) -> Result<Bytes, String> {
-        let fetched = timeout(DEADLINE, self.exchange(url)).await;
+        let fetched = timeout(ANSWER_WAIT_MAX, self.exchange(url)).await;
         let fetched = fetched.unwrap_or_else(|_| Err("no answer within 5 seconds".to_owned()));
         fetched.map_err(|why| format!("{url}: {why}"))
     }

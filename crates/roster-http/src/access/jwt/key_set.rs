@@ -11,11 +11,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     algorithm::{KeyKind, TokenAlgorithm},
+    limits::SET_KEYS_MAX,
     token::text_of,
 };
 
-/// Most keys in a set.
-pub(super) const SET_KEYS_MAX: usize = 100;
 /// Sizes of RSA keys, in bits (RFC 7518 section 3.3 asks for the least).
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 

@@ -9,6 +9,7 @@ mod algorithm;
 mod claims;
 mod fetch;
 mod key_set;
+pub(crate) mod limits;
 mod published;
 mod signature;
 #[cfg(test)]
@@ -25,14 +26,11 @@ pub use algorithm::TokenAlgorithm;
 use claims::Admitted;
 use fetch::Fetcher;
 use key_set::{KeySet, NoKey};
+pub use limits::ISSUERS_MAX;
+use limits::{REMEMBERED_MAX, REMEMBERED_MS};
 use published::{Away, Published};
 use token::{NOT_ALLOWED, Token};
 pub use url::IssuerUrl;
-
-/// Most accepted tokens that are remembered.
-const REMEMBERED_MAX: usize = 10_000;
-/// Longest time that an accepted token is remembered, in milliseconds.
-const REMEMBERED_MS: i64 = 60_000;
 
 /// Whether a credential looks like a token at all.
 pub(super) fn is_meant(text: &str) -> bool {

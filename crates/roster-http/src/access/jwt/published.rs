@@ -10,18 +10,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use roster_core::{Directory, Json, Timestamp, json};
 use tokio::sync::Mutex;
 
-use super::{fetch::Fetcher, key_set::KeySet, url::IssuerUrl};
-
-/// From which age on keys are fetched again, in milliseconds.
-const TTL_MS: i64 = 10 * 60 * 1000;
-/// Keys that nobody looked at for so long are fetched before they say yes.
-const IDLE_MS: i64 = 2 * TTL_MS;
-/// How long keys serve while the issuer is away.
-const STALE_MS: i64 = 24 * 60 * 60 * 1000;
-/// Least time between two fetches, unless there is nothing that could serve.
-const COOLDOWN_MS: i64 = 30 * 1000;
-/// Least time between two fetches while there is nothing that could serve.
-const RETRY_MS: i64 = 1000;
+use super::{
+    fetch::Fetcher,
+    key_set::KeySet,
+    limits::{COOLDOWN_MS, IDLE_MS, RETRY_MS, STALE_MS, TTL_MS},
+    url::IssuerUrl,
+};
 
 /// The keys of an issuer.
 #[derive(Clone)]

@@ -21,8 +21,9 @@ use tokio_rustls::{
 
 use super::{
     TokenAlgorithm,
-    fetch::{ANSWER_BYTES_MAX, Fetcher},
-    key_set::{KeySet, NoKey, SET_KEYS_MAX},
+    fetch::Fetcher,
+    key_set::{KeySet, NoKey},
+    limits::{ANSWER_BYTES_MAX, SET_KEYS_MAX},
     url::IssuerUrl,
 };
 

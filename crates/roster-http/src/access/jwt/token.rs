@@ -7,10 +7,7 @@
 use data_encoding::BASE64URL_NOPAD;
 use roster_core::{Json, json};
 
-use super::algorithm::TokenAlgorithm;
-
-/// Most bytes of a token.
-pub(super) const TOKEN_BYTES_MAX: usize = 8 * 1024;
+use super::{algorithm::TokenAlgorithm, limits::TOKEN_BYTES_MAX};
 
 /// Headers that bring a key or a certificate along, ask for rules of their own, or belong to
 /// tokens that are encrypted (RFC 8725 sections 3.5 and 3.10).

@@ -7,7 +7,6 @@ use super::{absent, deleted_id, refused};
 use crate::{
     face::{Call, Face},
     front::Body,
-    pressure::Class,
     problem::Problem,
     rest::{
         answer::{gone, rehearsed},
@@ -25,7 +24,7 @@ pub(in crate::rest) async fn purge(
     let id = deleted_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let purge = async { face.directory.purge(may, id, terms).await.map_err(refused) };
-    let outcome = face.pressure.pass(Class::Writes, purge).await?;
+    let outcome = asked.carry_out(face, purge).await?;
     if asked.mode == Mode::DryRun {
         // A purge leaves no record: what is shown is the one that would be forgotten.
         let deleted = face.directory.get_deleted(may, id).await?.ok_or_else(absent)?;

@@ -8,7 +8,6 @@ use crate::{
     extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
-    pressure::Class,
     problem::Problem,
     rest::{
         answer::{rehearsed, written},
@@ -27,7 +26,7 @@ pub(in crate::rest) async fn restore(
     let terms = asked.terms(call.parts, call.caller(), b"");
     let may = call.permit()?;
     let restore = async { face.directory.restore(may, id, terms).await.map_err(refused) };
-    let outcome = face.pressure.pass(Class::Writes, restore).await?;
+    let outcome = asked.carry_out(face, restore).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

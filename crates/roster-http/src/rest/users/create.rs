@@ -8,7 +8,6 @@ use crate::{
     extract::{BodyKind, sends_lines},
     face::{Call, Face},
     front::Body,
-    pressure::Class,
     problem::{Problem, ProblemCode},
     rest::{
         answer::{rehearsed, written},
@@ -27,7 +26,7 @@ pub(in crate::rest) async fn create(
     let asked = Asked::without_preconditions(call.parts)?;
     let Write { tree, asked, terms } = Write::read(BodyKind::NewUser, asked, face, call).await?;
     let create = face.directory.create(may, Draft::parse(tree), terms);
-    let outcome = face.pressure.pass(Class::Writes, create).await?;
+    let outcome = asked.carry_out(face, create).await?;
 
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);

@@ -8,7 +8,6 @@ use crate::{
     extract::user_id,
     face::{Call, Face},
     front::Body,
-    pressure::Class,
     problem::Problem,
     rest::asked::Asked,
 };
@@ -22,7 +21,7 @@ pub(in crate::rest) async fn delete(
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let delete = face.directory.delete(call.permit()?, id, terms);
-    let outcome = face.pressure.pass(Class::Writes, delete).await?;
+    let outcome = asked.carry_out(face, delete).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

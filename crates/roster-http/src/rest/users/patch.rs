@@ -8,7 +8,6 @@ use crate::{
     extract::{BodyKind, user_id},
     face::{Call, Face},
     front::Body,
-    pressure::Class,
     problem::Problem,
     rest::{
         answer::{rehearsed, written},
@@ -26,7 +25,7 @@ pub(in crate::rest) async fn patch(
     let id = user_id(segment)?;
     let Write { tree, asked, terms } = Write::read(BodyKind::MergePatch, asked, face, call).await?;
     let patch = face.directory.patch(may, id, tree, terms);
-    let outcome = face.pressure.pass(Class::Writes, patch).await?;
+    let outcome = asked.carry_out(face, patch).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }

@@ -17,7 +17,7 @@ use crate::service::Service;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One request on a connection of its own.
-pub(super) struct Talk {
+pub(crate) struct Talk {
     stream: TcpStream,
     /// What has come and is not looked at yet.
     raw: Vec<u8>,
@@ -54,6 +54,14 @@ impl Talk {
         let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
         let sent = timeout(PATIENCE, self.stream.write_all(&chunk)).await;
         sent.expect("the body is taken in").expect("the connection is open");
+    }
+
+    /// Sends a piece of the body to a service that may take no more.
+    pub(super) async fn try_send(&mut self, piece: impl AsRef<[u8]>) {
+        let piece = piece.as_ref();
+        let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
+        let sent = timeout(PATIENCE, self.stream.write_all(&chunk)).await;
+        let _closed = sent.expect("the body is taken in, or not");
     }
 
     /// Ends the body.

@@ -10,12 +10,13 @@ use roster_http::{PressureSettings, TokenIssuer, router::Need};
 use serde_json::{Value, json};
 
 use crate::{
-    access::{asking, operations},
+    access::{asking, foreign_pages_are_kept_out, operations},
+    bulk::shut_out,
     client::Reply,
     service::{Service, Setup, Stage, path},
 };
 use attacks::Forge;
-use issuer::{Issuer, Signer};
+use issuer::{AUDIENCE, Issuer, Signer, base64};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -117,13 +118,18 @@ pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(
     };
     let mut tampered = of(&|_| ());
     tampered.replace_range(tampered.len() - 8..tampered.len() - 4, "AAAA");
-    let lapsed = |claims: &mut Value| claims["exp"] = json!(1);
+    let claims = trusting.claims().to_string();
+    let none = format!("{}.{}.", base64(br#"{"alg":"none"}"#), base64(claims.as_bytes()));
     let bad = [
         of(&|claims| claims["aud"] = json!("elsewhere")),
-        of(&lapsed),
+        of(&|claims| claims["exp"] = json!(1)),
+        of(&|claims| claims["nbf"] = json!(claims["exp"].as_i64())),
+        of(&|claims| claims["iss"] = json!("https://issuer.example.com")),
         tampered,
-        signer.token(r#"{"alg":"HS256","kid":"one"}"#, &trusting.claims().to_string()),
-        signer.token(r#"{"alg":"ES256","kid":"two"}"#, &trusting.claims().to_string()),
+        none,
+        signer.token(r#"{"alg":"HS256","kid":"one"}"#, &claims),
+        signer.token(r#"{"alg":"ES384","kid":"one"}"#, &claims),
+        signer.token(r#"{"alg":"ES256","kid":"two"}"#, &claims),
     ];
     for (operation, method, target) in operations() {
         let send = |token: String| {
@@ -145,6 +151,14 @@ pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(
             }
         }
     }
+}
+
+pub(crate) async fn no_foreign_page_acts_with_a_token(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let token = trusting.token(&signer, "one");
+    foreign_pages_are_kept_out(&trusting.service, &token).await;
+    trusting.ask(&token).await.expect(200);
 }
 
 pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(stage: Stage) {
@@ -317,6 +331,84 @@ pub(crate) async fn a_remembered_token_ends_when_it_expires(stage: Stage) {
     trusting.ask(&token).await.expect(200);
     clock.step(1);
     trusting.ask(&token).await.refused(401, "unauthenticated");
+}
+
+pub(crate) async fn a_token_that_expires_ends_its_streams(stage: Stage) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let service = &trusting.service;
+    let token = trusting.token(&signer, "one");
+    let import = shut_out::importing(service, Some(&token)).await;
+    let export = shut_out::exporting(service, Some(&token)).await;
+    // Five minutes, and a minute's leeway; it was remembered all the time.
+    service.clock.step(6 * MINUTE - 1);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    service.request("GET", "/events").bearer(&token).send().await.expect(200);
+    service.clock.step(1);
+    let import = shut_out::import_ends(service, import, 401, "unauthenticated");
+    tokio::join!(import, shut_out::export_ends(export));
+}
+
+pub(crate) async fn several_issuers_are_told_apart(stage: Stage) {
+    let (one, two) = (Signer::p256(), Signer::p256());
+    let staff = Issuer::open(vec![one.jwk("one")]).await;
+    let partners = Issuer::open(vec![two.jwk("one")]).await;
+    let issuers = vec![
+        TokenIssuer { name: "staff".to_owned(), ..staff.trusted() },
+        TokenIssuer {
+            name: "partners".to_owned(),
+            audience: "api://roster".to_owned(),
+            scope_claim: "scp".to_owned(),
+            ..partners.trusted()
+        },
+    ];
+    let service = stage.open_with(Setup { issuers, ..Setup::default() }).await;
+    let now = service.clock.now().as_millis();
+    let token = |signer: &Signer, claims: &Value| {
+        signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string())
+    };
+    let of_staff = staff.claims(now);
+    let mut of_partners = partners.claims(now);
+    of_partners["aud"] = json!("api://roster");
+    of_partners["scp"] = of_partners["scope"].take();
+    // The same subject of two issuers is two people, also for what is repeated.
+    let create = |token: String, name: &'static str| {
+        let request = service.request("POST", "/users").bearer(&token);
+        request.header("idempotency-key", "one").json(&json!({"username": name})).send()
+    };
+    let ada = create(token(&one, &of_staff), "ada").await.expect(201).json();
+    let grace = create(token(&two, &of_partners), "grace").await.expect(201).json();
+    assert_ne!(ada["id"], grace["id"]);
+    let reader = service.request("GET", "/events").bearer(&token(&one, &of_staff));
+    let events = reader.send().await.expect(200).json();
+    assert_eq!(events["items"][0]["actor"], "staff:ada");
+    assert_eq!(events["items"][1]["actor"], "partners:ada");
+    // A key signs for its own issuer alone, and what is set for one holds for no other.
+    for (signer, claims, change) in [
+        (&one, &of_partners, json!({})),
+        (&two, &of_staff, json!({})),
+        (&one, &of_staff, json!({"iss": of_partners["iss"]})),
+        (&one, &of_staff, json!({"aud": "api://roster"})),
+        (&two, &of_partners, json!({"aud": AUDIENCE})),
+    ] {
+        let mut claims = claims.clone();
+        for (name, value) in change.as_object().expect("claims") {
+            claims[name] = value.clone();
+        }
+        let reply = service.request("GET", "/users").bearer(&token(signer, &claims)).send().await;
+        reply.refused(401, "unauthenticated");
+    }
+    of_partners["scope"] = of_partners["scp"].take();
+    let unscoped = service.request("GET", "/users").bearer(&token(&two, &of_partners));
+    unscoped.send().await.refused(403, "insufficient-scope");
+    // One that is away is so for its own tokens alone.
+    staff.set(|answers| answers.away = true);
+    let stranger = one.token(r#"{"alg":"ES256","kid":"new"}"#, &of_staff.to_string());
+    service.clock.step(MINUTE);
+    let away = service.request("GET", "/users").bearer(&stranger).send().await;
+    away.refused(503, "unavailable");
+    of_partners["scp"] = of_partners["scope"].take();
+    service.request("GET", "/users").bearer(&token(&two, &of_partners)).send().await.expect(200);
 }
 
 pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(stage: Stage) {

@@ -63,6 +63,11 @@ impl Batch {
         self.slots.is_empty()
     }
 
+    /// The number of its first line.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.slots.first().map(|slot| slot.number)
+    }
+
     /// How many drafts stand in it.
     pub(super) fn drafts(&self) -> usize {
         self.drafts.len()

@@ -3,7 +3,8 @@
 //! Short reads of one page each, one page ahead of what is being sent: a caller that reads slowly
 //! holds two pages of memory and nothing of the store. Each line is a record as it was committed
 //! at some moment at or after `Roster-Position`. A failure midway breaks the body off; a store that
-//! has no time just now is asked again first, for a caller would have to begin anew.
+//! has no time just now is asked again first, for a caller would have to begin anew. No page is
+//! sent to somebody who has been shut out meanwhile.
 
 use std::time::Duration;
 
@@ -22,9 +23,10 @@ use tokio::{sync::OwnedSemaphorePermit, time::sleep};
 
 use super::{super::list_query::ListQuery, place};
 use crate::{
+    access::Lease,
     extract::{EntityTags, NDJSON, tags},
     face::{Call, Face},
-    front::{Body, BodySender},
+    front::{Body, BodySender, Room},
     problem::{Problem, ProblemCode},
     rest::answer,
 };
@@ -66,8 +68,8 @@ pub(in crate::rest::users) async fn export(
     let (body, sender) = Body::streamed(call.peer);
     let mut response = Response::new(body);
     describe(face, response.headers_mut(), first.position);
-    let directory = face.directory.clone();
-    let walk = Walk { directory, may, page, members, request_id: call.request_id.to_owned() };
+    let (directory, lease) = (face.directory.clone(), face.lease(parts)?);
+    let walk = Walk { directory, lease, page, members, request_id: call.request_id.to_owned() };
     tokio::spawn(walk.send(first, sender, place));
     Ok(response)
 }
@@ -82,7 +84,7 @@ fn describe(face: &Face, headers: &mut HeaderMap, position: i64) {
 /// An export on its way.
 struct Walk {
     directory: Directory,
-    may: Permit<ReadUsers>,
+    lease: Lease<ReadUsers>,
     page: PageQuery,
     members: Option<Members>,
     request_id: String,
@@ -102,29 +104,44 @@ impl Walk {
             };
             let next = page.next.clone();
             drop(page);
-            // Whoever has gone away needs no further page.
-            let Ok(room) = sender.room().await else { return };
+            let Some(room) = self.room(&sender).await else { return };
+            // As late as can be: the page may have waited for its room.
+            let may = match self.lease.permit().await {
+                Ok(may) => may,
+                Err(problem) => return self.stopped(&problem),
+            };
             room.send(lines);
             let Some(next) = next else { return sender.finish() };
             self.page.after = Some(next);
             // Only once the page before is being sent: two are in memory, and no more.
-            if sender.room().await.is_err() {
+            if self.room(&sender).await.is_none() {
                 return;
             }
-            read = self.read().await;
+            read = self.read(may).await;
         }
     }
 
-    async fn read(&self) -> Result<Page, StoreError> {
+    /// Room for a page; none once the caller has gone away, or may have no more.
+    async fn room<'s>(&mut self, sender: &'s BodySender) -> Option<Room<'s>> {
+        let problem = tokio::select! {
+            biased;
+            problem = self.lease.over() => problem,
+            room = sender.room() => return room.ok(),
+        };
+        self.stopped(&problem);
+        None
+    }
+
+    async fn read(&self, may: Permit<ReadUsers>) -> Result<Page, StoreError> {
         for pause_ms in PAUSES_MS {
-            match self.directory.list(self.may, self.page.clone()).await {
+            match self.directory.list(may, self.page.clone()).await {
                 Err(error) if error.is_transient() => {
                     sleep(Duration::from_millis(pause_ms)).await;
                 }
                 read => return read,
             }
         }
-        self.directory.list(self.may, self.page.clone()).await
+        self.directory.list(may, self.page.clone()).await
     }
 
     /// The records of a page, a line each; nothing if one of them cannot be cut.
@@ -139,6 +156,11 @@ impl Walk {
             out.push(b'\n');
         }
         Some(out)
+    }
+
+    fn stopped(&self, problem: &Problem) {
+        let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
+        tracing::warn!(request_id, code, "an export was stopped: its caller is let in no longer");
     }
 
     fn broke_off(&self, error: &StoreError) {

@@ -32,7 +32,6 @@ pub(in crate::rest::users) async fn import(
     face: &Face,
     call: Call<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let may = call.permit()?;
     let headers = &call.parts.headers;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         let detail = "an import takes no Idempotency-Key: after a break, send the stream again \
@@ -44,7 +43,7 @@ pub(in crate::rest::users) async fn import(
     check_lines(headers)?;
     let place = place(face, &face.bulk.imports, "too many imports are running; try again later")?;
 
-    let caller = call.caller();
+    let (lease, caller) = (face.lease(call.parts)?, call.caller());
     let mut upload = Upload::new(call.body, call.peer);
     // hyper asks for a body that waits to be asked for only as long as no answer has begun.
     let first = if headers.contains_key(EXPECT) { Some(upload.next().await) } else { None };
@@ -61,7 +60,7 @@ pub(in crate::rest::users) async fn import(
             tracing::error!(request_id, cause, "the verdicts of an import were lost");
         }
     });
-    let intake = Intake::new(face, query, (may, caller), upload, verdicts);
+    let intake = Intake::new(face, query, (lease, caller), upload, verdicts);
     tokio::spawn(async move {
         intake.run(first).await;
         drop(place);

@@ -1,15 +1,14 @@
 //! Taking in the lines of an import and having them carried out.
 //!
 //! The next lines are read while the store commits the former. Whatever becomes of the caller,
-//! the lines that came whole are carried out; only a stream that came to its end is told to be
-//! done. Nothing here waits for the verdicts to be read.
+//! the lines that came whole are carried out, unless the caller is let in no longer; only a stream
+//! that came to its end is told to be done. Nothing here waits for the verdicts to be read.
 
 use std::{mem, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Directory, Effect, EventKind, Failure, Mode, Outcome,
-    access::{Permit, WriteUsers},
+    Caller, Directory, Effect, EventKind, Failure, Mode, Outcome, access::WriteUsers,
     limits::USER_BYTES_MAX,
 };
 use tokio::{
@@ -27,6 +26,7 @@ use super::{
     verdict::{Tally, Verdict},
 };
 use crate::{
+    access::Lease,
     face::Face,
     front::{BodyFault, Upload},
     problem::Problem,
@@ -45,12 +45,14 @@ enum Source {
     Ended,
     /// It broke off, or was too slow.
     Broken,
+    /// Whoever sends it is let in no longer.
+    Stopped,
 }
 
 /// An import that takes in its lines.
 pub(super) struct Intake {
     directory: Directory,
-    may: Permit<WriteUsers>,
+    lease: Lease<WriteUsers>,
     query: ImportQuery,
     caller: Caller,
     base_url: String,
@@ -66,6 +68,8 @@ pub(super) struct Intake {
     tally: Tally,
     /// Gone once nobody takes verdicts any more.
     verdicts: Option<mpsc::Sender<Parcel>>,
+    /// The first line that was not carried out since the caller is let in no longer, and why.
+    stopped: Option<(u64, Problem)>,
     failed: bool,
 }
 
@@ -73,7 +77,7 @@ impl Intake {
     pub(super) fn new(
         face: &Face,
         query: ImportQuery,
-        (may, caller): (Permit<WriteUsers>, Caller),
+        (lease, caller): (Lease<WriteUsers>, Caller),
         upload: Upload,
         verdicts: mpsc::Sender<Parcel>,
     ) -> Self {
@@ -81,7 +85,7 @@ impl Intake {
         let clashes = dry.then(|| Clashes::new(face.settings.rules, query.on_conflict));
         Self {
             directory: face.directory.clone(),
-            may,
+            lease,
             query,
             caller,
             base_url: face.settings.base_url.clone(),
@@ -95,6 +99,7 @@ impl Intake {
             clashes,
             tally: Tally::default(),
             verdicts: Some(verdicts),
+            stopped: None,
             failed: false,
         }
     }
@@ -113,8 +118,10 @@ impl Intake {
             let hungry = open && !self.batch.is_full();
             let ready = !self.batch.is_empty() && self.may_launch();
             let waiting = ready && self.flight.is_empty();
+            let unfinished = open || !self.batch.is_empty();
             tokio::select! {
                 biased;
+                problem = self.lease.over(), if unfinished => self.stop(problem),
                 permit = permit(&self.batches), if ready && !hungry => self.launch(permit).await,
                 landed = self.flight.next(), if !self.flight.is_empty() => self.land(landed).await,
                 piece = self.upload.next(), if hungry => self.take(piece),
@@ -122,13 +129,38 @@ impl Intake {
                 permit = permit(&self.batches), if waiting && hungry => self.launch(permit).await,
             }
         }
+        self.end().await;
+    }
+
+    async fn end(&mut self) {
         let Tally { created, replaced, skipped, failed } = self.tally;
-        let (whole, request_id) = (self.source == Source::Ended, self.caller.request_id.as_str());
+        let whole = self.source == Source::Ended;
+        let request_id = self.caller.request_id.clone();
         tracing::info!(request_id, whole, created, replaced, skipped, failed, "an import ended");
         if whole {
             let done = self.tally.done();
             self.tell(Parcel::Done(done)).await;
         }
+        // The last that is told; without a last line of its own, the answer is not whole.
+        if let Some((number, problem)) = self.stopped.take() {
+            let code = problem.code.as_str();
+            tracing::warn!(
+                request_id,
+                code,
+                "an import was stopped: its caller is let in no longer"
+            );
+            let mut out = Vec::new();
+            Verdict::Failed(problem).write(number, &self.base_url, &mut out);
+            self.tell(Parcel::Verdicts(out)).await;
+        }
+    }
+
+    /// Nothing more is begun: neither the lines that wait nor those that would come.
+    fn stop(&mut self, problem: Problem) {
+        let batch = mem::take(&mut self.batch);
+        self.log(&problem);
+        self.stopped = Some((batch.first().unwrap_or(self.number + 1), problem));
+        self.source = Source::Stopped;
     }
 
     /// A command that is alone goes before batches in the store: it waits for those in flight.
@@ -151,7 +183,8 @@ impl Intake {
     }
 
     async fn read_lines(&mut self) {
-        while !self.batch.is_full()
+        while self.source != Source::Stopped
+            && !self.batch.is_full()
             && let Some(line) = self.lines.next()
         {
             self.read_line(&line);
@@ -171,9 +204,13 @@ impl Intake {
     }
 
     async fn launch(&mut self, permit: Option<OwnedSemaphorePermit>) {
+        let may = match self.lease.permit().await {
+            Ok(may) => may,
+            Err(problem) => return self.stop(problem),
+        };
         let (slots, drafts) = mem::take(&mut self.batch).into_parts();
         let ImportQuery { on_conflict, mode } = self.query;
-        let (directory, may, caller) = (self.directory.clone(), self.may, self.caller.clone());
+        let (directory, caller) = (self.directory.clone(), self.caller.clone());
         let answer = async move {
             let results = if drafts.is_empty() {
                 Vec::new()

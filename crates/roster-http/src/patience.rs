@@ -1,0 +1,82 @@
+//! How long somebody waits for an answer.
+//!
+//! A reading takes so long at most; a caller who would wait less says so by `Prefer: wait` (RFC
+//! 7240 section 4.3), of readings and of changes. A reading that is late is dropped where it
+//! stands. A change is given up as long as it was not begun, and otherwise told to its end: nobody
+//! is left in doubt about it. It must not know what is read or changed.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
+
+use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
+use roster_core::{Start, StoreError};
+use tokio::time::timeout;
+
+use crate::{
+    extract::preferred_wait,
+    problem::{Problem, ProblemCode},
+};
+
+/// The longest that a reading may take when nothing else is set.
+pub const READ_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// A reading that is answered in time, or not at all.
+pub(crate) async fn in_time<T>(
+    most: Duration,
+    headers: &HeaderMap,
+    mut reading: Pin<&mut impl Future<Output = Result<T, Problem>>>,
+) -> Result<T, Problem> {
+    // What is at hand needs no timer.
+    let at_once = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;
+    if let Poll::Ready(answer) = at_once {
+        return answer;
+    }
+    let preferred = preferred_wait(headers).filter(|wait| *wait < most);
+    let answer = Box::pin(timeout(preferred.unwrap_or(most), reading)).await;
+    answer.unwrap_or_else(|_| Err(late(preferred)))
+}
+
+/// What a caller would wait for a change.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    start: Start,
+    wait: Duration,
+}
+
+impl Patience {
+    /// That of a request, if it says so.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        preferred_wait(headers).map(|wait| Self { start: Start::default(), wait })
+    }
+
+    /// What the change asks before it begins.
+    pub(crate) fn start(&self) -> Start {
+        self.start.clone()
+    }
+
+    /// Waits for a change, unless it was not begun in time.
+    pub(crate) async fn hold<T>(
+        &self,
+        change: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<T, Problem> {
+        let mut change = pin!(change);
+        match timeout(self.wait, change.as_mut()).await {
+            Ok(answer) => answer,
+            Err(_) if self.start.give_up() => Err(late(Some(self.wait))),
+            Err(_) => change.await,
+        }
+    }
+}
+
+/// No answer came in time, and nothing was changed.
+fn late(preferred: Option<Duration>) -> Problem {
+    let Some(wait) = preferred else { return StoreError::TimedOut.into() };
+    let wait = wait.as_secs();
+    let detail = format!("there was no answer within the {wait} s that you would wait");
+    Problem::saying(ProblemCode::Unavailable, detail)
+        .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+}

@@ -1,0 +1,46 @@
+//! Changes that somebody waits for a time only: given up before they are begun, they are not; begun,
+//! they are carried out to their end.
+
+use roster_core::{Act, Command, Failure, Preconditions, Rules, Start, StoreError};
+use serde_json::json;
+
+use super::scene::{Scene, draft};
+
+pub const RULES: Rules = super::DEFAULT;
+
+/// A command of a start, alone, as a single request gives it.
+async fn started(scene: &Scene, act: Act, start: &Start) -> Result<roster_core::Outcome, Failure> {
+    let command = Command { start: Some(start.clone()), ..scene.command(act) };
+    scene.store().apply(vec![command]).await.pop().expect("one result for each command")
+}
+
+pub async fn what_was_given_up_is_not_begun(scene: Scene) {
+    let ada = scene.user(json!({"username": "ada"})).await;
+    let before = scene.image().await;
+    let held = Preconditions::default;
+    for act in [
+        scene.creating(&json!({"username": "grace"})),
+        Act::Replace {
+            id: ada.id,
+            draft: Box::new(draft(&json!({"username": "x"}))),
+            held: held(),
+        },
+        Act::Delete { id: ada.id, held: held() },
+    ] {
+        let start = Start::default();
+        assert!(start.give_up());
+        let result = started(&scene, act, &start).await;
+        assert!(matches!(result, Err(Failure::Store(StoreError::TimedOut))), "{result:?}");
+    }
+    assert_eq!(scene.image().await, before);
+    // Others go on.
+    scene.user(json!({"username": "grace"})).await;
+}
+
+pub async fn what_was_begun_cannot_be_given_up(scene: Scene) {
+    let start = Start::default();
+    let outcome = started(&scene, scene.creating(&json!({"username": "ada"})), &start).await;
+    let stored = outcome.expect("valid").stored;
+    assert!(!start.give_up());
+    assert_eq!(scene.get(stored.id).await, Some(stored));
+}

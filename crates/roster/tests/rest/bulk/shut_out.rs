@@ -1,0 +1,181 @@
+//! Streams whose caller is let in no longer while they run.
+
+use std::time::{Duration, Instant};
+
+use roster_core::{
+    Stored, UserId,
+    list::{Page, PageKey, SortKey},
+};
+use serde_json::{Value, json};
+
+use super::{NDJSON, lines, talk::Talk};
+use crate::service::{Service, Stage};
+
+/// Within this time nothing more comes. A second is promised; the rest is for a busy machine.
+const SHUT_OUT: Duration = Duration::from_millis(1500);
+
+fn line(name: &str) -> String {
+    lines(&[json!({ "username": name })])
+}
+
+fn authorization(credential: Option<&str>) -> String {
+    credential.map_or_else(String::new, |text| format!("authorization: Bearer {text}\r\n"))
+}
+
+/// Begins to send users; one is there, and told.
+pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Talk {
+    let headers = authorization(credential);
+    let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
+    let mut talk = Talk::begin(service, "POST /users", &headers).await;
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    let name = format!("u{}", service.head().await.position);
+    talk.send(line(&name)).await;
+    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    talk
+}
+
+/// Asks for users without end; some have come.
+pub(crate) async fn exporting(service: &Service, credential: Option<&str>) -> Talk {
+    let id = UserId::from_bytes([7; 16]);
+    let record = br#"{"id":"x","version":1,"username":"ada"}"#;
+    let items = vec![Stored { id, version: 1, record: bytes::Bytes::from_static(record) }];
+    let next = Some(PageKey { key: SortKey::Id, id });
+    service.store.make_page(Page { items, next, position: 3, total: None, examined: None });
+    let headers = format!("{}accept: {NDJSON}\r\n", authorization(credential));
+    let mut talk = Talk::begin(service, "GET /users", &headers).await;
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    for _ in 0..10 {
+        assert_eq!(talk.line().await.expect("a user")["username"], "ada");
+    }
+    talk
+}
+
+/// The import ends at its second line, which says why; nothing of it is carried out.
+pub(crate) async fn import_ends(service: &Service, talk: Talk, status: u16, code: &str) {
+    let (began, before) = (Instant::now(), service.head().await.position);
+    let (told, whole) = talk.rest().await;
+    assert!(began.elapsed() < SHUT_OUT, "{:?}", began.elapsed());
+    assert!(!whole, "no end that looks like one");
+    let [last] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((&last["line"], &last["status"]), (&json!(2), &json!(status)), "{last}");
+    assert_eq!(last["problem"]["code"], code, "{last}");
+    assert_eq!(service.head().await.position, before);
+}
+
+/// The export breaks off.
+pub(crate) async fn export_ends(talk: Talk) {
+    let began = Instant::now();
+    let (told, whole) = talk.rest().await;
+    assert!(began.elapsed() < SHUT_OUT, "{:?}", began.elapsed());
+    assert!(!whole, "no end that looks like one");
+    assert!(told.iter().all(|user| user["username"] == "ada"));
+}
+
+fn text(key: &Value) -> &str {
+    key["key"].as_str().expect("a key")
+}
+
+async fn revoke(service: &Service, key: &Value) {
+    let id = key["id"].as_str().expect("an id");
+    service.delete(&format!("/keys/{id}")).await.expect(204);
+}
+
+pub(crate) async fn a_key_that_is_revoked_ends_its_import(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let [one, other] =
+        [service.new_key(&["users:write"]).await, service.new_key(&["users:write"]).await];
+    let mut resting = importing(&service, Some(text(&one))).await;
+    let mut going_on = importing(&service, Some(text(&one))).await;
+    let mut of_other = importing(&service, Some(text(&other))).await;
+    revoke(&service, &one).await;
+    // One says nothing more, not even the end of its line; one sends lines as fast as it can.
+    resting.send("{\"username\":").await;
+    going_on.send(line("late") + &line("later")).await;
+    tokio::join!(
+        import_ends(&service, resting, 401, "unauthenticated"),
+        import_ends(&service, going_on, 401, "unauthenticated"),
+    );
+    assert_eq!(service.head().await.position, 3);
+    of_other.send(line("grace")).await;
+    assert_eq!(of_other.line().await.expect("a verdict")["status"], 201);
+    of_other.end().await;
+    assert!(of_other.rest().await.1, "the other key's import is whole");
+}
+
+pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let key = service.new_key(&["users:write"]).await;
+    let mut talk = importing(&service, Some(text(&key))).await;
+    // Far more lines than are carried out in one batch: some are, and the rest is not.
+    let many: Vec<Value> = (0..20_000).map(|n| json!({"username": format!("many{n}")})).collect();
+    let send = async {
+        for some in many.chunks(1_000) {
+            // The service may have closed the connection by then.
+            talk.try_send(lines(some)).await;
+        }
+        talk.rest().await
+    };
+    let revoke = async {
+        while service.head().await.position < 100 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        revoke(&service, &key).await;
+    };
+    let ((told, whole), ()) = tokio::join!(send, revoke);
+    assert!(!whole, "no end that looks like one");
+    let (last, done) = told.split_last().expect("verdicts");
+    assert_eq!(
+        (&last["status"], &last["problem"]["code"]),
+        (&json!(401), &json!("unauthenticated"))
+    );
+    assert!(done.iter().all(|verdict| verdict["status"] == 201));
+    assert!(told.iter().zip(2..).all(|(verdict, number)| verdict["line"] == number), "{last}");
+    // Whatever has a verdict is there, and nothing else.
+    let there = service.head().await.position;
+    assert_eq!(there, 1 + i64::try_from(done.len()).expect("a number"));
+}
+
+pub(crate) async fn a_key_that_is_revoked_breaks_its_export_off(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let key = service.new_key(&["users:read"]).await;
+    let talk = exporting(&service, Some(text(&key))).await;
+    revoke(&service, &key).await;
+    export_ends(talk).await;
+}
+
+pub(crate) async fn a_key_that_ends_by_itself_ends_its_streams(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let body = json!({"name": "short", "scopes": ["users:read", "users:write"],
+        "expires_at": "2026-01-01T01:00:00Z"});
+    let key = service.request("POST", "/keys").json(&body).send().await.expect(201).json();
+    let import = importing(&service, Some(text(&key))).await;
+    let export = exporting(&service, Some(text(&key))).await;
+    service.clock.step(3_600_000);
+    tokio::join!(import_ends(&service, import, 401, "unauthenticated"), export_ends(export));
+}
+
+pub(crate) async fn the_first_key_ends_the_streams_of_an_open_service(stage: Stage) {
+    let service = stage.open().await;
+    let import = importing(&service, None).await;
+    let export = exporting(&service, None).await;
+    service.close().await;
+    tokio::join!(import_ends(&service, import, 401, "unauthenticated"), export_ends(export));
+}
+
+pub(crate) async fn streams_end_when_nobody_can_say_who_may(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let key = service.new_key(&["users:read", "users:write"]).await;
+    let import = importing(&service, Some(text(&key))).await;
+    let export = exporting(&service, Some(text(&key))).await;
+    service.store.fail_keys(true);
+    // What was read of the keys holds for a second.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    tokio::join!(import_ends(&service, import, 503, "unavailable"), export_ends(export));
+    service.store.fail_keys(false);
+    service.get("/events").await.expect(200);
+}

@@ -1,0 +1,132 @@
+//! How long a caller waits: as long as is set, or less where it says so.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::{
+    access::{asking, operations},
+    client::Reply,
+    service::{Service, Setup, Stage, path},
+    store::Fault,
+};
+
+/// Longer than nobody waits here, and much less than the store hangs.
+const SOON: Duration = Duration::from_secs(10);
+
+fn late(reply: Reply, seconds: u64) {
+    let reply = reply.refused(503, "unavailable");
+    assert_eq!(reply.header("retry-after"), "1");
+    let told = reply.json()["detail"].as_str().expect("a detail").to_owned();
+    assert_eq!(told, format!("there was no answer within the {seconds} s that you would wait"));
+}
+
+pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(stage: Stage) {
+    let service = stage.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    service.store.fail(Fault::Hang);
+    let mut late_ones = 0;
+    for (operation, method, target) in operations() {
+        let safe = method == "GET";
+        // Keys are asked for elsewhere; measurements are given without those of the store.
+        if !safe || operation.answers_always() || target.starts_with("/keys") {
+            continue;
+        }
+        let target = target.replace("/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17", &user);
+        let request = asking(&service, operation, &method, &target).header("prefer", "wait=0");
+        let began = Instant::now();
+        let reply = request.send().await;
+        assert!(began.elapsed() < SOON, "{target}");
+        if reply.status() != 200 {
+            late(reply, 0);
+            late_ones += 1;
+        }
+    }
+    assert!(late_ones >= 6, "{late_ones}");
+    service.store.fail(None);
+    let reply = service.request("GET", &user).header("prefer", "wait=0").send().await;
+    assert!([200, 503].contains(&reply.status()), "at hand or not: {}", reply.text());
+}
+
+pub(crate) async fn a_reading_takes_as_long_as_is_set_and_no_longer(stage: Stage) {
+    let read_wait_max = Duration::from_millis(300);
+    let service = stage.open_with(Setup { read_wait_max, ..Setup::default() }).await;
+    let limits = service.get("/").await.expect(200).json()["limits"].clone();
+    assert_eq!(limits["read_wait_max_ms"], 300);
+    service.get("/users").await.expect(200);
+    service.store.fail(Fault::Hang);
+    for prefer in ["wait=60", "wait=soon", "return=minimal"] {
+        let began = Instant::now();
+        let reply = service.request("GET", "/users").header("prefer", prefer).send().await;
+        let reply = reply.refused(503, "unavailable");
+        assert!(!reply.text().contains("you would wait"), "{prefer}: {}", reply.text());
+        assert!(began.elapsed() >= read_wait_max && began.elapsed() < SOON);
+    }
+}
+
+/// One write of each kind, on a user that is there and one that has left.
+async fn writes(service: &Service) -> Vec<(&'static str, String)> {
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let gone = service.left(json!({"username": "grace"})).await;
+    let gone = crate::service::kept(&gone);
+    vec![
+        ("POST", "/users".to_owned()),
+        ("PUT", user.clone()),
+        ("PATCH", user.clone()),
+        ("DELETE", user),
+        ("POST", format!("{gone}/restore")),
+        ("DELETE", gone),
+    ]
+}
+
+pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(stage: Stage) {
+    let service = stage.open().await;
+    let writes = writes(&service).await;
+    let before = service.head().await;
+    service.store.fail(Fault::Hang);
+    for (method, target) in &writes {
+        for dry in ["", "?dry_run=true"] {
+            let request = service.request(method, &format!("{target}{dry}"));
+            let body = matches!(*method, "POST" | "PUT" | "PATCH") && !target.ends_with("/restore");
+            let request = if body { request.json(&json!({"username": "mary"})) } else { request };
+            // One waits as long as it says, the others not at all.
+            let seconds = u64::from(*method == "PUT");
+            let prefer = format!("return=minimal, wait={seconds}");
+            let began = Instant::now();
+            late(request.header("prefer", &prefer).send().await, seconds);
+            assert!(began.elapsed() >= Duration::from_secs(seconds) && began.elapsed() < SOON);
+        }
+    }
+    service.store.fail(None);
+    // Long enough for all of them to have been carried out.
+    service.user(json!({"username": "last"})).await;
+    let after = service.head().await;
+    assert_eq!((after.position, after.active), (before.position + 1, before.active + 1));
+}
+
+pub(crate) async fn whoever_watches_the_service_is_answered_though_the_store_hangs(stage: Stage) {
+    let service = stage.open().await;
+    service.get("/users").await.expect(200);
+    service.store.fail(Fault::Hang);
+    for (target, status) in [("/livez", 200), ("/readyz", 503), ("/metrics", 200)] {
+        let began = Instant::now();
+        service.get(target).await.expect(status);
+        assert!(began.elapsed() < Duration::from_secs(5), "{target}");
+    }
+}
+
+pub(crate) async fn whoever_would_wait_long_enough_is_answered(stage: Stage) {
+    let service = stage.open().await;
+    service.get("/users").await.expect(200);
+    service.store.fail(Fault::Hang);
+    let user = json!({"username": "ada"});
+    let write = service.request("POST", "/users").json(&user).header("prefer", "wait=60").send();
+    let read = service.request("GET", "/users").header("prefer", "wait=60").send();
+    let held_up = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        service.store.fail(None);
+    };
+    let (write, read, ()) = tokio::join!(write, read, held_up);
+    write.expect(201);
+    read.expect(200);
+}
