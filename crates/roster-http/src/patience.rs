@@ -37,7 +37,12 @@ pub(crate) async fn in_time<T>(
     }
     let preferred = preferred_wait(headers).filter(|wait| *wait < most);
     let answer = Box::pin(timeout(preferred.unwrap_or(most), reading)).await;
-    answer.unwrap_or_else(|_| Err(late(preferred)))
+    answer.unwrap_or_else(|_| {
+        Err(match preferred.map(|wait| wait.as_secs()) {
+            Some(wait) => late(format!("there was no answer within {wait} s, as you asked for")),
+            None => StoreError::TimedOut.into(),
+        })
+    })
 }
 
 /// What a caller would wait for a change.
@@ -66,17 +71,17 @@ impl Patience {
         let mut change = pin!(change);
         match timeout(self.wait, change.as_mut()).await {
             Ok(answer) => answer,
-            Err(_) if self.start.give_up() => Err(late(Some(self.wait))),
+            Err(_) if self.start.give_up() => {
+                let wait = self.wait.as_secs();
+                Err(late(format!("nothing was changed: it could not begin within {wait} s")))
+            }
             Err(_) => change.await,
         }
     }
 }
 
-/// No answer came in time, and nothing was changed.
-fn late(preferred: Option<Duration>) -> Problem {
-    let Some(wait) = preferred else { return StoreError::TimedOut.into() };
-    let wait = wait.as_secs();
-    let detail = format!("there was no answer within the {wait} s that you would wait");
+/// What was asked for did not come in the time that its caller would wait.
+fn late(detail: String) -> Problem {
     Problem::saying(ProblemCode::Unavailable, detail)
         .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
 }

@@ -106,8 +106,13 @@ impl Place {
     /// The command that serves this place at a free port of loopback, without anything of this
     /// process's environment.
     pub fn serve(&self, binary: &str) -> Command {
+        self.serve_telling(binary, "error")
+    }
+
+    /// The same, with a log of this level.
+    pub fn serve_telling(&self, binary: &str, level: &str) -> Command {
         let mut command = Command::new(binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", level]);
         if let Some(database) = &self.database {
             command.args(["--database", &database.url()]);
         }

@@ -373,9 +373,10 @@ pub const PROBLEMS: &[ProblemKind] = &[
         code: "unavailable",
         status: 503,
         title: "The service cannot do this now",
-        meaning: "The store does not answer in time, or it has stopped taking writes after a \
-            fault of the disk, or the keys of a token's issuer cannot be had. Of a write that was \
-            under way it is not known whether it took place.",
+        meaning: "The store does not answer in time, or not in the time that you would wait \
+            (`Prefer: wait`), or it has stopped taking writes after a fault of the disk, or the \
+            keys of a token's issuer cannot be had. Of a write that was under way it is not known \
+            whether it took place, unless the `detail` says so.",
         remedy: "Try again after the time in `Retry-After`, where there is one. Before you repeat \
             a write, look whether it took place; `If-Match` makes that safe. If it stays, call \
             the operator.",

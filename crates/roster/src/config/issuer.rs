@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn what_names_an_issuer_goes_before_what_is_for_all() {
         let several = config(&[
-            (urls, "staff=https://a.example, partners=https://b.example/?x=y,https://c.example"),
+            (urls, "staff=https://a.example, partners=https://b.example/x=y,https://c.example"),
             (audience, "urn:roster=1, partners=api://roster"),
             (scope_claim, "scope,partners=scp"),
             (scope_prefix, "staff=roster:"),

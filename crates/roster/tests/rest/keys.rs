@@ -1,10 +1,12 @@
 //! Keys over HTTP: made, shown once, listed, rotated, revoked.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Service, Stage, kept, path},
 };
 
 fn at(key: &Value) -> String {
@@ -157,6 +159,33 @@ pub(crate) async fn the_change_log_names_the_key_that_acted(stage: Stage) {
     let actor = format!("key:{}", admin["id"].as_str().expect("an id"));
     assert_eq!(events["items"][0]["actor"], "anonymous");
     assert_eq!(events["items"][1]["actor"], actor);
+}
+
+pub(crate) async fn every_kind_of_change_names_its_actor(stage: Stage) {
+    let service = stage.open().await;
+    let admin = service.close().await;
+    let user = service.user(json!({"username": "ada"})).await;
+    service.put(&user, json!({"username": "ada", "name": "Ada"})).await.expect(200);
+    service.patch(&user, json!({"status": "suspended"})).await.expect(200);
+    service.delete(&path(&user)).await.expect(204);
+    service.request("POST", &format!("{}/restore", kept(&user))).send().await.expect(200);
+    service.delete(&path(&user)).await.expect(204);
+    service.delete(&kept(&user)).await.expect(204);
+    for (query, line) in [
+        ("", "{\"username\":\"grace\"}"),
+        ("?on_conflict=replace", "{\"username\":\"grace\",\"name\":\"Grace\"}"),
+    ] {
+        let import = service.request("POST", &format!("/users{query}"));
+        import.body("application/x-ndjson", line).send().await.expect(200);
+    }
+    let events = service.get("/events").await.expect(200).json();
+    let events = events["items"].as_array().expect("events").clone();
+    let kinds: BTreeSet<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!((events.len(), kinds.len()), (9, 5), "{kinds:?}");
+    let actor = format!("key:{}", admin["id"].as_str().expect("an id"));
+    for event in &events {
+        assert_eq!(event["actor"], actor, "{event}");
+    }
 }
 
 pub(crate) async fn the_use_of_a_key_shows_after_a_while(stage: Stage) {

@@ -120,6 +120,7 @@ cases! {
         keys_take_no_parameters_and_are_json,
         there_are_only_so_many_keys,
         the_change_log_names_the_key_that_acted,
+        every_kind_of_change_names_its_actor,
         the_use_of_a_key_shows_after_a_while,
     }
     mod record {

@@ -3,6 +3,9 @@
 //! Every process that a test starts is stopped by that test.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
+mod refusals;
+mod streams;
+
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
