@@ -68,7 +68,7 @@ pub(super) fn tree(text: &str) -> Json {
 pub(super) fn command(at: u64, act: Act) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
     let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
-    Command { act, at, caller, idempotency: None }
+    Command { act, at, caller, idempotency: None, start: None }
 }
 
 pub(super) fn create(n: u64, user: &str) -> Command {
