@@ -25,7 +25,10 @@ pub(super) fn change(
         return entries::change(op, target, attribute, current, value, profile);
     }
     match &target.part {
-        Some(Part::Free(keys)) => free::change(op, keys, current, value),
+        Some(Part::Free(keys)) => {
+            let changed = free::change(op, keys, current, value)?;
+            Ok(changed.and_then(|changed| unless_empty(object(Some(changed)))))
+        }
         Some(Part::Known(part)) => {
             let mut members = object(current);
             set_part(op, part, &mut members, value, profile)?;

@@ -130,7 +130,10 @@ impl List {
         let (values, attribute) = (self.values.iter().enumerate(), self.attribute);
         let met: Vec<usize> =
             values.filter(|(_, value)| meets(condition, value)).map(|(at, _)| at).collect();
-        let removes = op == Op::Remove || (op == Op::Replace && value == Some(Json::Null));
+        // RFC 7643 section 2.5: null and [] say that there is none.
+        let none = matches!(&value, Some(Json::Null))
+            || matches!(&value, Some(Json::Array(items)) if items.is_empty());
+        let removes = op == Op::Remove || (op == Op::Replace && none);
         if !met.is_empty() {
             let op = if removes { Op::Remove } else { op };
             let kept = seed(condition).filter(|_| self.profile.is_tolerant());
@@ -240,7 +243,6 @@ impl List {
             }
             *found = Json::Object(members);
         }
-        self.values.retain(|value| !matches!(value, Json::Object(parts) if parts.is_empty()));
         Ok(())
     }
 
@@ -284,6 +286,7 @@ impl List {
                 return Err(ScimError::new(ScimType::InvalidValue, detail));
             }
         }
+        self.values.retain(|value| !matches!(value, Json::Object(parts) if parts.is_empty()));
         Ok((!self.values.is_empty()).then_some(Json::Array(self.values)))
     }
 

@@ -30,7 +30,8 @@ pub(super) fn change(
         (None, Some(at)) => drop(members.remove(at)),
         (None, None) => {}
     }
-    Ok(unless_empty(members))
+    // An object may be empty of its own; one that is emptied is none.
+    Ok(if op == Op::Remove { unless_empty(members) } else { Some(Json::Object(members)) })
 }
 
 fn changed(op: Op, current: Option<Json>, value: Json) -> Option<Json> {
@@ -46,7 +47,7 @@ fn changed(op: Op, current: Option<Json>, value: Json) -> Option<Json> {
                     members.retain(|(found, _)| *found != name);
                 }
             }
-            unless_empty(members)
+            Some(Json::Object(members))
         }
         (Op::Add | Op::Replace, _, value) => Some(value),
     }

@@ -173,6 +173,10 @@ impl Patch {
         if op != Op::Remove {
             return self.each(op, Some(schema), value);
         }
+        if self.is_main(schema) {
+            let detail = "the schema of a resource is not removed: name attributes of it";
+            return Err(ScimError::new(ScimType::Mutability, detail));
+        }
         let writable = |name: &str| {
             schema.attribute(name).is_some_and(|it| it.mutability != Mutability::ReadOnly)
         };

@@ -194,6 +194,8 @@ fn what_is_required_or_made_by_the_service_cannot_be_removed() {
     for path in ["userName", "id", "meta", "meta.created", "schemas"] {
         both_refuse(&format!(r#"{{"op":"remove","path":"{path}"}}"#), ScimType::Mutability);
     }
+    let user = r#"{"op":"remove","path":"urn:ietf:params:scim:schemas:core:2.0:User"}"#;
+    both_refuse(user, ScimType::Mutability);
     both_refuse(r#"{"op":"replace","path":"userName","value":null}"#, ScimType::Mutability);
     both_refuse(r#"{"op":"replace","value":{"userName":null}}"#, ScimType::Mutability);
 }
