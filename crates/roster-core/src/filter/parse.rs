@@ -199,6 +199,9 @@ impl<'t, N: Names> Parser<'t, N> {
         if operator == Operator::Present {
             return self.names.test(name, operator, None).map_err(at(start));
         }
+        if self.peek().is_some_and(|byte| byte != b' ') {
+            return Err(self.fault("a space was expected"));
+        }
         self.skip_spaces();
         let start = self.at;
         let literal = self.literal()?;

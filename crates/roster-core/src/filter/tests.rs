@@ -193,6 +193,7 @@ fn every_fault_has_its_place_and_says_what_was_expected() {
         ("not username pr", 4, "( was expected"),
         ("username\tpr", 8, "operator was expected"),
         ("username eq \"a\"and title pr", 15, "and, or, or the end"),
+        ("username eq\"a\"", 11, "a space was expected"),
     ] {
         let fault = Filter::parse(text).expect_err(text);
         assert_eq!(fault.position, position, "{text}: {}", fault.detail);
