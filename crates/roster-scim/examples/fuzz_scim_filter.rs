@@ -1,8 +1,9 @@
 //! Fuzzes filters in SCIM's words against another reader of the same grammar.
 //!
-//! `cargo run --release -p roster-scim --example fuzz_scim_filter -- 10000000 [SEED]`. Texts are made by
-//! mutating good ones. What both readers take must mean the same; what one alone takes must be a
-//! difference that is known, and for which the standard has a reason: [`Difference`] names each.
+//! `cargo run --release -p roster-scim --example fuzz_scim_filter -- 10000000 [SEED]`. Texts are
+//! made by mutating good ones. What both readers take must mean the same; what one alone takes must
+//! be a difference that is known, and for which the standard has a reason: [`Difference`] names
+//! each.
 
 use std::{collections::BTreeMap, env, io, io::Write as _, process::ExitCode, time::Instant};
 
@@ -260,11 +261,9 @@ fn fuzz(executions: u64, seed: u64) -> Result<String, String> {
     }
     let seconds = began.elapsed().as_secs();
     let mut told =
-        format!("{executions} executions in {seconds} s, {agreed} filters mean the same");
-    for (difference, count) in counts {
-        told.push_str(&format!("\n{count:>9} {difference:?}"));
-    }
-    Ok(told)
+        vec![format!("{executions} executions in {seconds} s, {agreed} filters mean the same")];
+    told.extend(counts.iter().map(|(difference, count)| format!("{count:>9} {difference:?}")));
+    Ok(told.join("\n"))
 }
 
 fn main() -> ExitCode {
