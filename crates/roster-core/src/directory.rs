@@ -13,6 +13,7 @@ use crate::{
     draft::Draft,
     event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
+    group::GroupDesk,
     id::UserId,
     json::Json,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -171,7 +172,9 @@ impl Directory {
             return Ok(true);
         }
         let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(after, 1) };
-        Ok(!self.events(may, query).await?.events.is_empty())
+        let events = self.events(may, query).await?.events;
+        // A group has an id of the same making.
+        Ok(events.iter().any(|(_, event)| !event.kind.is_of_group()))
     }
 
     /// Forgets a step of what has outlived its time; tells how much.
@@ -205,6 +208,11 @@ impl Directory {
     /// The desk of the keys.
     pub fn keys(&self) -> KeyDesk {
         KeyDesk::new(self.store.clone(), Arc::clone(&self.clock))
+    }
+
+    /// The desk of the groups.
+    pub fn groups(&self) -> GroupDesk {
+        GroupDesk::new(Arc::clone(&self.store), Arc::clone(&self.clock))
     }
 
     /// Where the change log stands, and the kept counters.

@@ -1,7 +1,10 @@
 //! The change log: one event for each real change, written in the transaction of the change.
 //!
 //! Positions are dense from 1 in commit order; one that was read never gains an earlier
-//! neighbour. Replaying the log from its start gives exactly the stored users.
+//! neighbour. Replaying the log from its start gives exactly the stored users and groups. An event
+//! of a group tells who joined and who left, never the whole list.
+
+use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 
@@ -45,6 +48,12 @@ kinds! {
     Restored "user.restored",
     /// A deleted user was forgotten, with all records in the log.
     Purged "user.purged",
+    /// A group was made.
+    GroupCreated "group.created",
+    /// A group changed, or who belongs to it.
+    GroupUpdated "group.updated",
+    /// A group is gone.
+    GroupDeleted "group.deleted",
 }
 
 impl EventKind {
@@ -52,7 +61,34 @@ impl EventKind {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
     }
+
+    /// Whether it tells of a group.
+    pub const fn is_of_group(self) -> bool {
+        match self {
+            Self::GroupCreated | Self::GroupUpdated | Self::GroupDeleted => true,
+            Self::Created | Self::Updated | Self::Deleted | Self::Restored | Self::Purged => false,
+        }
+    }
 }
+
+/// Who joined a group and who left it, each in the order of ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MembersChanged {
+    /// Who joined.
+    pub added: Vec<UserId>,
+    /// Who left.
+    pub removed: Vec<UserId>,
+}
+
+impl MembersChanged {
+    /// Whether nobody did.
+    pub const fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// What an id takes in the text of an event, its quotation marks and comma included.
+const ID_BYTES: usize = 39;
 
 /// One entry of the change log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,31 +101,61 @@ pub struct Event {
     pub actor: String,
     /// The request that asked for it.
     pub request_id: String,
-    /// Which user.
+    /// Which user; where the kind is one of groups, which group.
     pub user_id: UserId,
-    /// The user's version after the change.
+    /// The version after the change.
     pub version: i64,
-    /// The members that differ, as the REST face names them; server-made ones apart.
+    /// The members of the record that differ, as the REST face names them; server-made ones apart.
     pub changed: Vec<Attribute>,
+    /// Who joined and left, where the kind is one of groups.
+    pub members: MembersChanged,
     /// The canonical JSON after the change; empty once the user is purged.
     pub record: Bytes,
 }
 
-/// The names of changed members in one text, as engines keep them: separated by commas.
-pub fn changed_text(changed: &[Attribute]) -> String {
-    let mut text = String::with_capacity(changed.len() * 12);
+impl Event {
+    /// About how many bytes it takes beside its frame.
+    pub const fn bytes(&self) -> usize {
+        let ids = self.members.added.len() + self.members.removed.len();
+        self.record.len() + ids * ID_BYTES
+    }
+}
+
+/// What changed in one text, as engines keep it: names of members, then `+` and the id of each who
+/// joined, `-` and the id of each who left, all separated by commas.
+pub fn changed_text(changed: &[Attribute], members: &MembersChanged) -> String {
+    let ids = members.added.len() + members.removed.len();
+    let mut text = String::with_capacity(changed.len() * 12 + ids * ID_BYTES);
+    let mut next = |part: &dyn fmt::Display| {
+        let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a string does not fail.
+        let _infallible = write!(text, "{comma}{part}");
+    };
     for attribute in changed {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.push_str(attribute.name());
+        next(&attribute.name());
+    }
+    for id in &members.added {
+        next(&format_args!("+{id}"));
+    }
+    for id in &members.removed {
+        next(&format_args!("-{id}"));
     }
     text
 }
 
-/// The changed members that such a text names; `None` where it names something else.
-pub fn changed_of(text: &str) -> Option<Vec<Attribute>> {
-    text.split(',').filter(|name| !name.is_empty()).map(Attribute::from_name).collect()
+/// What such a text says changed; `None` where it names something else.
+pub fn changed_of(text: &str) -> Option<(Vec<Attribute>, MembersChanged)> {
+    let (mut changed, mut members) = (Vec::new(), MembersChanged::default());
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        if let Some(id) = part.strip_prefix('+') {
+            members.added.push(UserId::parse(id)?);
+        } else if let Some(id) = part.strip_prefix('-') {
+            members.removed.push(UserId::parse(id)?);
+        } else {
+            changed.push(Attribute::from_name(part)?);
+        }
+    }
+    Some((changed, members))
 }
 
 /// A question for events.
@@ -101,7 +167,7 @@ pub struct EventsQuery {
     pub limit: usize,
     /// Events of this kind alone.
     pub kind: Option<EventKind>,
-    /// Events of this user alone.
+    /// Events of this user, or of this group, alone.
     pub user_id: Option<UserId>,
     /// The page ends early once its records hold this many bytes.
     pub bytes_max: usize,

@@ -6,7 +6,7 @@
 
 use std::{error::Error, fmt};
 
-use crate::{attribute::Attribute, violation::Violation};
+use crate::{attribute::Attribute, id::UserId, violation::Violation};
 
 /// Why a command was refused. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,35 @@ pub enum Refusal {
     Taken(Taken),
     /// The idempotency key came before, with another request.
     KeyReused,
+    /// What is asked of a group cannot be.
+    Group(GroupRefusal),
+}
+
+/// Why a change of a group was refused. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupRefusal {
+    /// No group has that id.
+    NotFound,
+    /// Another group has the name.
+    NameTaken,
+    /// These are neither live users nor groups; the first of them.
+    UnknownMembers(Vec<UserId>),
+    /// A group would be its own member, at however many removes.
+    Cycle,
+    /// Groups would stand within groups deeper than they may.
+    TooDeep,
+    /// More groups stand above and below than may be looked at.
+    TooWide,
+    /// The group has as many members as it may.
+    TooManyMembers,
+    /// This user or group is in as many groups as it may be.
+    TooManyGroups(UserId),
+}
+
+impl From<GroupRefusal> for Refusal {
+    fn from(refusal: GroupRefusal) -> Self {
+        Self::Group(refusal)
+    }
 }
 
 /// What another live user holds. Who it is, is not told.

@@ -73,3 +73,15 @@ pub const SEARCH_LENGTH_MAX: usize = 1024;
 pub const SEARCH_WORDS_MAX: usize = 4;
 /// Most code points of a word; what is longer is cut there.
 pub const WORD_LENGTH_MAX: usize = 64;
+/// Most direct members of a group.
+pub const GROUP_MEMBERS_MAX: u64 = 100_000;
+/// Most members that one request may name.
+pub const GROUP_MEMBERS_CHANGE_MAX: usize = 20_000;
+/// Most groups that a user or a group may be a direct member of.
+pub const GROUPS_OF_MEMBER_MAX: u64 = 1000;
+/// Most groups within one another: a group that is in no other is the first.
+pub const GROUP_DEPTH_MAX: usize = 8;
+/// Most groups above and most groups below that are looked at when a group joins another.
+pub const GROUP_NESTING_MAX: usize = 10_000;
+/// So many of the ids that name nobody are told.
+pub const UNKNOWN_MEMBERS_TOLD_MAX: usize = 20;

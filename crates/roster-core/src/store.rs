@@ -1,6 +1,6 @@
 //! What the directory asks of an engine.
 //!
-//! An engine keeps users, the change log and one secret. Each command is its own atomic step; a
+//! An engine keeps users, groups, the change log and one secret. Each command is its own atomic step; a
 //! result is given only once its transaction is on disk. No transaction and no stream ever
 //! crosses this trait. The rules are not the engine's: it loads, calls [`crate::decide()`], and
 //! writes what was decided.
@@ -12,6 +12,7 @@ use crate::{
     command::Command,
     event::{EventKind, EventsPage, EventsQuery},
     failure::{Failure, StoreError},
+    group::GroupStore,
     id::UserId,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     timestamp::Timestamp,
@@ -22,7 +23,7 @@ use crate::{
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An engine.
-pub trait Store: KeyStore {
+pub trait Store: KeyStore + GroupStore {
     /// Carries out commands in order, each its own atomic step, sharing commits where it can.
     /// The results stand in the order of the commands; a successful one is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;

@@ -50,6 +50,10 @@ fn number(value: usize) -> Json {
     i64::try_from(value).map_or(Json::Null, Json::Int)
 }
 
+fn count(value: u64) -> Json {
+    i64::try_from(value).map_or(Json::Null, Json::Int)
+}
+
 /// A time in seconds; `null` for ever.
 fn seconds(keep: Option<Duration>) -> Json {
     keep.and_then(|keep| i64::try_from(keep.as_secs()).ok()).map_or(Json::Null, Json::Int)
@@ -64,6 +68,7 @@ fn service_document(settings: &FaceSettings) -> Bytes {
     let links = object([
         ("users", link("/users")),
         ("deleted_users", link("/deleted-users")),
+        ("groups", link("/groups")),
         ("events", link("/events")),
         ("keys", link("/keys")),
         ("description", link("/openapi.json")),
@@ -151,6 +156,11 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("imports_max", number(IMPORTS_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
         ("import_unread_bytes_max", Json::Int(i64::try_from(UNREAD_BYTES_MAX).unwrap_or(0))),
+        ("group_members_max", count(limits::GROUP_MEMBERS_MAX)),
+        ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
+        ("groups_of_member_max", count(limits::GROUPS_OF_MEMBER_MAX)),
+        ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
+        ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
     ])
 }

@@ -32,6 +32,24 @@ pub enum Operation {
     PurgeUser,
     /// `POST /deleted-users/{user_id}/restore`
     RestoreUser,
+    /// `GET /groups`
+    ListGroups,
+    /// `POST /groups`
+    CreateGroup,
+    /// `GET /groups/{group_id}`
+    GetGroup,
+    /// `PUT /groups/{group_id}`
+    ReplaceGroup,
+    /// `PATCH /groups/{group_id}`
+    PatchGroup,
+    /// `DELETE /groups/{group_id}`
+    DeleteGroup,
+    /// `GET /groups/{group_id}/members`
+    ListMembers,
+    /// `PUT /groups/{group_id}/members/{member_id}`
+    PutMember,
+    /// `DELETE /groups/{group_id}/members/{member_id}`
+    DeleteMember,
     /// `GET /events`
     ListEvents,
     /// `GET /keys`
@@ -77,6 +95,15 @@ impl Operation {
             Self::GetDeletedUser => "getDeletedUser",
             Self::PurgeUser => "purgeUser",
             Self::RestoreUser => "restoreUser",
+            Self::ListGroups => "listGroups",
+            Self::CreateGroup => "createGroup",
+            Self::GetGroup => "getGroup",
+            Self::ReplaceGroup => "replaceGroup",
+            Self::PatchGroup => "patchGroup",
+            Self::DeleteGroup => "deleteGroup",
+            Self::ListMembers => "listMembers",
+            Self::PutMember => "putMember",
+            Self::DeleteMember => "deleteMember",
             Self::ListEvents => "listEvents",
             Self::ListKeys => "listKeys",
             Self::CreateKey => "createKey",
@@ -98,8 +125,18 @@ impl Operation {
     /// gets one here.
     pub const fn needs(self) -> Need {
         match self {
-            Self::ListUsers | Self::GetUser => Need::Scope(Scope::UsersRead),
-            Self::CreateUser
+            Self::ListUsers
+            | Self::GetUser
+            | Self::ListGroups
+            | Self::GetGroup
+            | Self::ListMembers => Need::Scope(Scope::UsersRead),
+            Self::CreateGroup
+            | Self::ReplaceGroup
+            | Self::PatchGroup
+            | Self::DeleteGroup
+            | Self::PutMember
+            | Self::DeleteMember
+            | Self::CreateUser
             | Self::ReplaceUser
             | Self::PatchUser
             | Self::DeleteUser
@@ -150,7 +187,7 @@ pub enum Need {
 /// One path and what it offers. `HEAD` goes with `GET`, `OPTIONS` with every path.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// The path below the base path; one segment may be a `{name}`.
+    /// The path below the base path; one segment may be a `{name}`, or two.
     pub path: &'static str,
     /// The methods and their operations.
     pub offers: &'static [(Method, Operation)],
@@ -188,6 +225,27 @@ pub const ROUTES: &[Route] = &[
         "/deleted-users/{user_id}/restore",
         &[(Method::POST, Operation::RestoreUser)],
         "POST, OPTIONS",
+    ),
+    route(
+        "/groups",
+        &[(Method::GET, Operation::ListGroups), (Method::POST, Operation::CreateGroup)],
+        "GET, HEAD, POST, OPTIONS",
+    ),
+    route(
+        "/groups/{group_id}",
+        &[
+            (Method::GET, Operation::GetGroup),
+            (Method::PUT, Operation::ReplaceGroup),
+            (Method::PATCH, Operation::PatchGroup),
+            (Method::DELETE, Operation::DeleteGroup),
+        ],
+        "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+    ),
+    route("/groups/{group_id}/members", &[(Method::GET, Operation::ListMembers)], READS),
+    route(
+        "/groups/{group_id}/members/{member_id}",
+        &[(Method::PUT, Operation::PutMember), (Method::DELETE, Operation::DeleteMember)],
+        "PUT, DELETE, OPTIONS",
     ),
     route("/events", &[(Method::GET, Operation::ListEvents)], READS),
     route(
@@ -233,7 +291,8 @@ impl Route {
     }
 }
 
-/// The route of a path below the base path, with the segment that the route names.
+/// The route of a path below the base path, with the segment that the route names; of two, all
+/// from the first to the second.
 pub fn find<'p>(base_path: &str, path: &'p str) -> Option<(&'static Route, &'p str)> {
     let below = path.strip_prefix(base_path).filter(|below| below.starts_with('/'));
     // The base path itself, without a slash, is the service document too.
@@ -249,8 +308,15 @@ fn matched<'p>(route: &'static Route, path: &'p str) -> Option<(&'static Route, 
         return (route.path == path).then_some((route, ""));
     };
     let tail = rest.split_once('}').map_or("", |(_, tail)| tail);
-    let segment = path.strip_prefix(stem)?.strip_suffix(tail)?;
-    (!segment.is_empty() && !segment.contains('/')).then_some((route, segment))
+    let is_segment = |text: &str| !text.is_empty() && !text.contains('/');
+    let Some((between, second)) = tail.split_once('{') else {
+        let segment = path.strip_prefix(stem)?.strip_suffix(tail)?;
+        return is_segment(segment).then_some((route, segment));
+    };
+    let tail = second.split_once('}').map_or("", |(_, tail)| tail);
+    let segments = path.strip_prefix(stem)?.strip_suffix(tail)?;
+    let (one, other) = segments.split_once(between)?;
+    (is_segment(one) && is_segment(other)).then_some((route, segments))
 }
 
 #[cfg(test)]
@@ -266,6 +332,12 @@ mod tests {
         assert_eq!(found("/users/x/events"), Some(("/users/{user_id}/events", "x")));
         let restore = "/deleted-users/{user_id}/restore";
         assert_eq!(found("/deleted-users/x/restore"), Some((restore, "x")));
+        let member = "/groups/{group_id}/members/{member_id}";
+        assert_eq!(found("/groups/x/members/y"), Some((member, "x/members/y")));
+        assert_eq!(found("/groups/x/members"), Some(("/groups/{group_id}/members", "x")));
+        for path in ["/groups/x/members/", "/groups//members/y", "/groups/x/members/y/z"] {
+            assert_eq!(found(path), None, "{path}");
+        }
         for path in ["/users//events", "/users/events/", "/deleted-users/restore/x"] {
             assert_eq!(found(path), None, "{path}");
         }

@@ -1,14 +1,16 @@
 //! The store as the core asks for it.
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, Timestamp, UserId,
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
+    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
 
 use crate::{
+    groups::{GroupsOfUsers, OneGroup},
     keys::{KeyUses, KeysSince},
     pool::Tries,
     postgres::Postgres,
@@ -62,6 +64,32 @@ impl Store for Postgres {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+}
+
+impl GroupStore for Postgres {
+    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(self.carry_out_group(command))
+    }
+
+    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(self.judge_group(command))
+    }
+
+    fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        Box::pin(async move { self.shared().ask(&OneGroup(id)).await })
+    }
+
+    fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
+        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+    }
+
+    fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
+        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+    }
+
+    fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
+        Box::pin(async move { self.shared().ask(&GroupsOfUsers(users)).await })
     }
 }
 

@@ -29,6 +29,10 @@ const CREATE_HEAD: &str = "INSERT INTO log_head \
 const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
 const NEXT_ERA: &str = "UPDATE log_head SET era = era + 1 WHERE number = 1";
 
+const GROUPS_HEAD: &str = "SELECT total FROM groups_head WHERE id = 1";
+const CREATE_GROUPS_HEAD: &str =
+    "INSERT INTO groups_head (id, total) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
+
 /// The setting that stands while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
 
@@ -90,6 +94,7 @@ pub(crate) async fn establish(
         return Err(OpenError::Unfinished);
     }
     give_birth(client).await?;
+    keep_groups(client).await?;
     hold(client, &EMAIL, rules.email).await?;
     hold(client, &EXTERNAL_ID, rules.external_id).await?;
     turn.end().await?;
@@ -113,6 +118,9 @@ async fn read(client: &Client, rules: Rules) -> Result<Option<Established>, Open
             return Ok(None);
         }
     }
+    if client.query_opt(GROUPS_HEAD, &[]).await?.is_none() {
+        return Ok(None);
+    }
     let Some(secret) = setting(client, SECRET).await? else { return Ok(None) };
     let secret: [u8; 32] = secret.try_into().map_err(|_| damaged(SECRET))?;
     let log_id: &[u8] = head.try_get(1)?;
@@ -123,6 +131,16 @@ async fn read(client: &Client, rules: Rules) -> Result<Option<Established>, Open
 async fn give_birth(client: &Client) -> Result<(), OpenError> {
     client.execute(KEEP_FIRST, &[&SECRET, &random::<32>()?.as_slice()]).await?;
     client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
+    Ok(())
+}
+
+/// From here on there may be groups. Those who know of none do not take who is deleted out of
+/// them, so that they must write no more.
+async fn keep_groups(client: &Client) -> Result<(), OpenError> {
+    if client.query_opt(GROUPS_HEAD, &[]).await?.is_none() {
+        client.execute(NEXT_ERA, &[]).await?;
+        client.execute(CREATE_GROUPS_HEAD, &[]).await?;
+    }
     Ok(())
 }
 

@@ -97,7 +97,7 @@ fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool
         examined += 1;
         let (position, event) = event(row)?;
         if query.kind.is_none_or(|kind| event.kind == kind) {
-            bytes += event.record.len();
+            bytes += event.bytes();
             page.events.push((position, event));
         }
         page.reached = position;
@@ -110,6 +110,7 @@ fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool
 fn event(row: &Row) -> Result<(i64, Event), StoreError> {
     let kind: &str = column(row, 1, "events.kind")?;
     let changed: &str = column(row, 7, "events.changed")?;
+    let (changed, members) = changed_of(changed).ok_or_else(|| corrupt("events.changed"))?;
     let event = Event {
         kind: EventKind::parse(kind).ok_or_else(|| corrupt("events.kind"))?,
         at: Timestamp::from_millis(column(row, 2, "events.at")?),
@@ -117,7 +118,8 @@ fn event(row: &Row) -> Result<(i64, Event), StoreError> {
         request_id: column(row, 4, "events.request_id")?,
         user_id: id_column(row, 5, "events.user_id")?,
         version: column(row, 6, "events.version")?,
-        changed: changed_of(changed).ok_or_else(|| corrupt("events.changed"))?,
+        changed,
+        members,
         record: record_column(row, 8, "events.record")?,
     };
     Ok((column(row, 0, "events.position")?, event))

@@ -14,6 +14,7 @@ mod establish;
 mod events;
 mod failure;
 mod gather;
+mod groups;
 mod key_table;
 mod keys;
 pub mod load;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roster_core::{
-    Command, Failure, LogId, Outcome, Rules, StoreError,
+    Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError,
     list::{Page, PageQuery},
     store::Secret,
 };
@@ -17,7 +17,7 @@ use crate::{
     pool::{Own, Shared, Tries},
     schema::migrate,
     settings::Settings,
-    writer::{Job, Prepared, Preview, Queue, Results, Writer},
+    writer::{Job, Prepared, Preview, PreviewGroup, Queue, Results, Writer},
 };
 
 /// A store over PostgreSQL.
@@ -73,12 +73,23 @@ impl Postgres {
     }
 
     pub(crate) async fn carry_out(&self, commands: Vec<Command>) -> Results {
-        let count = commands.len();
-        if count == 0 {
+        if commands.is_empty() {
             return Vec::new();
         }
         let prepared = |command| Prepared::new(self.rules, command);
-        let (job, answer) = Job::new(commands.into_iter().map(prepared).collect());
+        self.push(commands.into_iter().map(prepared).collect()).await
+    }
+
+    /// Carries a group command out.
+    pub(crate) async fn carry_out_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
+        let mut results = self.push(vec![Prepared::group(command)]).await;
+        let lost = || Err(Failure::Store(StoreError::Internal("the writer gave nothing".into())));
+        results.pop().unwrap_or_else(lost)
+    }
+
+    async fn push(&self, commands: Vec<Prepared>) -> Results {
+        let count = commands.len();
+        let (job, answer) = Job::new(commands);
         let error = match self.queue.push(job) {
             Ok(()) => match answer.await {
                 Ok(results) => return results,
@@ -94,6 +105,12 @@ impl Postgres {
     /// What a command would come to.
     pub(crate) async fn judge(&self, command: Command) -> Result<Outcome, Failure> {
         self.own.ask(Tries::of_short(), &Preview { rules: self.rules, command }).await?
+    }
+
+    /// What a group command would come to.
+    pub(crate) async fn judge_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
+        let preview = PreviewGroup { rules: self.rules, command };
+        self.own.ask(Tries::of_short(), &preview).await?
     }
 
     pub(crate) const fn gathering(&self) -> &Arc<Gathering> {

@@ -16,8 +16,11 @@ use crate::{
 };
 
 /// The migrations in their order: each statement of each is a step.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_keys.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_keys.sql"),
+    include_str!("../migrations/0003_groups.sql"),
+];
 
 const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
      (number bigint PRIMARY KEY, statement text NOT NULL)";

@@ -4,18 +4,22 @@
 use std::future;
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, Timestamp, UserId,
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
+    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
     store::Secret,
 };
 
-use crate::{deleted, events, keys, page, sqlite::Sqlite};
+use crate::{deleted, events, groups, keys, page, sqlite::Sqlite};
 
 /// A page of more users or events is read off the threads that answer requests.
 const SHORT_PAGE_MAX: usize = 500;
+
+/// The groups of more users are read off those threads too.
+const FEW_USERS_MAX: usize = 20;
 
 impl Store for Sqlite {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
@@ -84,6 +88,41 @@ impl Store for Sqlite {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+}
+
+impl GroupStore for Sqlite {
+    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(self.carry_out_group(command))
+    }
+
+    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.judge_group(&command) })
+    }
+
+    fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        ready(self.readers().read(|connection| groups::get(connection, id)))
+    }
+
+    fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
+        if query.limit <= SHORT_PAGE_MAX && (query.is_unconditional() || !query.count) {
+            return ready(self.readers().read(|connection| groups::page(connection, &query)));
+        }
+        Box::pin(self.scans().read(move |connection| groups::page(connection, &query)))
+    }
+
+    fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
+        if query.limit <= SHORT_PAGE_MAX {
+            return ready(self.readers().read(|connection| groups::members(connection, &query)));
+        }
+        Box::pin(self.scans().read(move |connection| groups::members(connection, &query)))
+    }
+
+    fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
+        if users.len() <= FEW_USERS_MAX {
+            return ready(self.readers().read(|connection| groups::groups_of(connection, &users)));
+        }
+        Box::pin(self.scans().read(move |connection| groups::groups_of(connection, &users)))
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<Event
             examined += 1;
             let (position, event) = event(row)?;
             if query.kind.is_none_or(|kind| event.kind == kind) {
-                bytes += event.record.len();
+                bytes += event.bytes();
                 page.events.push((position, event));
             }
             page.reached = position;
@@ -76,6 +76,7 @@ fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {
         }
     };
     let user_id: UserId = id_of(column(5)?, "events.user_id")?;
+    let (changed, members) = changed_of(text(7)?).ok_or_else(|| corrupt("events.changed"))?;
     let event = Event {
         kind: EventKind::parse(text(1)?).ok_or_else(|| corrupt("events.kind"))?,
         at: Timestamp::from_millis(number(2)?),
@@ -83,7 +84,8 @@ fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {
         request_id: text(4)?.to_owned(),
         user_id,
         version: number(6)?,
-        changed: changed_of(text(7)?).ok_or_else(|| corrupt("events.changed"))?,
+        changed,
+        members,
         record: Bytes::copy_from_slice(text_of(column(8)?, "events.record")?),
     };
     Ok((position, event))

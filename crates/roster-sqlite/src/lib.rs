@@ -18,6 +18,7 @@ mod establish;
 mod events;
 pub mod export;
 mod failure;
+mod groups;
 mod health;
 mod key_file;
 mod keys;

@@ -8,7 +8,8 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Among, Command, Failure, Head, LogId, Outcome, Rules, StoreError, Stored, UserId, store::Secret,
+    Among, Command, Failure, GroupCommand, Head, LogId, Outcome, Rules, StoreError, Stored, UserId,
+    store::Secret,
 };
 use rusqlite::Connection;
 use tokio::{
@@ -34,7 +35,7 @@ use crate::{
     shared::Shared,
     writer::{
         Prepared, Writer,
-        preview::preview,
+        preview::{preview, preview_group},
         queue::{CarriedOut, Job, Queue, Results},
     },
 };
@@ -132,7 +133,14 @@ impl Sqlite {
     ) -> Result<oneshot::Receiver<CarriedOut>, StoreError> {
         let many = commands.len() > PREPARED_AT_ONCE_MAX;
         let prepare = || commands.into_iter().map(|command| self.prepare(command)).collect();
-        let (job, answer) = Job::new(if many { aside(prepare) } else { prepare() });
+        self.push_prepared(if many { aside(prepare) } else { prepare() })
+    }
+
+    fn push_prepared(
+        &self,
+        commands: Vec<Prepared>,
+    ) -> Result<oneshot::Receiver<CarriedOut>, StoreError> {
+        let (job, answer) = Job::new(commands);
         self.shared.queue.push(job)?;
         Ok(answer)
     }
@@ -142,19 +150,14 @@ impl Sqlite {
         if count == 0 {
             return Vec::new();
         }
-        let error = match self.push(commands) {
-            Ok(answer) => match answer.await {
-                Ok(CarriedOut { results, commands }) => {
-                    drop(commands);
-                    return results;
-                }
-                // Whether it wrote is not known.
-                Err(_) => "the writer is gone".to_owned(),
-            },
-            Err(error) => error.to_string(),
-        };
-        let refused = |_| Err(Failure::Store(StoreError::Unavailable(error.clone().into())));
-        (0..count).map(refused).collect()
+        results(self.push(commands), count).await
+    }
+
+    /// Carries a group command out.
+    pub(crate) async fn carry_out_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
+        let pushed = self.push_prepared(vec![Prepared::group(command)]);
+        let lost = || Err(Failure::Store(StoreError::Internal("the writer gave nothing".into())));
+        results(pushed, 1).await.pop().unwrap_or_else(lost)
     }
 
     /// Decides upon a command ahead of its turn, where that is worth the while.
@@ -168,6 +171,11 @@ impl Sqlite {
             },
             Among::Deleted => Prepared::plain(command),
         }
+    }
+
+    /// What a group command would come to.
+    pub(crate) fn judge_group(&self, command: &GroupCommand) -> Result<Outcome, Failure> {
+        self.readers.read(|connection| Ok(preview_group(connection, self.rules, command)))?
     }
 
     /// What a command would come to.
@@ -208,6 +216,26 @@ impl Sqlite {
         self.shared.cache.keep(&stored, seen);
         Ok(Some(stored))
     }
+}
+
+/// The results of so many commands that were put before the writer.
+async fn results(
+    pushed: Result<oneshot::Receiver<CarriedOut>, StoreError>,
+    count: usize,
+) -> Results {
+    let error = match pushed {
+        Ok(answer) => match answer.await {
+            Ok(CarriedOut { results, commands }) => {
+                drop(commands);
+                return results;
+            }
+            // Whether it wrote is not known.
+            Err(_) => "the writer is gone".to_owned(),
+        },
+        Err(error) => error.to_string(),
+    };
+    let refused = |_| Err(Failure::Store(StoreError::Unavailable(error.clone().into())));
+    (0..count).map(refused).collect()
 }
 
 /// Does what takes a while without keeping the other tasks of this thread waiting, where the

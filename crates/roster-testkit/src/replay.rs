@@ -1,6 +1,6 @@
-//! What a change log says the users are, read from its start.
+//! What a change log says the users and groups are, read from its start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use roster_core::{Event, EventKind, Stored, UserId};
 
@@ -16,7 +16,30 @@ pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Store
             EventKind::Deleted | EventKind::Purged => {
                 users.remove(&event.user_id);
             }
+            EventKind::GroupCreated | EventKind::GroupUpdated | EventKind::GroupDeleted => {}
         }
     }
     users
+}
+
+/// A group and who belongs to it.
+pub type Belonging = (Stored, BTreeSet<UserId>);
+
+/// The groups after these events, which begin with the log's first.
+pub fn replay_groups(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Belonging> {
+    let mut groups: BTreeMap<UserId, (Option<Stored>, BTreeSet<UserId>)> = BTreeMap::new();
+    for event in events.into_iter().filter(|event| event.kind.is_of_group()) {
+        let Event { kind, user_id: id, version, members, record, .. } = event;
+        let (_, mut belonging) = groups.remove(&id).unwrap_or_default();
+        if kind == EventKind::GroupDeleted {
+            continue;
+        }
+        belonging.extend(members.added);
+        belonging.retain(|id| !members.removed.contains(id));
+        groups.insert(id, (Some(Stored { id, version, record }), belonging));
+    }
+    let whole = |(id, (stored, belonging)): (UserId, (Option<Stored>, BTreeSet<UserId>))| {
+        Some((id, (stored?, belonging)))
+    };
+    groups.into_iter().filter_map(whole).collect()
 }

@@ -7,17 +7,19 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Act, Among, Clock as _, Command, Draft, EventsPage, EventsQuery, Json, Outlived, Preconditions,
-    Rules, Store, Stored, Tags, Timestamp, UserId,
+    Act, Among, Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived,
+    Preconditions, Rules, Store, Stored, Tags, Timestamp, UserId,
     list::{DeletedQuery, PageQuery},
 };
 
 use crate::{
     Oracle,
     arbitrary::{Held, Step, Turn, Whom, Write},
-    conformance::{Image, Scene},
+    conformance::{Image, Scene, groups::assert_replays},
     replay::replay,
 };
+
+mod groups;
 
 /// Lets an empty store and the oracle live through these turns and compares all they say.
 pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
@@ -33,6 +35,9 @@ pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
             }
             Turn::WalkDeleted(question) => pair.walk_deleted(question.query(&pair.known)).await,
             Turn::Pull(question) => pair.pull(question.query(&pair.known)).await,
+            Turn::Group(step, mark) => pair.write_group(*step, mark).await,
+            Turn::TryGroup(step) => pair.preview_group(*step).await,
+            Turn::WalkGroups(question) => pair.walk_groups(&question).await,
         }
     }
     pair.end().await;
@@ -44,6 +49,7 @@ pub struct Pair {
     oracle: Scene,
     subject: Scene,
     known: Vec<UserId>,
+    groups: Vec<GroupId>,
 }
 
 impl Pair {
@@ -53,6 +59,7 @@ impl Pair {
             oracle: Scene::new(Arc::new(Oracle::new(rules))),
             subject: Scene::new(subject),
             known: Vec::new(),
+            groups: Vec::new(),
         }
     }
 
@@ -144,6 +151,10 @@ impl Pair {
         }
         let id = *index.get(ids);
         let version = self.stored(among, id).await.map_or(1, |stored| stored.version);
+        Some((id, Self::held_at(version, held)))
+    }
+
+    fn held_at(version: i64, held: Held) -> Preconditions {
         let versions = |version| Some(Tags::Versions(vec![version]));
         let (if_match, if_none_match) = match held {
             Held::Nothing => (None, None),
@@ -152,7 +163,7 @@ impl Pair {
             Held::Any => (Some(Tags::Any), None),
             Held::NotCurrent => (None, versions(version)),
         };
-        Some((id, Preconditions { if_match, if_none_match }))
+        Preconditions { if_match, if_none_match }
     }
 
     async fn stored(&self, among: Among, id: UserId) -> Option<Stored> {
@@ -210,12 +221,14 @@ impl Pair {
 
     /// Compares all that both show.
     pub async fn end(self) {
+        self.compare_groups().await;
         let image = self.subject.image().await;
         assert_eq!(image, self.oracle.image().await, "head, log and users");
         let Image { events, users, head, .. } = image;
         // A log whose beginning is forgotten tells of fewer users.
         let whole = events.iter().map(|(position, _)| *position).eq(1..=head.position);
         if whole {
+            assert_replays(&self.subject).await;
             let replayed = replay(events.into_iter().map(|(_, event)| event));
             let replayed: Vec<_> = replayed.into_values().collect();
             assert_eq!(replayed, users, "the log replays to the users");

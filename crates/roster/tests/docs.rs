@@ -53,6 +53,7 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/retries.md", 4),
     ("docs/deleted-users.md", 5),
     ("docs/events.md", 4),
+    ("docs/groups.md", 6),
 ];
 
 /// Runs every example of a document.
@@ -101,6 +102,11 @@ fn the_examples_of_retries_answer_what_the_page_prints() {
 #[test]
 fn the_examples_of_deleted_users_answer_what_the_page_prints() {
     hold("docs/deleted-users.md");
+}
+
+#[test]
+fn the_examples_of_groups_answer_what_the_page_prints() {
+    hold("docs/groups.md");
 }
 
 #[test]

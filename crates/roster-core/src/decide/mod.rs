@@ -14,7 +14,7 @@ use crate::{
     attribute::Attribute,
     command::{Act, Command, Guard, Preconditions, Rules, Sharing},
     draft::Draft,
-    event::{Event, EventKind},
+    event::{Event, EventKind, MembersChanged},
     failure::{Refusal, Taken, UsernameOrigin},
     id::UserId,
     json::{self, Json},
@@ -255,6 +255,7 @@ fn event(user: &User, kind: EventKind, command: &Command) -> Event {
         user_id: user.id,
         version: user.version,
         changed: Vec::new(),
+        members: MembersChanged::default(),
         record: Bytes::new(),
     }
 }

@@ -65,6 +65,8 @@ fn exchange(
         path: format!(
             "/v1{}",
             path.replace("{user_id}", id)
+                .replace("{group_id}", id)
+                .replace("{member_id}", id)
                 .replace("{key_id}", "3hGk9PzQ7a")
                 .replace("{code}", "not-found")
         ),

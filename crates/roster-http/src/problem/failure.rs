@@ -3,7 +3,10 @@
 //! Matched without a wildcard: a new refusal has no answer until it gets one here.
 
 use http::{HeaderValue, header::RETRY_AFTER};
-use roster_core::{Attribute, Failure, Refusal, StoreError, Taken, UsernameOrigin};
+use roster_core::{
+    Attribute, Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin,
+    limits::GROUPS_OF_MEMBER_MAX,
+};
 
 use super::{Fault, Problem, ProblemCode};
 
@@ -31,6 +34,52 @@ impl From<Refusal> for Problem {
             }
             Refusal::Taken(taken) => taken.into(),
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
+            Refusal::Group(refusal) => refusal.into(),
+        }
+    }
+}
+
+impl From<GroupRefusal> for Problem {
+    fn from(refusal: GroupRefusal) -> Self {
+        match refusal {
+            GroupRefusal::NotFound => Self::new(ProblemCode::GroupNotFound),
+            GroupRefusal::NameTaken => {
+                let detail = "another group has this name";
+                let code = ProblemCode::GroupNameTaken;
+                let fault = Fault::at("/display_name", code.as_str(), detail);
+                Self::new(code).with_faults(vec![fault])
+            }
+            GroupRefusal::UnknownMembers(_) => Self::new(ProblemCode::MemberNotFound),
+            GroupRefusal::Cycle => Self::new(ProblemCode::GroupCycle),
+            GroupRefusal::TooDeep => Self::new(ProblemCode::GroupTooDeep),
+            GroupRefusal::TooWide => {
+                let detail = "too many groups stand above or below; put fewer into one another";
+                Self::saying(ProblemCode::GroupTooDeep, detail)
+            }
+            GroupRefusal::TooManyMembers => Self::new(ProblemCode::GroupFull),
+            GroupRefusal::TooManyGroups(_) => {
+                let detail = format!("nobody is in more than {GROUPS_OF_MEMBER_MAX} groups");
+                Self::saying(ProblemCode::GroupFull, detail)
+            }
+        }
+    }
+}
+
+impl Problem {
+    /// What became of a command on a group: its refusals speak of groups.
+    pub(crate) fn of_group(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(Refusal::VersionMismatch { current }) => Self::saying(
+                ProblemCode::VersionMismatch,
+                format!(
+                    "the group is at version {current}; fetch it and apply your change to that"
+                ),
+            ),
+            Failure::Refused(Refusal::Invalid(violations)) => {
+                let faults = violations.into_iter().map(Fault::from).collect();
+                Self::listing(ProblemCode::InvalidGroup, "member", faults)
+            }
+            other @ (Failure::Refused(_) | Failure::Store(_)) => other.into(),
         }
     }
 }

@@ -150,6 +150,24 @@ pub const PROBLEMS: &[ProblemKind] = &[
         detail: "no user has this id; look it up with GET /users",
     },
     ProblemKind {
+        code: "group-not-found",
+        status: 404,
+        title: "There is no such group",
+        meaning: "No group has the id in the path. A text that is no id at all is answered in the \
+            same way.",
+        remedy: "Look the group up in the list, for example by `display_name`.",
+        detail: "no group has this id; look it up with GET /groups",
+    },
+    ProblemKind {
+        code: "member-not-found",
+        status: 404,
+        title: "There is no such member",
+        meaning: "Who is to join the group is neither a user of the collection nor a group, or who \
+            is to leave it does not belong to it.",
+        remedy: "Look at the members of the group, or look the user or group up in its list.",
+        detail: "neither a user nor a group has this id",
+    },
+    ProblemKind {
         code: "key-not-found",
         status: 404,
         title: "There is no such key",
@@ -216,6 +234,42 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Use another external id, or find the user who holds this one and change that \
             user.",
         detail: "another user has this external id",
+    },
+    ProblemKind {
+        code: "group-name-taken",
+        status: 409,
+        title: "The name of the group is taken",
+        meaning: "Another group has this `display_name`. Case makes no difference.",
+        remedy: "Choose another name, or change the group that has this one.",
+        detail: "another group has this name; choose another one",
+    },
+    ProblemKind {
+        code: "group-cycle",
+        status: 409,
+        title: "A group cannot belong to itself",
+        meaning: "Who is to join the group is that group itself, or a group that it belongs to, at \
+            however many removes.",
+        remedy: "Take the group out of the other one first, or leave it as it is.",
+        detail: "the group belongs to the one that would join it",
+    },
+    ProblemKind {
+        code: "group-too-deep",
+        status: 409,
+        title: "Groups stand too deep within one another",
+        meaning: "At most 8 groups stand within one another, and at most 10,000 groups above and \
+            10,000 below are looked at when a group joins another.",
+        remedy: "Let the users join the group directly, or put fewer groups into one another.",
+        detail: "at most 8 groups may stand within one another",
+    },
+    ProblemKind {
+        code: "group-full",
+        status: 409,
+        title: "There are as many members as there may be",
+        meaning: "The group has as many direct members as it may have, or who is to join it is in \
+            as many groups as it may be.",
+        remedy: "Put several groups into this one, and share the members out among them; or take \
+            the member out of groups that nobody needs.",
+        detail: "a group has at most 100000 direct members",
     },
     ProblemKind {
         code: "key-ended",
@@ -307,6 +361,15 @@ pub const PROBLEMS: &[ProblemKind] = &[
         status: 422,
         title: "The user is not valid",
         meaning: "The body was read, but it does not describe a valid user. `errors` names every \
+            fault at once, each by its place in the body.",
+        remedy: "Mend the members that are named.",
+        detail: "1 member needs attention",
+    },
+    ProblemKind {
+        code: "invalid-group",
+        status: 422,
+        title: "The group is not valid",
+        meaning: "The body was read, but it does not describe a valid group. `errors` names every \
             fault at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
         detail: "1 member needs attention",

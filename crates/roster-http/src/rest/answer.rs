@@ -31,7 +31,7 @@ pub(super) fn one(
     held: Preconditions,
 ) -> Result<Response<Body>, Problem> {
     if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
-        let detail = format!("the user is at version {}", stored.version);
+        let detail = format!("it is at version {}", stored.version);
         return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
     }
     if held.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {

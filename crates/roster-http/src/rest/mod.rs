@@ -7,12 +7,14 @@ mod answer;
 mod asked;
 mod deleted_users;
 mod events;
+mod groups;
 mod health;
 mod keys;
 mod page;
 mod query;
 mod service;
 mod users;
+mod write;
 
 pub(crate) use users::{Bulk, EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX};
 
@@ -45,6 +47,15 @@ pub(crate) async fn dispatch(
         Operation::GetDeletedUser => Box::pin(deleted_users::get(face, segment, &call)).await,
         Operation::PurgeUser => Box::pin(deleted_users::purge(face, segment, &call)).await,
         Operation::RestoreUser => Box::pin(deleted_users::restore(face, segment, &call)).await,
+        Operation::ListGroups => Box::pin(groups::list(face, &call)).await,
+        Operation::CreateGroup => Box::pin(groups::create(face, call)).await,
+        Operation::GetGroup => Box::pin(groups::get(face, segment, &call)).await,
+        Operation::ReplaceGroup => Box::pin(groups::replace(face, segment, call)).await,
+        Operation::PatchGroup => Box::pin(groups::patch(face, segment, call)).await,
+        Operation::DeleteGroup => Box::pin(groups::delete(face, segment, &call)).await,
+        Operation::ListMembers => Box::pin(groups::list_members(face, segment, &call)).await,
+        Operation::PutMember => Box::pin(groups::put_member(face, segment, &call)).await,
+        Operation::DeleteMember => Box::pin(groups::delete_member(face, segment, &call)).await,
         Operation::ListEvents => Box::pin(events::list(face, &call)).await,
         Operation::ListKeys => Box::pin(keys::list(face, &call)).await,
         Operation::CreateKey => Box::pin(keys::create(face, call)).await,

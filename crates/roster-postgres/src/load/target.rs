@@ -139,6 +139,31 @@ impl Target {
             key_columns: 1,
             beside: None,
         },
+        Self {
+            name: "groups",
+            columns: &[
+                ("id", Same),
+                ("version", Same),
+                ("members", Same),
+                ("name_key", Same),
+                ("external_id", Same),
+                ("record", Same),
+            ],
+            key_columns: 1,
+            beside: None,
+        },
+        Self {
+            name: "group_members",
+            columns: &[("group_id", Same), ("member_id", Same), ("kind", Small)],
+            key_columns: 2,
+            beside: None,
+        },
+        Self {
+            name: "groups_head",
+            columns: &[("id", Small), ("total", Same)],
+            key_columns: 1,
+            beside: None,
+        },
     ];
 
     /// The table of that name.

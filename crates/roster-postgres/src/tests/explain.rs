@@ -62,6 +62,14 @@ INSERT INTO further_keys SELECT n % 2, ('key' || n % 900)::bytea, lpad(to_hex(n)
 FROM generate_series(1, 20000) AS n;
 INSERT INTO idempotency_keys SELECT decode(lpad(to_hex(n), 64, '0'), 'hex'), '\x00', n,
     lpad(to_hex(n), 32, '0')::uuid, 1, n, 'user.created', NULL FROM generate_series(1, 20000) AS n;
+INSERT INTO groups SELECT lpad(to_hex(n + 2000000), 32, '0')::uuid, 1, 40, ('group' || n)::bytea,
+    CASE WHEN n % 3 = 0 THEN (n % 50)::text::bytea END, repeat('record ', 20)
+FROM generate_series(1, 3000) AS n;
+INSERT INTO group_members SELECT lpad(to_hex(2000000 + n % 3000 + 1), 32, '0')::uuid,
+    lpad(to_hex(n % 20000 + 1), 32, '0')::uuid, 0 FROM generate_series(1, 60000) AS n;
+INSERT INTO group_members SELECT lpad(to_hex(2000000 + n), 32, '0')::uuid,
+    lpad(to_hex(2000000 + n * 10), 32, '0')::uuid, 1 FROM generate_series(1, 300) AS n;
+ANALYZE groups, group_members;
 ANALYZE users, deleted_users, events, words, further_keys, idempotency_keys";
 
 /// Statements with their name.

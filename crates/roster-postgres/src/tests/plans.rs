@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use roster_core::{
-    Guard, Rules, Sharing, Status, Timestamp, UserId,
+    Guard, Rules, Sharing, Status, Timestamp, UserId, limits,
     list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
     plan::{Driver, Lookup, Range, RangeKey},
 };
@@ -15,7 +15,7 @@ use super::explain::{
 use crate::{
     deleted,
     establish::{KEYS, SETTING},
-    events, gather, keys,
+    events, gather, groups, keys,
     page::{
         parameters::Parameters,
         range::{self, Bounds},
@@ -41,6 +41,7 @@ async fn every_statement_goes_along_its_index_whatever_is_there() {
         ("writes", writes()),
         ("outlived", outlived()),
         ("keys", keys_of_callers()),
+        ("groups", groups_and_members()),
     ];
     let rules = [
         rules(Sharing::Unique, Sharing::Shared),
@@ -340,6 +341,47 @@ fn keys_of_callers() -> Vec<Statement> {
         at_key(&[], keys::COUNT),
         at_key(&["keys_pkey"], keys::NOTE_USE),
     ]
+}
+
+/// Groups and who belongs to them.
+fn groups_and_members() -> Vec<Statement> {
+    use crate::writer::groups::{self as written, judge};
+    let statements = vec![
+        at_key(&["groups_pkey"], groups::single::GET),
+        at_key(&["groups_pkey"], groups::members::OF_MEMBERS),
+        at_key(&["groups_head_pkey"], groups::page::TOTAL),
+        at_key(&["groups_pkey"], groups::page::BY_IDS),
+        at_key(&["groups_name"], groups::page::BY_NAME),
+        at_key(&["group_members_member", "groups_pkey"], groups::page::BY_MEMBER),
+        at_key(&["group_members_member"], groups::page::OF_MEMBER),
+        at_key(&["groups_external_id"], groups::page::BY_EXTERNAL_ID),
+        at_key(&["groups_external_id"], groups::page::COUNT_BY_EXTERNAL_ID),
+        at_key(&["groups_pkey"], groups::page::ALL),
+        at_key(&["group_members_pkey"], groups::members::MEMBERS),
+        at_key(&["group_members_member", "groups_pkey"], groups::DIRECT),
+        at_key(&["groups_head_pkey"], written::LOCK),
+        at_key(&["groups_head_pkey"], written::COUNT),
+        at_key(&["groups_pkey"], judge::GET_WITH_COUNT),
+        at_key(&["groups_name"], judge::NAME_HOLDER),
+        at_key(&["group_members_member"], judge::AMONG_MEMBERS),
+        at_key(&["group_members_pkey"], judge::ALL_MEMBERS),
+        at_key(&["group_members_member", "groups_pkey", "users_pkey"], judge::NEWCOMERS),
+        at_key(&["group_members_member"], judge::ABOVE),
+        at_key(&["group_members_nested"], judge::BELOW),
+        at_key(&[], written::CREATE),
+        at_key(&["groups_pkey"], written::REPLACE),
+        at_key(&["groups_pkey"], written::DELETE),
+        at_key(&["group_members_pkey"], written::EMPTY),
+        at_key(&[], written::JOIN),
+        at_key(&["group_members_member"], written::LEAVE),
+    ];
+    let most = format!("LIMIT {}", limits::GROUPS_OF_MEMBER_MAX);
+    assert!(judge::NEWCOMERS.contains(&most), "as many as may be are enough to know");
+    let most = format!("LIMIT {}", limits::GROUP_NESTING_MAX + 1);
+    assert!(judge::ABOVE.ends_with(&most) && judge::BELOW.ends_with(&most));
+    let most = format!("LIMIT {}) AS met", limits::TOTAL_EXACT_MAX + 1);
+    assert!(groups::page::COUNT_BY_EXTERNAL_ID.ends_with(&most));
+    statements
 }
 
 /// What has outlived its time.

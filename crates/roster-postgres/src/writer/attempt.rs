@@ -46,7 +46,7 @@ impl Fault {
         }
     }
 
-    fn before_commit(miss: Miss) -> Self {
+    pub(super) fn before_commit(miss: Miss) -> Self {
         match &miss {
             Miss::Database(error) => match remedy(error) {
                 Remedy::Again => Self::Again(miss),
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    fn at_commit(miss: Miss) -> Self {
+    pub(super) fn at_commit(miss: Miss) -> Self {
         match &miss {
             // The server says that it rolled back.
             Miss::Database(error) => match remedy(error) {
@@ -141,7 +141,7 @@ async fn gather(
 }
 
 /// After a failed statement the transaction is ended, so that the connection can be used again.
-async fn rolled_back(connection: &Connection, fault: Fault) -> Fault {
+pub(super) async fn rolled_back(connection: &Connection, fault: Fault) -> Fault {
     if matches!(fault, Fault::Lost(_)) {
         return fault;
     }

@@ -191,7 +191,7 @@ impl<'w> Events<'w> {
             columns.request_ids.push(&event.request_id);
             columns.user_ids.push(uuid(event.user_id));
             columns.versions.push(event.version);
-            columns.changed.push(changed_text(&event.changed));
+            columns.changed.push(changed_text(&event.changed, &event.members));
             columns.records.push(text(&event.record)?);
         }
         Ok(columns)
@@ -266,6 +266,6 @@ fn plain(key: Option<&String>) -> Option<&[u8]> {
 }
 
 /// A record as the text it is.
-fn text(record: &Bytes) -> Result<&str, StoreError> {
+pub(super) fn text(record: &Bytes) -> Result<&str, StoreError> {
     std::str::from_utf8(record).map_err(|error| StoreError::Internal(Box::new(error)))
 }

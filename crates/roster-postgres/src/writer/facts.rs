@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use roster_core::{Effect, Stored, Timestamp, User, UserId};
+use roster_core::{Effect, Group, Stored, Timestamp, User, UserId};
 
 /// A user as it was loaded.
 #[derive(Debug)]
@@ -66,6 +66,8 @@ pub(crate) struct Facts {
     pub(crate) deleted: HashMap<UserId, Row>,
     pub(crate) holders: HashMap<Claim, Option<UserId>>,
     pub(crate) marks: HashMap<[u8; 32], Option<Mark>>,
+    /// The direct groups of users, in the order of ids.
+    pub(crate) groups_of: HashMap<UserId, Vec<Group>>,
 }
 
 /// What is not known yet. Users in the order of their ids: so they are locked.
@@ -75,6 +77,8 @@ pub(crate) struct Missing {
     pub(crate) deleted: BTreeSet<UserId>,
     pub(crate) holders: HashSet<Claim>,
     pub(crate) marks: HashSet<[u8; 32]>,
+    /// Those whose groups are asked for: under the lock of all groups, where somebody writes.
+    pub(crate) groups_of: BTreeSet<UserId>,
 }
 
 impl Missing {
@@ -83,5 +87,6 @@ impl Missing {
             && self.deleted.is_empty()
             && self.holders.is_empty()
             && self.marks.is_empty()
+            && self.groups_of.is_empty()
     }
 }

@@ -10,10 +10,14 @@ use roster_core::{Effect, EventKind, StoreError, Stored, Timestamp, User};
 use tokio_postgres::{Row as SqlRow, types::ToSql};
 use uuid::Uuid;
 
-use super::facts::{Claim, Current, Facts, Mark, Missing, Place, Row};
+use super::{
+    facts::{Claim, Current, Facts, Mark, Missing, Place, Row},
+    groups,
+};
 use crate::{
     columns::{column, corrupt, id_column, id_of, record_column, uuid},
     connect::Connection,
+    groups::{DIRECT, group_of, stored_at},
     pool::Miss,
 };
 
@@ -65,8 +69,13 @@ pub(crate) async fn fetch(
     let deleted: Vec<Uuid> = missing.deleted.iter().copied().map(uuid).collect();
     let holders = HolderKeys::of(missing);
     let marks: Vec<&[u8]> = missing.marks.iter().map(<[u8; 32]>::as_slice).collect();
-    let steps: [(&str, bool, Vec<&(dyn ToSql + Sync)>); 5] = [
+    let leaving: Vec<Uuid> = missing.groups_of.iter().copied().map(uuid).collect();
+    let locks_groups = lock == Lock::Rows && !leaving.is_empty();
+    let steps: [(&str, bool, Vec<&(dyn ToSql + Sync)>); 7] = [
+        // First: whoever holds it waits for nobody who waits for it.
+        (groups::LOCK, locks_groups, vec![]),
         (load, !live.is_empty(), vec![&live]),
+        (DIRECT, !leaving.is_empty(), vec![&leaving]),
         (load_deleted, !deleted.is_empty(), vec![&deleted]),
         (HOLDERS, holders.are_names(), vec![&holders.usernames, &holders.emails]),
         (HOLDERS_OF_EXTERNAL_IDS, !holders.external_ids.is_empty(), vec![&holders.external_ids]),
@@ -87,7 +96,9 @@ pub(crate) async fn fetch(
     });
     let mut answers = try_join_all(asked).await?.into_iter();
     let mut next = || answers.next().unwrap_or_default();
-    let (live, deleted, holders, of_external_ids) = (next(), next(), next(), next());
+    let _locked = next();
+    let (live, direct) = (next(), next());
+    let (deleted, holders, of_external_ids) = (next(), next(), next());
     let marks = next();
     for id in &missing.live {
         facts.live.insert(*id, Row::Nobody);
@@ -101,6 +112,7 @@ pub(crate) async fn fetch(
     for key in &missing.marks {
         facts.marks.insert(*key, None);
     }
+    keep_groups(missing, &direct, facts)?;
     for row in &live {
         facts.live.insert(id_column(row, 0, "users.id")?, loaded(row, "users")?);
     }
@@ -115,6 +127,22 @@ pub(crate) async fn fetch(
     for row in &marks {
         let (key, mark) = mark(row)?;
         facts.marks.insert(key, Some(mark));
+    }
+    Ok(())
+}
+
+/// Keeps the direct groups of those who may leave them.
+fn keep_groups(missing: &Missing, rows: &[SqlRow], facts: &mut Facts) -> Result<(), StoreError> {
+    for id in &missing.groups_of {
+        facts.groups_of.insert(*id, Vec::new());
+    }
+    for row in rows {
+        let member = id_column(row, 0, "group_members.member_id")?;
+        let group = group_of(&stored_at(row, 1)?)?;
+        facts.groups_of.entry(member).or_default().push(group);
+    }
+    for groups in facts.groups_of.values_mut() {
+        groups.sort_unstable_by_key(|group| group.id);
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use tokio_postgres::{Error, Statement, error::SqlState, types::ToSql};
 
 use super::{
     columns::{Events, Keeping, Marks, Pairs, Users},
+    groups::GroupColumns,
     run::Writes,
     sql,
 };
@@ -78,6 +79,7 @@ pub(crate) async fn flush(
             kept.push(current)?;
         }
     }
+    let changed_groups = GroupColumns::of(&writes.groups)?;
     let (added_words, dropped_words) = Pairs::of_words(&writes.words);
     let (added_keys, dropped_keys) = Pairs::of_keys(&writes.further);
     let events = Events::of(&writes.events)?;
@@ -92,7 +94,7 @@ pub(crate) async fn flush(
     let enters = !created.is_empty();
     let entering =
         [created.parameters(&created_keys), added_words.words(), added_keys.keys()].concat();
-    let steps: Vec<(&str, bool, Parameters<'_>)> = vec![
+    let mut steps: Vec<(&str, bool, Parameters<'_>)> = vec![
         // What is dropped goes first: another user may take its key.
         (sql::DELETE, !gone.is_empty(), vec![&gone]),
         (sql::DROP_DELETED, !dropped.is_empty(), vec![&dropped]),
@@ -106,8 +108,10 @@ pub(crate) async fn flush(
         (sql::EMPTY_EVENTS, !purged.is_empty(), vec![&purged]),
         (sql::FORGET_MARKS, !outlived.is_empty(), vec![&outlived]),
         (sql::FORGET_MARKS_OF_USERS, !purged.is_empty(), vec![&purged]),
-        (sql::APPEND, true, appended),
     ];
+    steps.extend(changed_groups.steps());
+    // The last one, which moves the head.
+    steps.push((sql::APPEND, true, appended));
     let steps: Vec<_> = steps.into_iter().filter(|(_, wanted, _)| *wanted).collect();
     let prepared = try_join_all(steps.iter().map(|(sql, ..)| connection.prepare(sql))).await?;
     let steps: Vec<(Statement, Parameters<'_>)> = prepared

@@ -9,8 +9,8 @@ use std::{
 };
 
 use roster_core::{
-    Among, Change, Claims, Command, Decision, Effect, Event, Failure, Refusal, Rules, StoreError,
-    Stored, UserId,
+    Act, Among, Change, Claims, Command, Decision, Effect, Event, Failure, Group, GroupId, Refusal,
+    Rules, StoreError, Stored, UserId,
     decide::{Holders, Settlement},
     found_by::{Decided, FoundByChange},
 };
@@ -92,25 +92,35 @@ pub(crate) struct Scene<'f> {
     supposed: HashSet<Claim>,
     /// What differs from the facts by now.
     pub(super) own: Facts,
+    /// The groups that differ by now.
+    pub(super) groups: HashMap<GroupId, Group>,
     pub(crate) missing: Missing,
 }
 
 impl<'f> Scene<'f> {
     pub(crate) fn new(rules: Rules, names: Names, facts: &'f Facts) -> Self {
         let (own, missing) = (Facts::default(), Missing::default());
-        Self { rules, names, facts, supposed: HashSet::new(), own, missing }
+        let (supposed, groups) = (HashSet::new(), HashMap::new());
+        Self { rules, names, facts, supposed, own, groups, missing }
     }
 
     /// What the command comes to.
     pub(crate) fn judge(&mut self, prepared: &Prepared) -> Result<Judgement, Halt> {
-        let command = &prepared.command;
+        let Some(command) = prepared.command() else {
+            return Err(internal("a group command came among those of users").into());
+        };
         let id = command.user_id();
+        if matches!(command.act, Act::Delete { .. }) {
+            // Asked for beside the user: both are fetched at once.
+            let _misses_too = self.groups_of(id);
+        }
         let current = match command.among() {
             Among::Nobody => None,
             Among::Live => self.live(id)?,
             Among::Deleted => self.deleted(id)?,
         };
-        let Decided { decision, found_by } = prepared.decided(self.rules, current.as_deref())?;
+        let Decided { decision, found_by } =
+            prepared.decided(self.rules, command, current.as_deref())?;
         let current = |what| current.ok_or_else(|| Halt::from(internal(what)));
         match decision {
             Decision::Unchanged => {
@@ -199,6 +209,17 @@ impl<'f> Scene<'f> {
         }
         self.missing.holders.insert(claim);
         Err(Halt::Missing)
+    }
+
+    /// The direct groups of a user, as they are by now.
+    pub(super) fn groups_of(&mut self, id: UserId) -> Result<Vec<Group>, Halt> {
+        let known = self.own.groups_of.get(&id).or_else(|| self.facts.groups_of.get(&id));
+        let Some(groups) = known else {
+            self.missing.groups_of.insert(id);
+            return Err(Halt::Missing);
+        };
+        let by_now = |group: &Group| self.groups.get(&group.id).unwrap_or(group).clone();
+        Ok(groups.iter().map(by_now).collect())
     }
 
     fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, Halt> {

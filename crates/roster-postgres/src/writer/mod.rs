@@ -12,6 +12,7 @@ mod facts;
 pub(crate) mod fetch;
 mod flush;
 pub(crate) mod forget;
+pub(crate) mod groups;
 mod judge;
 mod prepared;
 mod preview;
@@ -34,6 +35,7 @@ use crate::{
 use attempt::{Fault, attempt};
 use judge::Names;
 
+pub(crate) use groups::PreviewGroup;
 pub(crate) use prepared::Prepared;
 pub(crate) use preview::{Preview, SNAPSHOT};
 pub(crate) use queue::{Job, Queue, Results};
@@ -77,7 +79,14 @@ impl Writer {
     pub(crate) async fn run(mut self) {
         while let Some(work) = self.queue.next().await {
             let commands: Vec<&Prepared> = work.iter().flat_map(queue::Work::commands).collect();
-            let results = self.carry_out(&commands).await;
+            let mut results = Results::with_capacity(commands.len());
+            // A group command is a transaction of its own; what came before it goes before it.
+            let together = |one: &&Prepared, other: &&Prepared| {
+                one.group_command().is_none() && other.group_command().is_none()
+            };
+            for commands in commands.chunk_by(together) {
+                results.extend(self.carry_out(commands).await);
+            }
             self.queue.finish(work, results);
         }
     }
@@ -156,7 +165,16 @@ impl Writer {
         let connection = self.connection(end).await?;
         let end = end.min(Instant::now() + TRY_TIMEOUT);
         let sent = std::sync::atomic::AtomicBool::new(false);
-        let attempt = attempt(&connection, self.rules, self.era, commands, names, &sent);
+        let attempt = async {
+            match commands {
+                [command] if let Some(command) = command.group_command() => {
+                    let attempt =
+                        groups::attempt(&connection, self.rules, self.era, command, &sent);
+                    attempt.await.map(|result| vec![result])
+                }
+                _ => attempt(&connection, self.rules, self.era, commands, names, &sent).await,
+            }
+        };
         let outcome = match timeout_at(end.into(), attempt).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Fault::of_silence(&sent)),

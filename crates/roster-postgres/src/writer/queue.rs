@@ -46,7 +46,7 @@ impl Job {
 
     /// Whether a single command may be carried out: whoever asked has not given it up.
     fn begin(&self) -> bool {
-        self.commands.first().is_none_or(|prepared| prepared.command.begin())
+        self.commands.first().is_none_or(Prepared::begin)
     }
 
     /// Refuses a single command, of which nothing was begun.

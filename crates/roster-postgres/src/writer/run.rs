@@ -5,14 +5,16 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Change, Effect, Event, Failure, Idempotency, Outcome, Refusal, Rules, Status, Stored,
+    Change, Command, Effect, Event, Failure, Idempotency, Outcome, Refusal, Rules, Status, Stored,
     Timestamp, UserId,
     found_by::{FoundBy, FoundByChange},
+    group::{GroupChange, left},
     limits::IDEMPOTENCY_KEEP_MS,
 };
 
 use super::{
     facts::{Claim, Current, Facts, Mark, Missing, Place, Row},
+    groups::GroupWrites,
     judge::{Halt, Judgement, Names, Scene},
     prepared::Prepared,
 };
@@ -81,6 +83,7 @@ pub(crate) struct Writes {
     /// Marks that have outlived their time and are in the way.
     pub(crate) outlived: Vec<[u8; 32]>,
     pub(crate) purged: Vec<UserId>,
+    pub(crate) groups: GroupWrites,
     pub(crate) active: i64,
     pub(crate) suspended: i64,
     pub(crate) kept_deleted: i64,
@@ -96,6 +99,12 @@ pub(crate) struct Differs {
 impl Writes {
     pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty() && self.marks.is_empty()
+    }
+
+    /// Notes a change of a group, with its event.
+    pub(super) fn change_group(&mut self, change: GroupChange) {
+        self.events.push(change.event.clone());
+        self.groups.add(change);
     }
 
     /// How many events there are by now.
@@ -131,8 +140,8 @@ struct Stage<'f> {
 impl Stage<'_> {
     /// Tells again what the same request came to before; else carries it out.
     fn once(&mut self, prepared: &Prepared) -> Result<Told, Halt> {
-        let command = &prepared.command;
-        let Some(Idempotency { key, fingerprint }) = command.idempotency else {
+        let mark = prepared.command().and_then(|command| Some((command.at, command.idempotency?)));
+        let Some((at, Idempotency { key, fingerprint })) = mark else {
             return self.anew(prepared);
         };
         // Both are asked for, so that what either misses is fetched at once.
@@ -142,7 +151,7 @@ impl Stage<'_> {
             return Err(Halt::Missing);
         };
         if let Some(mark) = mark {
-            let age = command.at.as_millis().saturating_sub(mark.at.as_millis());
+            let age = at.as_millis().saturating_sub(mark.at.as_millis());
             if age > IDEMPOTENCY_KEEP_MS {
                 self.writes.outlived.push(key);
             } else if mark.fingerprint != fingerprint {
@@ -155,7 +164,7 @@ impl Stage<'_> {
             }
         }
         let told = self.anew(prepared)?;
-        self.remember(key, fingerprint, command.at, &told);
+        self.remember(key, fingerprint, at, &told);
         Ok(told)
     }
 
@@ -174,7 +183,22 @@ impl Stage<'_> {
 
     fn anew(&mut self, prepared: &Prepared) -> Result<Told, Halt> {
         let judgement = self.scene.judge(prepared)?;
+        if let (Judgement::Remove(..), Some(command)) = (&judgement, prepared.command()) {
+            self.leave_groups(command)?;
+        }
         Ok(self.write(judgement))
+    }
+
+    /// A user that is deleted leaves its groups; each of them is another one in its place.
+    fn leave_groups(&mut self, command: &Command) -> Result<(), Halt> {
+        let id = command.user_id();
+        for group in self.scene.groups_of(id)? {
+            let change = left(&group, id, command.at, &command.caller);
+            self.scene.groups.insert(group.id, change.group.clone());
+            self.writes.change_group(change);
+        }
+        self.scene.own.groups_of.insert(id, Vec::new());
+        Ok(())
     }
 
     fn write(&mut self, judgement: Judgement) -> Told {

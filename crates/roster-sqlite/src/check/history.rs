@@ -7,7 +7,7 @@ use super::{
     findings::{Line, Name},
     log::Span,
     people::place,
-    rows::{Entry, Gone, Live},
+    rows::{Entry, Gone, Grouped, Live},
 };
 use roster_core::event::changed_of;
 
@@ -62,7 +62,8 @@ impl History {
     fn follows(&self, kind: Option<EventKind>) -> bool {
         let Some(kind) = kind else { return true };
         let Some(last) = &self.last else {
-            return kind == EventKind::Created || self.span.is_cut();
+            let begins = matches!(kind, EventKind::Created | EventKind::GroupCreated);
+            return begins || self.span.is_cut();
         };
         match last.kind {
             None => true,
@@ -70,7 +71,10 @@ impl History {
                 matches!(kind, EventKind::Updated | EventKind::Deleted)
             }
             Some(EventKind::Deleted) => matches!(kind, EventKind::Restored | EventKind::Purged),
-            Some(EventKind::Purged) => false,
+            Some(EventKind::GroupCreated | EventKind::GroupUpdated) => {
+                matches!(kind, EventKind::GroupUpdated | EventKind::GroupDeleted)
+            }
+            Some(EventKind::Purged | EventKind::GroupDeleted) => false,
         }
     }
 
@@ -92,16 +96,39 @@ impl History {
         json::write_json(&mut written, &tree);
         line.hold(written == event.record, &place, "its record is not spelt as it is written");
         let nothing = Json::Object(Vec::new());
+        let begins = [EventKind::Created, EventKind::GroupCreated];
+        let begins = begins.iter().any(|kind| kind.as_str() == event.kind);
         let before = match &self.last {
             Some(last) => last.tree.as_ref(),
-            None => (event.kind == EventKind::Created.as_str()).then_some(&nothing),
+            None => begins.then_some(&nothing),
         };
         if let Some(before) = before {
             let told = changed_of(&event.changed);
-            let same = told.is_some_and(|told| told == changed(before, &tree));
+            let same = told.is_some_and(|(told, _)| told == changed(before, &tree));
             line.hold(same, &place, "what it says changed is not what differs in its record");
         }
         Some(tree)
+    }
+
+    /// Whether it is the history of a group.
+    pub(super) fn is_of_group(&self) -> bool {
+        self.last.as_ref().and_then(|last| last.kind).is_some_and(EventKind::is_of_group)
+    }
+
+    /// Holds the whole against what there is of the group.
+    pub(super) fn end_of_group(self, id: &[u8], group: Option<&Grouped>, line: &mut Line) {
+        let place = place("events", id);
+        let Some(last) = self.last else {
+            line.hold(self.span.is_cut(), &place, "there is none, but the group is there");
+            return;
+        };
+        line.hold(self.emptied.is_none(), &place, "a record is missing");
+        if last.kind == Some(EventKind::GroupDeleted) {
+            line.hold(group.is_none(), &place, "the group is there, but was deleted");
+            return;
+        }
+        let same = group.is_some_and(|it| it.version == last.version && it.record == last.record);
+        line.hold(same, &place, "the last one is not the group that is there");
     }
 
     /// Holds the whole against what there is of the user.

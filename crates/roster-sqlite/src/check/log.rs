@@ -1,9 +1,12 @@
 //! The log as a whole: its positions, and the requests that point into it.
 
-use roster_core::{EventKind, Head, User};
+use roster_core::{EventKind, Group, Head, User};
 use rusqlite::Connection;
 
-use super::findings::{Line, Name};
+use super::{
+    findings::{Line, Name},
+    rows::Kept,
+};
 
 const SPAN: &str = "SELECT count(*), min(position) FROM events";
 const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
@@ -13,6 +16,9 @@ const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record,
      EXISTS (SELECT 1 FROM users WHERE id = k.user_id) OR \
      EXISTS (SELECT 1 FROM deleted_users WHERE id = k.user_id) \
      FROM idempotency_keys k LEFT JOIN events e ON e.position = k.position";
+
+const IS_OR_WAS_GROUP: &str = "SELECT 1 FROM groups WHERE id = ?1 \
+     UNION ALL SELECT 1 FROM events WHERE user_id = ?1 AND kind LIKE 'group.%'";
 
 /// The effect of a request that changed nothing.
 const UNCHANGED: &str = "unchanged";
@@ -62,15 +68,20 @@ fn gaps(connection: &Connection, oldest: i64, head: Head, line: &mut Line) -> ru
     Ok(())
 }
 
+/// Groups leave nothing aside: of one that is gone, events alone tell.
+fn is_or_was_group(connection: &Connection, id: &[u8]) -> rusqlite::Result<bool> {
+    connection.prepare_cached(IS_OR_WAS_GROUP)?.exists([id])
+}
+
 /// Requests that may come twice: what they came to is in the log, unless it has outlived its time.
-pub(super) fn idempotency_keys(connection: &Connection, head: Head) -> Line {
+pub(super) fn idempotency_keys(connection: &Connection, head: Head, kept: Kept) -> Line {
     let mut line = Line::new("idempotency keys");
-    let read = keys(connection, head, &mut line);
+    let read = keys(connection, head, kept, &mut line);
     line.end(read);
     line
 }
 
-fn keys(connection: &Connection, head: Head, line: &mut Line) -> rusqlite::Result<()> {
+fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rusqlite::Result<()> {
     let oldest: Option<i64> =
         connection.query_row("SELECT min(position) FROM events", [], |row| row.get(0))?;
     let oldest = oldest.unwrap_or(head.position + 1);
@@ -85,13 +96,19 @@ fn keys(connection: &Connection, head: Head, line: &mut Line) -> rusqlite::Resul
         let place = format!("idempotency_keys at {position}, of {}", Name(&id));
         let within = (0..=head.position).contains(&position);
         line.hold(within, &place, "there is no such position");
-        let someone = effect == EventKind::Purged.as_str() || row.get(8)?;
+        let gone = [EventKind::Purged.as_str(), EventKind::GroupDeleted.as_str()];
+        let someone = gone.contains(&effect.as_str())
+            || row.get(8)?
+            || (kept.groups && is_or_was_group(connection, &id)?);
         line.hold(someone, &place, "there is no such user");
         let record = row.get_ref(4)?.as_bytes_or_null()?;
         if effect == UNCHANGED {
             let user = record.and_then(|record| User::from_record(record).ok());
-            let same = user.is_some_and(|it| it.id.as_bytes() == &*id && it.version == version);
-            line.hold(same, &place, "its record is not of that user and version");
+            let user = user.map(|user| (user.id, user.version));
+            let group = record.and_then(|record| Group::from_record(record).ok());
+            let group = group.map(|group| (group.id, group.version));
+            let is = user.or(group).is_some_and(|(of, at)| of.as_bytes() == &*id && at == version);
+            line.hold(is, &place, "its record is not of that user and version");
             continue;
         }
         line.hold(record.is_none(), &place, "it holds a record that the log has");

@@ -7,6 +7,7 @@
 mod counters;
 mod file;
 mod findings;
+mod groups;
 mod history;
 mod keys;
 mod log;
@@ -25,6 +26,9 @@ use rows::Kept;
 /// The schema that brought words, further keys and idempotency keys.
 const SCHEMA_OF_WORDS: i64 = 2;
 
+/// The schema that brought groups and their members.
+const SCHEMA_OF_GROUPS: i64 = 4;
+
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
     look(&open_store(directory)?)
@@ -40,11 +44,12 @@ impl Sealed {
 fn look(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
-    let kept = Kept { words: schema_of(&snapshot)? >= SCHEMA_OF_WORDS };
+    let schema = schema_of(&snapshot)?;
+    let kept = Kept { words: schema >= SCHEMA_OF_WORDS, groups: schema >= SCHEMA_OF_GROUPS };
     let mut lines = vec![file::look(&snapshot), counters::look(&snapshot, head)];
     lines.extend(people::look(&snapshot, head, kept));
     if kept.words {
-        lines.push(log::idempotency_keys(&snapshot, head));
+        lines.push(log::idempotency_keys(&snapshot, head, kept));
     }
     Ok(Findings { lines })
 }

@@ -8,10 +8,11 @@ use rusqlite::{Connection, types::Value};
 
 use super::{
     findings::{Line, Name},
+    groups::Groups,
     history::History,
     keys::BesideRecord,
     log::Span,
-    rows::{DELETED, EVENTS, Entry, Gone, Kept, LIVE, Live, Stream},
+    rows::{DELETED, EVENTS, Entry, GROUPS, Gone, Grouped, Kept, LIVE, Live, NO_GROUPS, Stream},
 };
 use crate::columns::status_number;
 
@@ -23,11 +24,13 @@ pub(super) fn look(connection: &Connection, head: Head, kept: Kept) -> Vec<Line>
         live: Line::new("users"),
         gone: Line::new("deleted users"),
         events,
+        groups: kept.groups.then(|| Groups::new(connection)),
         beside: kept.words.then(|| BesideRecord::new(connection)),
     };
     let read = span.and_then(|span| people.walk(connection, span));
     people.live.end(read);
     let mut lines = vec![people.live, people.gone];
+    lines.extend(people.groups.into_iter().flat_map(Groups::end));
     lines.extend(people.beside.into_iter().flat_map(BesideRecord::end));
     lines.push(people.events);
     lines
@@ -37,6 +40,7 @@ struct People<'c> {
     live: Line,
     gone: Line,
     events: Line,
+    groups: Option<Groups<'c>>,
     beside: Option<BesideRecord<'c>>,
 }
 
@@ -45,14 +49,19 @@ impl People<'_> {
         let mut live = connection.prepare(LIVE)?;
         let mut gone = connection.prepare(DELETED)?;
         let mut events = connection.prepare(EVENTS)?;
+        let grouped = if self.groups.is_some() { GROUPS } else { NO_GROUPS };
+        let mut grouped = connection.prepare(grouped)?;
+        let mut grouped = Stream::begin(grouped.query([])?, Grouped::read, |row| &row.id)?;
         let mut live = Stream::begin(live.query([])?, Live::read, |row| &row.id)?;
         let mut gone = Stream::begin(gone.query([])?, Gone::read, |row| &row.id)?;
         let mut events = Stream::begin(events.query([])?, Entry::read, |row| &row.id)?;
         loop {
-            let next = [live.id(), gone.id(), events.id()].into_iter().flatten().min();
+            let ids = [live.id(), gone.id(), grouped.id(), events.id()];
+            let next = ids.into_iter().flatten().min();
             let Some(id) = next.map(<[u8]>::to_vec) else { return Ok(()) };
             let user = live.take(&id)?;
             let deleted = gone.take(&id)?;
+            let group = grouped.take(&id)?;
             let mut history = History::begin(span);
             while let Some(event) = events.take(&id)? {
                 history.add(event, &mut self.events);
@@ -64,6 +73,15 @@ impl People<'_> {
                 self.gone(row);
                 let what = "is live and deleted at once";
                 self.gone.hold(user.is_none(), &place("deleted_users", &id), what);
+            }
+            if let (Some(groups), Some(row)) = (&mut self.groups, &group) {
+                groups.hold(row)?;
+            }
+            if group.is_some() || history.is_of_group() {
+                let nobody = user.is_none() && deleted.is_none();
+                self.events.hold(nobody, &place("groups", &id), "is a group and a user at once");
+                history.end_of_group(&id, group.as_ref(), &mut self.events);
+                continue;
             }
             history.end(&id, user.as_ref(), deleted.as_ref(), &mut self.events);
         }

@@ -9,6 +9,8 @@ use rusqlite::{Row, Rows, types::Value};
 pub(super) struct Kept {
     /// Words, further keys and idempotency keys.
     pub(super) words: bool,
+    /// Groups and their members.
+    pub(super) groups: bool,
 }
 
 pub(super) const LIVE: &str = "SELECT id, version, status, updated_at, username_key, email_key, \
@@ -20,6 +22,12 @@ pub(super) const DELETED: &str = "SELECT id, version, deleted_at, username_key, 
 
 pub(super) const EVENTS: &str = "SELECT user_id, position, kind, at, version, changed, record \
      FROM events INDEXED BY events_user ORDER BY user_id, position";
+
+pub(super) const GROUPS: &str =
+    "SELECT id, version, members, name_key, external_id, record FROM groups ORDER BY id";
+
+/// Of a schema that has no groups yet.
+pub(super) const NO_GROUPS: &str = "SELECT x'', 0, 0, '', NULL, '' WHERE false";
 
 /// A row of `users`.
 pub(super) struct Live {
@@ -88,6 +96,29 @@ impl Entry {
             version: row.get(4)?,
             changed: row.get(5)?,
             record: bytes(row, 6)?,
+        })
+    }
+}
+
+/// A row of `groups`.
+pub(super) struct Grouped {
+    pub(super) id: Vec<u8>,
+    pub(super) version: i64,
+    pub(super) members: i64,
+    pub(super) name_key: Vec<u8>,
+    pub(super) external_id: Option<Vec<u8>>,
+    pub(super) record: Vec<u8>,
+}
+
+impl Grouped {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            version: row.get(1)?,
+            members: row.get(2)?,
+            name_key: bytes(row, 3)?,
+            external_id: row.get_ref(4)?.as_bytes_or_null()?.map(<[u8]>::to_vec),
+            record: bytes(row, 5)?,
         })
     }
 }

@@ -166,6 +166,34 @@ const KEYS_HEAD: Table = Table {
     from: "keys_head WHERE true",
 };
 
+const GROUPS: Table = Table {
+    name: "groups",
+    columns: &[
+        column("id", Id),
+        column("version", Number),
+        column("members", Number),
+        column("name_key", Text),
+        column("external_id", OptionalText),
+        column("record", Text),
+    ],
+    key_columns: 1,
+    from: "groups WHERE true",
+};
+
+const GROUP_MEMBERS: Table = Table {
+    name: "group_members",
+    columns: &[column("group_id", Id), column("member_id", Id), column("kind", Number)],
+    key_columns: 2,
+    from: "group_members WHERE true",
+};
+
+const GROUPS_HEAD: Table = Table {
+    name: "groups_head",
+    columns: &[column("id", Number), column("total", Number)],
+    key_columns: 1,
+    from: "groups_head WHERE true",
+};
+
 impl Table {
     /// Every table but `log_head`, whose one row is [`super::Export::log_id`] and
     /// [`super::Export::head`].
@@ -179,6 +207,9 @@ impl Table {
         SETTINGS,
         KEYS,
         KEYS_HEAD,
+        GROUPS,
+        GROUP_MEMBERS,
+        GROUPS_HEAD,
     ];
 
     /// The columns of the key.

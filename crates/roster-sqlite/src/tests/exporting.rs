@@ -1,7 +1,7 @@
 //! Exports: all of it, in order, in chunks of any size, of a store that stands still.
 
 use roster_core::{
-    Actor, Timestamp,
+    Actor, GroupStore as _, Timestamp,
     access::{
         Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
     },
@@ -9,7 +9,9 @@ use roster_core::{
 use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 
-use super::support::{apply, column, create, delete, id, once, open, patch, purge, settings};
+use super::support::{
+    apply, column, create, create_group, delete, id, once, open, patch, purge, settings,
+};
 use crate::{
     BackupError, OpenError, Sqlite,
     connection::DATABASE,
@@ -41,6 +43,8 @@ async fn fill(store: &Sqlite) {
         apply(store, delete(300 + n, n)).await.unwrap();
     }
     apply(store, purge(400, 2)).await.unwrap();
+    store.change_group(create_group(500, "one", &[10, 11])).await.unwrap();
+    store.change_group(create_group(501, "two", &[500, 12])).await.unwrap();
     let id = KeyId::parse("aZ09aZ09aZ").unwrap();
     let secret = SecretDigest::of("secret");
     let token = Presented { id, digest: secret };
@@ -235,6 +239,9 @@ async fn what_follows_a_key_is_found_by_the_index_of_the_key() {
     SEARCH settings USING PRIMARY KEY (name>?)
     SEARCH keys USING PRIMARY KEY (id>?)
     SEARCH keys_head USING INTEGER PRIMARY KEY (rowid>?)
+    SEARCH groups USING PRIMARY KEY (id>?)
+    SEARCH group_members USING PRIMARY KEY ((group_id,member_id)>(?,?))
+    SEARCH groups_head USING INTEGER PRIMARY KEY (rowid>?)
     ");
 }
 

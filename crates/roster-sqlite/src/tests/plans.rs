@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
     Status, Timestamp, UserId,
+    group::GroupQuery,
     list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
     plan::{Driver, Lookup, Range, RangeKey},
 };
@@ -15,7 +16,7 @@ use crate::{
     connection::DATABASE,
     deleted, establish,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
-    keys,
+    groups, keys,
     page::{
         self,
         range::{self, Bounds},
@@ -106,6 +107,55 @@ fn every_page_is_read_along_an_index() {
 #[test]
 fn the_keys_of_callers_are_found_by_their_ids() {
     let statements = [keys::GENERATION, keys::KEYS, keys::DROP, keys::NOTE_USE];
+    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+}
+
+#[test]
+fn groups_and_members_are_read_along_an_index() {
+    let mut statements: Vec<String> =
+        [groups::GET, groups::GET_WITH_COUNT, groups::TOTAL, groups::MEMBERS, groups::GROUPS_OF]
+            .map(str::to_owned)
+            .to_vec();
+    let id = UserId::from_bytes([7; 16]);
+    for mask in 0..16 {
+        let asked = |bit: u32| mask & (1 << bit) != 0;
+        let query = GroupQuery {
+            ids: asked(0).then(Vec::new),
+            name_key: asked(1).then(String::new),
+            member: asked(2).then_some(id),
+            external_id: asked(3).then(String::new),
+            ..GroupQuery::first(1)
+        };
+        let lead = groups::Lead::of(&query);
+        statements.extend([groups::rows_sql(lead, &query), groups::count_sql(lead, &query)]);
+    }
+    insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
+fn every_write_of_a_group_finds_its_rows_by_an_index() {
+    use crate::writer::groups as sql;
+    let statements = [
+        sql::NAME_HOLDER,
+        sql::COUNT_MEMBERS,
+        sql::IS_MEMBER,
+        sql::ALL_MEMBERS,
+        sql::IS_USER,
+        sql::IS_GROUP,
+        sql::COUNT_GROUPS,
+        sql::ABOVE,
+        sql::BELOW,
+        sql::CREATE,
+        sql::REPLACE,
+        sql::BUMP,
+        sql::DELETE,
+        sql::JOIN,
+        sql::LEAVE,
+        sql::EMPTY,
+        sql::COUNT,
+    ];
+    let bound = format!("LIMIT {}", roster_core::limits::GROUPS_OF_MEMBER_MAX);
+    assert!(sql::COUNT_GROUPS.contains(&bound), "as many as may be are enough to know");
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use crate::{Settings, Sqlite, connection::DATABASE};
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome,
-    Preconditions, Rules, Store, Timestamp, UserId, json,
+    Act, Actor, Caller, Command, Draft, Failure, GroupCommand, Idempotency, Json, OnConflict,
+    Outcome, Preconditions, Rules, Store, Timestamp, UserId,
+    group::{GroupAct, GroupDraft},
+    json,
 };
 use rusqlite::{Connection, types::Value};
 
@@ -62,6 +64,19 @@ pub(super) fn restore(at: u64, n: u64) -> Command {
 
 pub(super) fn purge(at: u64, n: u64) -> Command {
     command(at, Act::Purge { id: id(n), held: Preconditions::default() })
+}
+
+/// A group command under this request's moment.
+pub(super) fn on_group(at: u64, act: GroupAct) -> GroupCommand {
+    let Command { at, caller, idempotency, start, .. } = delete(at, 0);
+    GroupCommand { act, at, caller, idempotency, start }
+}
+
+/// The create of the n-th id as a group with these members.
+pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> GroupCommand {
+    let draft = Box::new(GroupDraft::of(Some(name.to_owned()), Some(format!("x{n}"))));
+    let members = members.iter().copied().map(id).collect();
+    on_group(n, GroupAct::Create { id: id(n), draft, members })
 }
 
 /// The create, with what becomes of it on a conflict.

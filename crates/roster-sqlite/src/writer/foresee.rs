@@ -9,15 +9,33 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 use roster_core::{
-    Command, Refusal, Rules, Stored, User,
+    Command, GroupCommand, Idempotency, Refusal, Rules, Stored, Timestamp, User,
     found_by::{Decided, decided},
 };
 
 /// A command on its way to the writer.
 pub(crate) struct Prepared {
-    pub(super) command: Command,
+    pub(super) asked: Asked,
     /// Taken by the writer when it judges; a command that is carried out once more has none.
     foreseen: Cell<Option<Box<Foreseen>>>,
+}
+
+/// What is asked for.
+pub(super) enum Asked {
+    /// A change of a user.
+    User(Command),
+    /// A change of a group.
+    Group(GroupCommand),
+}
+
+impl Asked {
+    /// When it was asked for, and the mark of a request that may come twice.
+    pub(super) const fn mark(&self) -> (Timestamp, Option<&Idempotency>) {
+        match self {
+            Self::User(command) => (command.at, command.idempotency.as_ref()),
+            Self::Group(command) => (command.at, command.idempotency.as_ref()),
+        }
+    }
 }
 
 /// What a command would come to.
@@ -30,7 +48,12 @@ pub(super) struct Foreseen {
 impl Prepared {
     /// A command of which nothing is foreseen.
     pub(crate) fn plain(command: Command) -> Self {
-        Self { command, foreseen: Cell::default() }
+        Self { asked: Asked::User(command), foreseen: Cell::default() }
+    }
+
+    /// A command about a group, which is judged at its turn.
+    pub(crate) fn group(command: GroupCommand) -> Self {
+        Self { asked: Asked::Group(command), foreseen: Cell::default() }
     }
 
     /// A command that is decided now, upon the live user that it is about, if there is one.
@@ -44,12 +67,15 @@ impl Prepared {
         };
         let decided = decided(rules, upon.as_ref().map(|(user, _)| user), &command);
         let foreseen = Cell::new(Some(Box::new(Foreseen { upon, decided })));
-        Self { command, foreseen }
+        Self { asked: Asked::User(command), foreseen }
     }
 
     /// Whether it may be carried out.
     pub(super) fn begin(&self) -> bool {
-        self.command.begin()
+        match &self.asked {
+            Asked::User(command) => command.begin(),
+            Asked::Group(command) => command.begin(),
+        }
     }
 
     pub(super) fn take(&self) -> Option<Foreseen> {

@@ -8,6 +8,7 @@
 mod foresee;
 pub(crate) mod forget;
 pub(crate) mod found_by;
+pub(crate) mod groups;
 pub(crate) mod judge;
 mod once;
 pub(crate) mod preview;

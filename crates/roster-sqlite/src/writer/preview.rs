@@ -3,10 +3,13 @@
 //! It is judged on one snapshot, by the code that judges what is written. Whether the same request
 //! came before is not asked.
 
-use roster_core::{Command, Failure, Outcome, Rules};
+use roster_core::{Command, Effect, Failure, GroupCommand, Outcome, Rules, Stored};
 use rusqlite::Connection;
 
-use super::judge::{Halt, Judge};
+use super::{
+    groups,
+    judge::{Halt, Judge},
+};
 use crate::{failure::store_error, page::head::HEAD};
 
 /// What a command would come to, had it never come before; the position is that of the snapshot.
@@ -15,17 +18,35 @@ pub(crate) fn preview(
     rules: Rules,
     command: &Command,
 ) -> Result<Outcome, Failure> {
-    match attempt(connection, rules, command) {
+    told(attempt(connection, || {
+        Ok(Judge::new(connection, rules)?.judge(command, None)?.foretold())
+    }))
+}
+
+/// The same of a group command.
+pub(crate) fn preview_group(
+    connection: &Connection,
+    rules: Rules,
+    command: &GroupCommand,
+) -> Result<Outcome, Failure> {
+    told(attempt(connection, || Ok(groups::judge(connection, rules, command)?.foretold())))
+}
+
+fn told(attempt: Result<Outcome, Halt>) -> Result<Outcome, Failure> {
+    match attempt {
         Ok(outcome) => Ok(outcome),
         Err(Halt::Command(failure)) => Err(failure),
         Err(Halt::Transaction(error)) => Err(Failure::Store(store_error(error))),
     }
 }
 
-fn attempt(connection: &Connection, rules: Rules, command: &Command) -> Result<Outcome, Halt> {
+fn attempt(
+    connection: &Connection,
+    judge: impl FnOnce() -> Result<(Effect, Stored), Halt>,
+) -> Result<Outcome, Halt> {
     // Ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
     let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
-    let (effect, stored) = Judge::new(connection, rules)?.judge(command, None)?.foretold();
+    let (effect, stored) = judge()?;
     Ok(Outcome { effect, stored, position, replayed: false })
 }

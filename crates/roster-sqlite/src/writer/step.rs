@@ -5,12 +5,14 @@
 
 use roster_core::{
     Change, Effect, Event, EventKind, Failure, Head, Outcome, Rules, Status, Stored,
-    event::changed_text,
+    event::changed_text, group::GroupChange,
 };
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::{
     Prepared,
+    foresee::Asked,
+    groups::{self, GroupJudgement},
     judge::{Current, Halt, Judge, Judgement},
     once,
     rows::{Rows, text},
@@ -21,6 +23,7 @@ use crate::{cache::Touched, scrub};
 /// The state of a transaction between its commands.
 pub(super) struct Step<'c> {
     connection: &'c Connection,
+    rules: Rules,
     judge: Judge<'c>,
     rows: Rows<'c>,
     append_event: CachedStatement<'c>,
@@ -41,6 +44,7 @@ impl<'c> Step<'c> {
     pub(super) fn new(connection: &'c Connection, rules: Rules, head: Head) -> Result<Self> {
         Ok(Self {
             connection,
+            rules,
             judge: Judge::new(connection, rules)?,
             rows: Rows::new(connection)?,
             append_event: connection.prepare_cached(sql::APPEND_EVENT)?,
@@ -67,19 +71,64 @@ impl<'c> Step<'c> {
 
     /// Tells again what the same request came to before; else carries it out.
     fn once(&mut self, prepared: &Prepared) -> std::result::Result<Outcome, Halt> {
-        let command = &prepared.command;
-        let Some(mark) = &command.idempotency else { return self.anew(prepared) };
-        if let Some(outcome) = once::recall(self.connection, mark, command.at)? {
+        let (at, mark) = prepared.asked.mark();
+        let Some(mark) = mark else { return self.anew(prepared) };
+        if let Some(outcome) = once::recall(self.connection, mark, at)? {
             return Ok(outcome);
         }
         let outcome = self.anew(prepared)?;
-        once::remember(self.connection, mark, command.at, &outcome)?;
+        once::remember(self.connection, mark, at, &outcome)?;
         Ok(outcome)
     }
 
     fn anew(&mut self, prepared: &Prepared) -> std::result::Result<Outcome, Halt> {
-        let judgement = self.judge.judge(&prepared.command, prepared.take())?;
-        Ok(self.write(judgement)?)
+        match &prepared.asked {
+            Asked::User(command) => {
+                let judgement = self.judge.judge(command, prepared.take())?;
+                let left = match judgement {
+                    Judgement::Remove(..) => {
+                        let (id, at) = (command.user_id(), command.at);
+                        groups::leaving(self.connection, id, at, &command.caller)?
+                    }
+                    Judgement::Stands(..)
+                    | Judgement::Create(..)
+                    | Judgement::Replace(..)
+                    | Judgement::Restore(..)
+                    | Judgement::Purge(..) => Vec::new(),
+                };
+                self.write_groups(left)?;
+                Ok(self.write(judgement)?)
+            }
+            Asked::Group(command) => {
+                let judgement = groups::judge(self.connection, self.rules, command)?;
+                Ok(self.write_judged(judgement)?)
+            }
+        }
+    }
+
+    fn write_judged(&mut self, judgement: GroupJudgement) -> Result<Outcome> {
+        match judgement {
+            GroupJudgement::Stands(stored) => {
+                let position = self.end.head.position;
+                Ok(Outcome { effect: Effect::Unchanged, stored, position, replayed: false })
+            }
+            GroupJudgement::Create(change) | GroupJudgement::Replace(change) => {
+                self.write_group(*change)
+            }
+            GroupJudgement::Remove(change, others) => {
+                self.write_groups(others)?;
+                self.write_group(*change)
+            }
+        }
+    }
+
+    fn write_groups(&mut self, changes: Vec<GroupChange>) -> Result<()> {
+        changes.into_iter().try_for_each(|change| self.write_group(change).map(drop))
+    }
+
+    fn write_group(&mut self, change: GroupChange) -> Result<Outcome> {
+        groups::write(self.connection, &change)?;
+        self.append(change.event, change.record)
     }
 
     fn write(&mut self, judgement: Judgement) -> Result<Outcome> {
@@ -130,7 +179,8 @@ impl<'c> Step<'c> {
     }
 
     fn append(&mut self, event: Event, after: bytes::Bytes) -> Result<Outcome> {
-        let Event { kind, at, actor, request_id, user_id, version, changed, record } = event;
+        let Event { kind, at, actor, request_id, user_id, version, changed, members, record } =
+            event;
         self.end.head.position += 1;
         let position = self.end.head.position;
         self.append_event.execute(params![
@@ -141,16 +191,18 @@ impl<'c> Step<'c> {
             request_id,
             user_id.as_bytes(),
             version,
-            changed_text(&changed),
+            changed_text(&changed, &members),
             text(&record)?,
         ])?;
         let live = match kind {
             EventKind::Created | EventKind::Updated | EventKind::Restored => {
-                Some((version, after.clone()))
+                Some(Some((version, after.clone())))
             }
-            EventKind::Deleted | EventKind::Purged => None,
+            EventKind::Deleted | EventKind::Purged => Some(None),
+            // Groups are not held in memory.
+            EventKind::GroupCreated | EventKind::GroupUpdated | EventKind::GroupDeleted => None,
         };
-        self.end.touched.push(Touched { id: user_id, live });
+        self.end.touched.extend(live.map(|live| Touched { id: user_id, live }));
         let stored = Stored { id: user_id, version, record: after };
         Ok(Outcome { effect: Effect::Changed(kind), stored, position, replayed: false })
     }

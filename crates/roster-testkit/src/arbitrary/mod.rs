@@ -5,11 +5,13 @@
 
 mod bodies;
 mod filters;
+mod groups;
 mod questions;
 mod steps;
 
 pub use bodies::{body, newcomer, person, tree};
 pub use filters::{filter, search};
+pub use groups::{GroupEdited, GroupQuestion, GroupStep, MembersEdited};
 pub use questions::{
     DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
 };

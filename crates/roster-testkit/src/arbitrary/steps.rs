@@ -12,6 +12,7 @@ use roster_core::{Idempotency, Json, OnConflict, limits::IDEMPOTENCY_KEEP_MS};
 
 use super::{
     bodies::{body, newcomer},
+    groups::{GroupQuestion, GroupStep, group_question, group_step},
     questions::{
         DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
     },
@@ -58,17 +59,20 @@ pub enum Step {
     Purge(Whom, Held),
 }
 
+/// What a step holds, mostly nothing.
+pub(super) fn held() -> BoxedStrategy<Held> {
+    prop_oneof![
+        12 => Just(Held::Nothing),
+        2 => Just(Held::Current),
+        1 => Just(Held::Stale),
+        1 => Just(Held::Any),
+        1 => Just(Held::NotCurrent),
+    ]
+    .boxed()
+}
+
 /// One write.
 pub fn step() -> BoxedStrategy<Step> {
-    let held = || {
-        prop_oneof![
-            12 => Just(Held::Nothing),
-            2 => Just(Held::Current),
-            1 => Just(Held::Stale),
-            1 => Just(Held::Any),
-            1 => Just(Held::NotCurrent),
-        ]
-    };
     let on_conflict = prop_oneof![
         2 => Just(OnConflict::Fail),
         1 => Just(OnConflict::Skip),
@@ -113,13 +117,16 @@ pub struct Write {
     pub mark: Option<Mark>,
 }
 
+fn mark() -> BoxedStrategy<Option<Mark>> {
+    let mark = (0_u8..6, prop_oneof![4 => Just(0_u8), 1 => Just(1)])
+        .prop_map(|(key, fingerprint)| Mark { key, fingerprint });
+    prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)].boxed()
+}
+
 /// A write, perhaps with a mark. What was passed over is never remembered, so a create that may
 /// be passed over has none: no face gives it one.
 pub fn write() -> BoxedStrategy<Write> {
-    let mark = (0_u8..6, prop_oneof![4 => Just(0_u8), 1 => Just(1)])
-        .prop_map(|(key, fingerprint)| Mark { key, fingerprint });
-    let mark = prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)];
-    (step(), mark)
+    (step(), mark())
         .prop_map(|(step, mark)| {
             let alone = matches!(step, Step::Create(_, OnConflict::Skip | OnConflict::Replace));
             Write { step, mark: mark.filter(|_| !alone) }
@@ -145,6 +152,12 @@ pub enum Turn {
     WalkDeleted(DeletedQuestion),
     /// The log is pulled.
     Pull(EventsQuestion),
+    /// A group is written, perhaps by a request that may come twice.
+    Group(Box<GroupStep>, Option<Mark>),
+    /// What becomes of a group is only judged.
+    TryGroup(Box<GroupStep>),
+    /// Groups are walked.
+    WalkGroups(GroupQuestion),
 }
 
 /// What happens, in order.
@@ -165,6 +178,9 @@ pub fn turns() -> BoxedStrategy<Vec<Turn>> {
         8 => question().prop_map(Box::new).prop_map(Turn::Walk),
         2 => deleted_question().prop_map(Turn::WalkDeleted),
         2 => events_question().prop_map(Turn::Pull),
+        10 => (group_step(), mark()).prop_map(|(step, mark)| Turn::Group(Box::new(step), mark)),
+        2 => group_step().prop_map(Box::new).prop_map(Turn::TryGroup),
+        3 => group_question().prop_map(Turn::WalkGroups),
     ];
     vec(turn, 1..32).boxed()
 }

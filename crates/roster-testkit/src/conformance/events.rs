@@ -1,7 +1,10 @@
 //! Pulling the change log (contract 9): in order, by kind and by user, page by page without a
 //! gap and without anything twice.
 
-use roster_core::{Event, EventKind, EventsQuery, Rules, Stored, UserId, limits::PAGE_BYTES_MAX};
+use roster_core::{
+    Event, EventKind, EventsQuery, Preconditions, Rules, Stored, UserId, group::GroupAct,
+    limits::PAGE_BYTES_MAX,
+};
 use serde_json::json;
 
 use super::{order::crowd, scene::Scene};
@@ -21,6 +24,10 @@ async fn log(scene: &Scene) -> (Vec<Stored>, Vec<Entry>) {
             scene.purge(user.id).await.expect("deleted");
         }
     }
+    let id = scene.group("team", &[users[13].id]).await;
+    scene.delete(users[13].id).await.expect("there");
+    let held = Preconditions::default();
+    scene.on_group(GroupAct::Delete { id, held }).await.expect("there");
     let log = scene.events().await;
     for kind in EventKind::ALL {
         assert!(log.iter().any(|(_, event)| event.kind == *kind), "{kind:?}");

@@ -15,6 +15,7 @@ pub mod dry_run;
 pub mod events;
 pub mod filter;
 pub mod forget;
+pub mod groups;
 pub mod guards;
 pub mod idempotency;
 pub mod keys;
@@ -251,6 +252,28 @@ macro_rules! conformance {
                 a_full_keyring_gives_the_place_of_the_first_that_ended,
                 the_use_of_a_key_is_noted_and_is_no_change,
                 keys_are_no_part_of_the_change_log,
+            }
+            $crate::conformance_cases! { $factory, groups:
+                a_created_group_is_read_back_as_it_was_answered,
+                a_group_name_is_unique_by_its_key,
+                a_group_is_written_like_a_user,
+                who_joins_and_leaves_changes_the_group_alone,
+                all_members_are_replaced_at_once,
+                who_is_nobody_cannot_join,
+                a_deleted_user_leaves_its_groups_and_a_restore_does_not_bring_it_back,
+                several_users_leave_one_group_in_one_batch,
+                a_deleted_group_leaves_the_groups_it_was_in,
+                groups_form_no_circle,
+                groups_stand_within_groups_up_to_a_depth,
+                of_two_that_join_each_other_at_once_one_is_refused,
+                nobody_joins_while_being_deleted,
+                a_request_names_no_more_members_than_it_may,
+                groups_are_listed_by_every_condition,
+                a_page_of_members_tells_the_group_its_total_and_its_place,
+                the_groups_of_many_users_are_told_at_once,
+                a_group_command_that_comes_twice_happens_once,
+                a_dry_run_of_a_group_command_stores_nothing,
+                the_log_replays_to_the_groups,
             }
             $crate::conformance_cases! { $factory, conflict:
                 without_a_conflict_every_mode_creates,

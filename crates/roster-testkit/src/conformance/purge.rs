@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Clock as _, Effect, Event, EventKind, EventsQuery, Outcome, Preconditions, Refusal, Rules,
-    Tags, UserId,
+    Act, Clock as _, Effect, Event, EventKind, EventsQuery, MembersChanged, Outcome, Preconditions,
+    Refusal, Rules, Tags, UserId,
     list::{DeletedQuery, PageQuery},
 };
 use serde_json::{Value, json};
@@ -80,6 +80,7 @@ pub async fn the_event_of_a_purge_holds_nothing_of_the_person(scene: Scene) {
         user_id: id,
         version: 4,
         changed: vec![],
+        members: MembersChanged::default(),
         record: Bytes::new(),
     };
     assert_eq!((position, event), (4, expected));

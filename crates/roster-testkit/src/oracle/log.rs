@@ -19,7 +19,7 @@ pub(super) fn page(log: &[(i64, Event)], head: i64, query: &EventsQuery) -> Even
             page.reached = page.events.last().map_or(query.after, |(last, _)| *last);
             break;
         }
-        bytes += event.record.len();
+        bytes += event.bytes();
         page.events.push((*position, event.clone()));
     }
     page

@@ -5,6 +5,7 @@
 //! filtering and sorting all of them. It must never become clever.
 
 mod deleted;
+mod groups;
 mod log;
 mod page;
 mod state;
@@ -12,9 +13,10 @@ mod state;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
-    Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived, Rules,
-    Store, StoreError, Stored, Timestamp, UserId,
+    Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore, Head,
+    LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
+    group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Answer, Secret},
 };
@@ -105,6 +107,32 @@ impl Store for Oracle {
 
     fn log_id(&self) -> LogId {
         LogId([7; 8])
+    }
+}
+
+impl GroupStore for Oracle {
+    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.state().change_group(self.rules, &command) })
+    }
+
+    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.state().preview_group(self.rules, &command) })
+    }
+
+    fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        Box::pin(async move { Ok(self.state().group(id)) })
+    }
+
+    fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
+        Box::pin(async move { Ok(self.state().group_page(&query)) })
+    }
+
+    fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
+        Box::pin(async move { Ok(self.state().members_page(&query)) })
+    }
+
+    fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
+        Box::pin(async move { Ok(self.state().groups_of(&users)) })
     }
 }
 

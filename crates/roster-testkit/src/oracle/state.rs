@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Among, Change, Command, Decision, Deleted, Effect, Event, Failure, Head, Idempotency,
-    Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError, Stored, Timestamp,
-    User, UserId, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
+    Act, Among, Change, Command, Decision, Deleted, Effect, Event, Failure, Group, GroupId, Head,
+    Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError, Stored,
+    Timestamp, User, UserId, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All that is kept.
@@ -23,8 +23,11 @@ pub(super) struct State {
     pub(super) position: i64,
     /// The keys of callers.
     pub(super) keyring: Keyring,
+    pub(super) groups: BTreeMap<GroupId, Group>,
+    /// Who is a direct member of which group.
+    pub(super) memberships: BTreeSet<(GroupId, UserId)>,
     /// What the requests with an idempotency key came to.
-    done: BTreeMap<[u8; 32], Done>,
+    pub(super) done: BTreeMap<[u8; 32], Done>,
 }
 
 /// A user with its keys.
@@ -35,11 +38,12 @@ pub(super) struct Kept {
     pub(super) stored: Stored,
 }
 
+/// What a request came to.
 #[derive(Clone, Debug)]
-struct Done {
-    fingerprint: [u8; 32],
-    at: Timestamp,
-    outcome: Outcome,
+pub(super) struct Done {
+    pub(super) fingerprint: [u8; 32],
+    pub(super) at: Timestamp,
+    pub(super) outcome: Outcome,
 }
 
 impl State {
@@ -66,7 +70,7 @@ impl State {
         Ok(Outcome { position: self.position, ..outcome })
     }
 
-    fn remembered(&self, mark: Idempotency, at: Timestamp) -> Option<&Done> {
+    pub(super) fn remembered(&self, mark: Idempotency, at: Timestamp) -> Option<&Done> {
         let done = self.done.get(&mark.key)?;
         (at.as_millis() - done.at.as_millis() <= IDEMPOTENCY_KEEP_MS).then_some(done)
     }
@@ -94,6 +98,7 @@ impl State {
             },
             Decision::Remove(change) => {
                 let (kept, event) = Kept::of(*change);
+                self.leave_all_groups(command);
                 self.live.remove(&id);
                 self.deleted.insert(id, kept.clone());
                 Ok(self.append(event, kept.stored))
@@ -163,14 +168,14 @@ impl State {
         Some(Conflict { refusal, username, email, external_id })
     }
 
-    fn append(&mut self, event: Event, stored: Stored) -> Outcome {
+    pub(super) fn append(&mut self, event: Event, stored: Stored) -> Outcome {
         let effect = Effect::Changed(event.kind);
         self.position += 1;
         self.log.push((self.position, event));
         self.outcome(effect, stored)
     }
 
-    fn outcome(&self, effect: Effect, stored: Stored) -> Outcome {
+    pub(super) fn outcome(&self, effect: Effect, stored: Stored) -> Outcome {
         Outcome { effect, stored, position: self.position, replayed: false }
     }
 

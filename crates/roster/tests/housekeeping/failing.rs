@@ -6,9 +6,10 @@ use std::{
 };
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, Timestamp, UserId,
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
+    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
@@ -42,6 +43,32 @@ impl Failing {
             self.failures.fetch_add(1, Ordering::SeqCst);
             StoreError::Unavailable("the test wants it so".into())
         })
+    }
+}
+
+impl GroupStore for Failing {
+    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        self.store.change_group(command)
+    }
+
+    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        self.store.preview_group(command)
+    }
+
+    fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        self.store.group(id)
+    }
+
+    fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
+        self.store.groups(query)
+    }
+
+    fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
+        self.store.members(query)
+    }
+
+    fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
+        self.store.groups_of(users)
     }
 }
 

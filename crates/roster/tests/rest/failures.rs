@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    service::{Service, Stage, kept, path},
+    service::{Service, Stage, group_path, kept, member_path, path},
     store::Fault,
 };
 
@@ -19,6 +19,15 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     for page in ["/deleted-users", "/events", "/keys"] {
         all.extend(["GET", "HEAD"].map(|method| (method, page.to_owned())));
     }
+    let group = service.group("team").await;
+    let path = group_path(&group);
+    all.extend(["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, path.clone())));
+    for page in ["/groups".to_owned(), path + "/members"] {
+        all.extend(["GET", "HEAD"].map(|method| (method, page.clone())));
+    }
+    all.push(("POST", "/groups".to_owned()));
+    let member = member_path(&group, &group);
+    all.extend(["PUT", "DELETE"].map(|method| (method, member.clone())));
     let key = service.close().await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
@@ -82,6 +91,7 @@ pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
     let service = stage.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let gone = kept(&service.left(json!({"username": "grace"})).await);
+    let group = service.group("team").await;
     service.store.fail(Fault::Full);
     service.post(json!({"username": "g"})).await.refused(507, "storage-full");
     service.put(&user, json!({"name": "A"})).await.refused(507, "storage-full");
@@ -90,6 +100,15 @@ pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
     service.delete(&gone).await.refused(507, "storage-full");
     let restore = service.request("POST", &format!("{gone}/restore"));
     restore.send().await.refused(507, "storage-full");
+    for method in ["PUT", "PATCH", "DELETE"] {
+        let request = service.request(method, &group_path(&group));
+        let request = request.json(&json!({"display_name": "g"}));
+        request.send().await.refused(507, "storage-full");
+    }
+    let create = service.request("POST", "/groups").json(&json!({"display_name": "g"}));
+    create.send().await.refused(507, "storage-full");
+    service.join(&group, &user).await.refused(507, "storage-full");
+    service.delete(&member_path(&group, &user)).await.refused(507, "storage-full");
     service.store.fail(None);
     let key = service.close().await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));

@@ -9,6 +9,22 @@ use crate::{
     service::{Service, Setup, Stage, kept, path},
 };
 
+/// A group that nobody made.
+const NO_GROUP: &str = "/groups/019a9f2e-0000-7000-8000-000000000000";
+
+/// Each operation that takes a body, with a path.
+fn with_body(user: &str) -> [(&'static str, &str); 7] {
+    [
+        ("POST", "/users"),
+        ("PUT", user),
+        ("PATCH", user),
+        ("POST", "/keys"),
+        ("POST", "/groups"),
+        ("PUT", NO_GROUP),
+        ("PATCH", NO_GROUP),
+    ]
+}
+
 /// One request of each operation that a guard stands before, about users who are there.
 pub(crate) async fn guarded(service: &Service) -> Vec<(String, String)> {
     let user = path(&service.user(json!({"username": "ada"})).await);
@@ -147,9 +163,7 @@ pub(crate) async fn only_json_in_utf8_is_taken(stage: Stage) {
     let service = stage.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = r#"{"username":"grace"}"#;
-    for (method, target) in
-        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
-    {
+    for (method, target) in with_body(&user) {
         for kind in [
             "text/plain",
             "application/x-www-form-urlencoded",
@@ -199,9 +213,7 @@ pub(crate) async fn what_is_no_json_text_is_malformed(stage: Stage) {
         br#"{"attributes":{"x":123456789012345678901234567890}}"#,
         deep.as_bytes(),
     ];
-    for (method, target) in
-        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
-    {
+    for (method, target) in with_body(&user) {
         for body in bodies {
             let reply = service.request(method, target).body("application/json", body);
             reply.send().await.refused(400, "malformed-json");
@@ -213,9 +225,7 @@ pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(stage: Sta
     let service = stage.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
-    for (method, target) in
-        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
-    {
+    for (method, target) in with_body(&user) {
         let request = service.request(method, target).body("application/json", body.as_str());
         // Not one byte of it is sent: the length alone decides.
         let reply = request.sending(0).send().await.refused(413, "body-too-large");
@@ -227,9 +237,7 @@ pub(crate) async fn a_body_that_stalls_is_given_up(stage: Stage) {
     let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
     let service = stage.open_with(Setup { front, ..Setup::default() }).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
-    for (method, target) in
-        [("POST", "/users"), ("PUT", &user), ("PATCH", &user), ("POST", "/keys")]
-    {
+    for (method, target) in with_body(&user) {
         let request = service.request(method, target).json(&json!({"username": "grace"}));
         let reply = request.sending(5).send().await.refused(408, "body-too-slow");
         assert_eq!(reply.header("connection"), "close");

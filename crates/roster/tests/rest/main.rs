@@ -19,6 +19,7 @@ mod events;
 mod examples;
 mod failures;
 mod filter;
+mod groups;
 mod guards;
 mod idempotency;
 mod jwt;
@@ -109,6 +110,24 @@ cases! {
         an_issuer_that_says_something_else_is_not_believed,
         a_token_that_expires_ends_its_streams,
         several_issuers_are_told_apart,
+    }
+    mod groups {
+        a_group_is_made_read_changed_and_deleted,
+        a_group_that_is_not_valid_is_told_all_its_faults,
+        no_two_groups_have_one_name,
+        a_write_of_a_group_is_held_to_its_version,
+        members_join_and_leave_and_the_group_changes,
+        nobody_else_joins_a_group,
+        groups_stand_within_groups_and_form_no_circle,
+        a_full_group_takes_nobody,
+        members_are_paged,
+        groups_are_paged_and_found,
+        an_unchanged_list_of_groups_is_304,
+        a_deleted_user_leaves_its_groups,
+        the_change_log_tells_of_groups,
+        a_dry_run_of_a_group_stores_nothing,
+        a_request_on_a_group_may_come_twice,
+        a_guarded_service_asks_for_versions_of_groups_too,
     }
     mod keys {
         a_key_is_shown_once_and_never_again,

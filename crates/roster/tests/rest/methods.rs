@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     client::Reply,
-    service::{Service, Stage, kept, path},
+    service::{Service, Stage, group_path, kept, member_path, path},
 };
 
 /// Every path, with something in place of its template.
@@ -16,6 +16,7 @@ async fn targets(service: &Service) -> Vec<(String, &'static str)> {
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "grace"})).await;
+    let group = service.group("team").await;
     let filled = |template: &str| match template {
         "/users/{user_id}" => path(&user),
         "/users/{user_id}/events" => path(&user) + "/events",
@@ -23,6 +24,9 @@ async fn targets(service: &Service) -> Vec<(String, &'static str)> {
         "/deleted-users/{user_id}/restore" => kept(&gone) + "/restore",
         "/keys/{key_id}" => key.clone(),
         "/keys/{key_id}/rotate" => format!("{key}/rotate"),
+        "/groups/{group_id}" => group_path(&group),
+        "/groups/{group_id}/members" => group_path(&group) + "/members",
+        "/groups/{group_id}/members/{member_id}" => member_path(&group, &user),
         "/problems/{code}" => "/problems/user-not-found".to_owned(),
         other => other.to_owned(),
     };
@@ -47,7 +51,8 @@ pub(crate) async fn head_is_get_without_the_body(stage: Stage) {
         assert_eq!(head.text(), "");
         // The page of a list is not made for HEAD, and the metrics count this very request.
         let except: &[&str] = match target.as_str() {
-            "/users" | "/deleted-users" | "/metrics" => &["content-length"],
+            "/users" | "/deleted-users" | "/groups" | "/metrics" => &["content-length"],
+            members if members.ends_with("/members") => &["content-length"],
             _ => &[],
         };
         assert_eq!(steady(&head, except), steady(&get, except), "{target}");
@@ -67,6 +72,10 @@ pub(crate) async fn head_checks_all_that_get_checks(stage: Stage) {
         ("/deleted-users?sort=id", "*/*", 400),
         ("/deleted-users?cursor=x", "*/*", 400),
         ("/deleted-users/ada", "*/*", 404),
+        ("/groups/x", "*/*", 404),
+        ("/groups?sort=id", "*/*", 400),
+        ("/groups?cursor=x", "*/*", 400),
+        ("/groups/01a1f84a-963b-7c3e-9a41-5d2e8f604b17/members", "*/*", 404),
         ("/events?after=x", "*/*", 400),
         ("/events?after=0123456789abcdef-1", "*/*", 410),
         ("/events", "text/html", 406),
@@ -148,6 +157,9 @@ pub(crate) async fn a_path_is_compared_exactly(stage: Stage) {
         "/deleted-users/a/Restore",
         "/deleted-users/a/events",
         "/events/1",
+        "/groups/",
+        "/groups/a/members/",
+        "/groups/a/members/b/c",
     ] {
         service.get(target).await.refused(404, "not-found");
     }
@@ -157,7 +169,9 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(stage: Stage) {
     let service = stage.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let body = json!({"username": "edsger"});
-    let user = path(&user);
+    let group = service.group("team").await;
+    let (members, member) = (group_path(&group) + "/members", member_path(&group, &user));
+    let (group, user) = (group_path(&group), path(&user));
     let gone = kept(&service.left(json!({"username": "grace"})).await);
     let (restore, events) = (format!("{gone}/restore"), format!("{user}/events"));
     for (method, target) in [
@@ -167,6 +181,15 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(stage: Stage) {
         ("PUT", &user),
         ("PATCH", &user),
         ("DELETE", &user),
+        ("GET", "/groups"),
+        ("POST", "/groups"),
+        ("GET", &group),
+        ("PUT", &group),
+        ("PATCH", &group),
+        ("DELETE", &group),
+        ("GET", &members),
+        ("PUT", &member),
+        ("DELETE", &member),
         ("GET", "/deleted-users"),
         ("GET", &gone),
         ("DELETE", &gone),
@@ -187,7 +210,7 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(stage: Stage) {
         let unknown = |name: &str| (name.to_owned(), "unknown-parameter".to_owned());
         assert_eq!(reply.faults(), [unknown("offset"), unknown("x")], "{method} {target}");
     }
-    assert_eq!(service.head().await.position, 3);
+    assert_eq!(service.head().await.position, 4);
 }
 
 pub(crate) async fn a_broken_escape_in_the_query_is_refused(stage: Stage) {
@@ -200,7 +223,9 @@ pub(crate) async fn a_broken_escape_in_the_query_is_refused(stage: Stage) {
 pub(crate) async fn only_an_acceptable_form_is_sent(stage: Stage) {
     let service = stage.open().await;
     let user = service.user(json!({"username": "ada"})).await;
-    let user = path(&user);
+    let group = service.group("team").await;
+    let (members, member) = (group_path(&group) + "/members", member_path(&group, &user));
+    let (group, user) = (group_path(&group), path(&user));
     let gone = kept(&service.left(json!({"username": "grace"})).await);
     let (restore, events) = (format!("{gone}/restore"), format!("{user}/events"));
     for (method, target) in [
@@ -209,6 +234,13 @@ pub(crate) async fn only_an_acceptable_form_is_sent(stage: Stage) {
         ("GET", &user),
         ("PUT", &user),
         ("PATCH", &user),
+        ("GET", "/groups"),
+        ("POST", "/groups"),
+        ("GET", &group),
+        ("PUT", &group),
+        ("PATCH", &group),
+        ("GET", &members),
+        ("PUT", &member),
         ("GET", "/deleted-users"),
         ("GET", &gone),
         ("POST", &restore),

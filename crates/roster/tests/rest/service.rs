@@ -250,6 +250,17 @@ impl Service {
         user
     }
 
+    /// Creates a group of this name that must be taken.
+    pub(crate) async fn group(&self, name: &str) -> Value {
+        let request = self.request("POST", "/groups").json(&json!({"display_name": name}));
+        request.send().await.expect(201).json()
+    }
+
+    /// Lets somebody join a group.
+    pub(crate) async fn join(&self, group: &Value, member: &Value) -> Reply {
+        self.request("PUT", &member_path(group, member)).send().await
+    }
+
     /// The user as it is now.
     pub(crate) async fn now(&self, user: &Value) -> Value {
         self.get(&path(user)).await.expect(200).json()
@@ -295,6 +306,16 @@ impl Service {
 /// The path of a user at the root of the host.
 pub(crate) fn path(user: &Value) -> String {
     format!("/users/{}", user["id"].as_str().expect("an id"))
+}
+
+/// The path of a group at the root of the host.
+pub(crate) fn group_path(group: &Value) -> String {
+    format!("/groups/{}", group["id"].as_str().expect("an id"))
+}
+
+/// The path of a member of a group, at the root of the host.
+pub(crate) fn member_path(group: &Value, member: &Value) -> String {
+    format!("{}/members/{}", group_path(group), member["id"].as_str().expect("an id"))
 }
 
 /// The path of a user who has left, at the root of the host.

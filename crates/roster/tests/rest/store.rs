@@ -10,9 +10,10 @@ use std::{
 };
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, Head, LogId, Outcome, Outlived,
-    Store, StoreError, Stored, Timestamp, UserId,
+    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
+    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
 };
@@ -122,6 +123,51 @@ impl Watched {
     fn fault(&self) -> Result<(), StoreError> {
         let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         fault.map_or(Ok(()), |fault| Err(fault.error()))
+    }
+}
+
+impl GroupStore for Watched {
+    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.change_group(command).await
+        })
+    }
+
+    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.preview_group(command).await
+        })
+    }
+
+    fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.group(id).await
+        })
+    }
+
+    fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.groups(query).await
+        })
+    }
+
+    fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.members(query).await
+        })
+    }
+
+    fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.groups_of(users).await
+        })
     }
 }
 

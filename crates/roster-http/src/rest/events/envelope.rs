@@ -4,7 +4,7 @@
 //! `actor` and `requestid` are extension attributes, whose names may hold small letters and digits
 //! alone. The record is copied in as it was kept; once the user is purged, there is none.
 
-use roster_core::{Event, EventsPage, LogId, Position, json::write_text};
+use roster_core::{Event, EventsPage, LogId, Position, UserId, json::write_text};
 
 use crate::rest::page::{close_items, open, separate};
 
@@ -18,7 +18,7 @@ pub(super) fn envelope(
     base_url: &str,
     next: Option<&str>,
 ) -> Vec<u8> {
-    let records = page.events.iter().map(|(_, event)| event.record.len() + FRAME_BYTES);
+    let records = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES);
     let mut out = open(records.sum());
     for (index, (number, event)) in page.events.iter().enumerate() {
         separate(index, &mut out);
@@ -30,29 +30,46 @@ pub(super) fn envelope(
 }
 
 fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {
-    let Event { kind, at, actor, request_id, user_id, version, changed, record } = event;
+    let Event { kind, at, actor, request_id, user_id, version, changed, members, record } = event;
     let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
     out.extend_from_slice(start.as_bytes());
     write_text(out, base_url);
+    let whose = if kind.is_of_group() { "group" } else { "user" };
     let kind = kind.as_str();
     let about = format!(
-        ",\"type\":\"{kind}\",\"subject\":\"users/{user_id}\",\"time\":\"{at}\",\
+        ",\"type\":\"{kind}\",\"subject\":\"{whose}s/{user_id}\",\"time\":\"{at}\",\
          \"datacontenttype\":\"application/json\",\"actor\":"
     );
     out.extend_from_slice(about.as_bytes());
     write_text(out, actor);
     out.extend_from_slice(b",\"requestid\":");
     write_text(out, request_id);
-    let data = format!(",\"data\":{{\"user_id\":\"{user_id}\",\"version\":{version},\"changed\":[");
+    let data =
+        format!(",\"data\":{{\"{whose}_id\":\"{user_id}\",\"version\":{version},\"changed\":[");
     out.extend_from_slice(data.as_bytes());
     for (index, attribute) in changed.iter().enumerate() {
         separate(index, out);
         write_text(out, attribute.name());
     }
     out.push(b']');
+    for (name, ids) in [("added", &members.added), ("removed", &members.removed)] {
+        if !ids.is_empty() {
+            write_ids(name, ids, out);
+        }
+    }
     if !record.is_empty() {
-        out.extend_from_slice(b",\"user\":");
+        out.extend_from_slice(format!(",\"{whose}\":").as_bytes());
         out.extend_from_slice(record);
     }
     out.extend_from_slice(b"}}");
+}
+
+/// Who joined or left a group.
+fn write_ids(name: &str, ids: &[UserId], out: &mut Vec<u8>) {
+    out.extend_from_slice(format!(",\"{name}\":[").as_bytes());
+    for (index, id) in ids.iter().enumerate() {
+        separate(index, out);
+        write_text(out, &id.to_string());
+    }
+    out.push(b']');
 }

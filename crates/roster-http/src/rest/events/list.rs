@@ -52,7 +52,8 @@ async fn read(
     let log = face.directory.log_id();
     query.check_log(log)?;
     let may = call.permit()?;
-    let page = face.directory.events(may, query.page).await?;
+    let mut page = face.directory.events(may, query.page).await?;
+    page.events.retain(|(_, event)| query.shows.show(event.kind));
     query.check(&page)?;
     if let Some(id) = id
         && page.events.is_empty()

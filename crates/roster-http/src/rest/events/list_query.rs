@@ -1,7 +1,7 @@
 //! The query of a page of events, and the places in the log that it may name.
 
 use roster_core::{
-    EventKind, EventsPage, EventsQuery, LogId, Position, UserId, limits::PAGE_SIZE_DEFAULT,
+    EventKind, EventsPage, EventsQuery, GroupId, LogId, Position, UserId, limits::PAGE_SIZE_DEFAULT,
 };
 
 use crate::{
@@ -15,7 +15,28 @@ pub(super) struct EventListQuery<'a> {
     pub(super) page: EventsQuery,
     /// The place after which events are asked for; from the oldest on without one.
     after: Option<Position>,
+    /// Whether events of groups are wanted beside those of users.
+    pub(super) shows: Shows,
     given: Vec<Parameter<'a>>,
+}
+
+/// Whose events are shown. Users and groups share one space of ids: who is asked for as a user
+/// must not be shown as a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shows {
+    All,
+    Users,
+    Groups,
+}
+
+impl Shows {
+    pub(super) const fn show(self, kind: EventKind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Users => !kind.is_of_group(),
+            Self::Groups => kind.is_of_group(),
+        }
+    }
 }
 
 impl<'a> EventListQuery<'a> {
@@ -24,6 +45,7 @@ impl<'a> EventListQuery<'a> {
         let mut page = EventsQuery::after(0, PAGE_SIZE_DEFAULT);
         page.user_id = of_user;
         let (mut after, mut cursor) = (None, None);
+        let mut shows = if of_user.is_some() { Shows::Users } else { Shows::All };
         let given = read_each(query, |parameter| {
             let value = parameter.value();
             match parameter.name.as_ref() {
@@ -31,9 +53,19 @@ impl<'a> EventListQuery<'a> {
                 "cursor" => cursor = Some(value.into_owned()),
                 "limit" => page.limit = limit(&value)?,
                 "type" => page.kind = Some(kind(&value)?),
-                "user_id" if of_user.is_none() => {
+                "user_id" if of_user.is_none() && shows != Shows::Groups => {
                     let id = UserId::parse(&value);
                     page.user_id = Some(id.ok_or_else(|| invalid("give the id of a user"))?);
+                    shows = Shows::Users;
+                }
+                "group_id" if of_user.is_none() && shows != Shows::Users => {
+                    let id = GroupId::parse(&value);
+                    page.user_id = Some(id.ok_or_else(|| invalid("give the id of a group"))?);
+                    shows = Shows::Groups;
+                }
+                "user_id" | "group_id" if of_user.is_none() => {
+                    let detail = "give a user or a group, not both".to_owned();
+                    return Err(("conflicting-parameter", detail));
                 }
                 _ => return Err(unknown()),
             }
@@ -45,7 +77,7 @@ impl<'a> EventListQuery<'a> {
         let cursor = cursor.map(|text| Position::parse(&text).ok_or_else(invalid_cursor));
         let after = cursor.transpose()?.or(after);
         page.after = after.map_or(0, |after| after.number);
-        Ok(Self { page, after, given })
+        Ok(Self { page, after, shows, given })
     }
 
     /// Refuses a place in another log.

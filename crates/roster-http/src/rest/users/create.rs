@@ -3,7 +3,7 @@
 use http::{HeaderValue, Response, StatusCode, header::LOCATION};
 use roster_core::{Draft, Mode};
 
-use super::{bulk, write::Write};
+use super::bulk;
 use crate::{
     extract::{BodyKind, sends_lines},
     face::{Call, Face},
@@ -12,6 +12,7 @@ use crate::{
     rest::{
         answer::{rehearsed, written},
         asked::Asked,
+        write::Write,
     },
 };
 

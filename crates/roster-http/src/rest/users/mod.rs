@@ -8,7 +8,6 @@ mod list;
 mod list_query;
 mod patch;
 mod replace;
-mod write;
 
 pub(crate) use bulk::{Bulk, EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX};
 pub(super) use create::create;

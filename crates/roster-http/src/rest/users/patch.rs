@@ -3,7 +3,6 @@
 use http::Response;
 use roster_core::Mode;
 
-use super::write::Write;
 use crate::{
     extract::{BodyKind, user_id},
     face::{Call, Face},
@@ -12,6 +11,7 @@ use crate::{
     rest::{
         answer::{rehearsed, written},
         asked::Asked,
+        write::Write,
     },
 };
 

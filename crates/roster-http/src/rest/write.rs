@@ -9,15 +9,15 @@ use crate::{
     rest::asked::Asked,
 };
 
-pub(super) struct Write {
-    pub(super) tree: Json,
-    pub(super) asked: Asked,
-    pub(super) terms: Terms,
+pub(in crate::rest) struct Write {
+    pub(in crate::rest) tree: Json,
+    pub(in crate::rest) asked: Asked,
+    pub(in crate::rest) terms: Terms,
 }
 
 impl Write {
     /// Reads the body; what else is asked was read before.
-    pub(super) async fn read(
+    pub(in crate::rest) async fn read(
         kind: BodyKind,
         asked: Asked,
         face: &Face,

@@ -1,0 +1,108 @@
+//! What is to be done to one group, with all that the decision needs.
+
+use std::collections::BTreeSet;
+
+use super::{GroupDraft, GroupId};
+use crate::{
+    command::{Caller, Idempotency, Preconditions},
+    id::UserId,
+    json::Json,
+    start::Start,
+    timestamp::Timestamp,
+};
+
+/// What is to be done to a group.
+#[derive(Clone, Debug)]
+pub enum GroupAct {
+    /// Create a group under a new id, with these members.
+    Create {
+        /// The new id; its moment is `created_at`.
+        id: GroupId,
+        /// The group.
+        draft: Box<GroupDraft>,
+        /// Who belongs to it from the start.
+        members: BTreeSet<UserId>,
+    },
+    /// Change a group, its members, or both at once.
+    Change {
+        /// Which group.
+        id: GroupId,
+        /// What becomes of its own record.
+        edit: GroupEdit,
+        /// What becomes of its members.
+        members: MembersEdit,
+        /// What must hold first.
+        held: Preconditions,
+    },
+    /// Delete a group for good, with its memberships on both sides.
+    Delete {
+        /// Which group.
+        id: GroupId,
+        /// What must hold first.
+        held: Preconditions,
+    },
+}
+
+/// What becomes of a group's own record.
+#[derive(Clone, Debug)]
+pub enum GroupEdit {
+    /// It stays.
+    Keep,
+    /// The whole is replaced.
+    Replace(Box<GroupDraft>),
+    /// JSON Merge Patch (RFC 7396).
+    Patch(Box<Json>),
+}
+
+/// What becomes of a group's members.
+#[derive(Clone, Debug)]
+pub enum MembersEdit {
+    /// They stay.
+    Keep,
+    /// Some join, some leave. Who stands in both leaves and joins: it stays.
+    Delta {
+        /// Who belongs to it from now on.
+        added: BTreeSet<UserId>,
+        /// Who belongs to it no more.
+        removed: BTreeSet<UserId>,
+    },
+    /// These belong to it, and nobody else.
+    All(BTreeSet<UserId>),
+}
+
+/// A change of a group that somebody asked for.
+#[derive(Clone, Debug)]
+pub struct GroupCommand {
+    /// What is to be done.
+    pub act: GroupAct,
+    /// When it was asked for.
+    pub at: Timestamp,
+    /// Who asked.
+    pub caller: Caller,
+    /// What marks a request that may come twice.
+    pub idempotency: Option<Idempotency>,
+    /// Asked before it is carried out, where whoever asks may have given it up by then.
+    pub start: Option<Start>,
+}
+
+impl GroupCommand {
+    /// Whether it may be carried out: an engine asks once it is to be, and right before.
+    #[must_use]
+    pub fn begin(&self) -> bool {
+        self.start.as_ref().is_none_or(Start::begin)
+    }
+
+    /// The group that it is about.
+    pub const fn group_id(&self) -> GroupId {
+        match &self.act {
+            GroupAct::Create { id, .. }
+            | GroupAct::Change { id, .. }
+            | GroupAct::Delete { id, .. } => *id,
+        }
+    }
+
+    /// Whether the group is to be there already.
+    pub const fn is_about_one_that_is_there(&self) -> bool {
+        !matches!(self.act, GroupAct::Create { .. })
+    }
+}

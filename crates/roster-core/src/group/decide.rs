@@ -1,0 +1,367 @@
+//! The rule book of groups: what becomes of a group when somebody asks for a change.
+//!
+//! Pure, in two steps. A sketch is what the command makes of the group's own record; it says what
+//! else has to be known. Settled with these facts, which the engine looks up in the transaction of
+//! the write, it is a decision.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::{
+    Group, GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupId, Member, MemberKind, MembersEdit,
+    Nesting,
+};
+use crate::{
+    attribute::Attribute,
+    command::{Caller, Guard, Preconditions, Rules},
+    event::{Event, EventKind, MembersChanged},
+    failure::{GroupRefusal, Refusal},
+    id::UserId,
+    json::{self, Json},
+    limits::{
+        GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX, GROUP_MEMBERS_MAX, GROUPS_OF_MEMBER_MAX,
+        UNKNOWN_MEMBERS_TOLD_MAX,
+    },
+    timestamp::Timestamp,
+    violation::{Violation, ViolationCode},
+};
+
+/// What a command makes of the group's own record, before anything else is known.
+#[derive(Clone, Debug)]
+pub struct Sketch {
+    before: Option<Group>,
+    after: Group,
+    members: MembersEdit,
+    is_deletion: bool,
+    at: Timestamp,
+    caller: Caller,
+}
+
+/// What has to be known to settle a sketch.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Who else has the name that is claimed.
+    pub name_holder: Option<GroupId>,
+    /// How many members the group has.
+    pub members: u64,
+    /// Who of those that [`Sketch::named`] tells belongs to the group; without names, everybody
+    /// who does.
+    pub present: BTreeSet<UserId>,
+    /// What is known of [`Sketch::newcomers`]; who is not here does not exist.
+    pub newcomers: BTreeMap<UserId, Newcomer>,
+    /// Where the groups among the newcomers stand, and the group itself; nothing without them.
+    pub nesting: Nesting,
+}
+
+/// Somebody who is to join a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newcomer {
+    /// What it is.
+    pub kind: MemberKind,
+    /// In how many groups it is.
+    pub groups: u64,
+}
+
+/// What becomes of a command that the rules allow.
+#[derive(Clone, Debug)]
+pub enum GroupDecision {
+    /// Everything is as it was asked to be: nothing is written.
+    Unchanged,
+    /// A new group is written.
+    Create(Box<GroupChange>),
+    /// The group is written anew.
+    Replace(Box<GroupChange>),
+    /// The group is gone, and all memberships in it; those that it has itself each by a change of
+    /// the other group, see [`left`].
+    Remove(Box<GroupChange>),
+}
+
+/// A change to be written.
+#[derive(Clone, Debug)]
+pub struct GroupChange {
+    /// The group after the change.
+    pub group: Group,
+    /// Its canonical JSON.
+    pub record: Bytes,
+    /// Who joins.
+    pub added: Vec<Member>,
+    /// Who leaves.
+    pub removed: Vec<UserId>,
+    /// The entry of the change log.
+    pub event: Event,
+}
+
+/// Sketches what a command comes to, given the group that it is about, if that is there.
+pub fn sketch(
+    rules: Rules,
+    current: Option<&Group>,
+    command: &GroupCommand,
+) -> Result<Sketch, Refusal> {
+    let not_found = || Refusal::Group(GroupRefusal::NotFound);
+    let sketched = |before: Option<&Group>, after, members, is_deletion| Sketch {
+        before: before.cloned(),
+        after,
+        members,
+        is_deletion,
+        at: command.at,
+        caller: command.caller.clone(),
+    };
+    match &command.act {
+        GroupAct::Create { id, draft, members } => {
+            within_limit(members.len())?;
+            let written = draft.resolve(None).map_err(Refusal::Invalid)?;
+            let group = Group {
+                id: *id,
+                version: 1,
+                display_name: written.display_name,
+                external_id: written.external_id,
+                updated_at: id.created_at(),
+            };
+            Ok(sketched(None, group, MembersEdit::All(members.clone()), false))
+        }
+        GroupAct::Change { edit, members, held, .. } => {
+            let current = current.ok_or_else(not_found)?;
+            let after = edited(rules, current, edit, held)?;
+            within_limit(match members {
+                MembersEdit::Keep => 0,
+                MembersEdit::Delta { added, removed } => added.len() + removed.len(),
+                MembersEdit::All(all) => all.len(),
+            })?;
+            Ok(sketched(Some(current), after, members.clone(), false))
+        }
+        GroupAct::Delete { held, .. } => {
+            let current = current.ok_or_else(not_found)?;
+            allowed(held, current)?;
+            if rules.delete == Guard::On && held.is_empty() {
+                return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
+            }
+            Ok(sketched(Some(current), current.clone(), MembersEdit::Keep, true))
+        }
+    }
+}
+
+/// What becomes of a group whose member is gone.
+pub fn left(group: &Group, member: UserId, at: Timestamp, caller: &Caller) -> GroupChange {
+    let group = next_version(group, at);
+    let members = MembersChanged { added: Vec::new(), removed: vec![member] };
+    change(group, EventKind::GroupUpdated, Vec::new(), (Vec::new(), members), caller)
+}
+
+impl Sketch {
+    /// The key of a name that is new to this group and must be no other's.
+    pub fn name_claim(&self) -> Option<String> {
+        let key = self.after.name_key();
+        let is_own = self.before.as_ref().is_some_and(|before| before.name_key() == key);
+        (!is_own && !self.is_deletion).then_some(key)
+    }
+
+    /// The group.
+    pub const fn id(&self) -> GroupId {
+        self.after.id
+    }
+
+    /// Whether the group is new: nobody belongs to it and nothing is above it.
+    pub const fn is_new(&self) -> bool {
+        self.before.is_none()
+    }
+
+    /// Whether members are spoken of at all.
+    pub const fn is_about_members(&self) -> bool {
+        !matches!(self.members, MembersEdit::Keep)
+    }
+
+    /// Those of whom has to be known whether they belong to the group; `None`: all who do.
+    pub fn named(&self) -> Option<BTreeSet<UserId>> {
+        match &self.members {
+            MembersEdit::Keep => Some(BTreeSet::new()),
+            MembersEdit::Delta { added, removed } => Some(added | removed),
+            MembersEdit::All(_) => None,
+        }
+    }
+
+    /// Those who are to join, given who belongs to the group.
+    pub fn newcomers(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
+        match &self.members {
+            MembersEdit::Keep => BTreeSet::new(),
+            MembersEdit::Delta { added, .. } => added - present,
+            MembersEdit::All(all) => all - present,
+        }
+    }
+
+    /// Decides, once all that has to be known is.
+    pub fn settle(self, facts: &Facts) -> Result<GroupDecision, Refusal> {
+        if self.is_deletion {
+            let group = next_version(&self.after, self.at);
+            let none = (Vec::new(), MembersChanged::default());
+            let change = change(group, EventKind::GroupDeleted, Vec::new(), none, &self.caller);
+            return Ok(GroupDecision::Remove(Box::new(change)));
+        }
+        if facts.name_holder.is_some() {
+            return Err(GroupRefusal::NameTaken.into());
+        }
+        let joining = self.newcomers(&facts.present);
+        let removed: Vec<UserId> = match &self.members {
+            MembersEdit::Keep => Vec::new(),
+            MembersEdit::Delta { added, removed } => {
+                (removed - added).intersection(&facts.present).copied().collect()
+            }
+            MembersEdit::All(all) => (&facts.present - all).into_iter().collect(),
+        };
+        let added = self.admit(&joining, &removed, facts)?;
+        let members = MembersChanged { added: joining.into_iter().collect(), removed };
+        let Some(before) = &self.before else {
+            let changed = changed(None, &self.after);
+            let joined = (added, members);
+            let change = change(self.after, EventKind::GroupCreated, changed, joined, &self.caller);
+            return Ok(GroupDecision::Create(Box::new(change)));
+        };
+        let changed = changed(Some(before), &self.after);
+        if changed.is_empty() && members.is_empty() {
+            return Ok(GroupDecision::Unchanged);
+        }
+        let group = next_version(&self.after, self.at);
+        let joined = (added, members);
+        let change = change(group, EventKind::GroupUpdated, changed, joined, &self.caller);
+        Ok(GroupDecision::Replace(Box::new(change)))
+    }
+
+    /// Whether all these may join: they exist, there is room, and the groups among them form no
+    /// circle and no deeper nest than is allowed.
+    fn admit(
+        &self,
+        joining: &BTreeSet<UserId>,
+        removed: &[UserId],
+        facts: &Facts,
+    ) -> Result<Vec<Member>, GroupRefusal> {
+        let known = |id: &&UserId| facts.newcomers.contains_key(*id);
+        let unknown = joining.iter().filter(|id| !known(id)).take(UNKNOWN_MEMBERS_TOLD_MAX);
+        let unknown: Vec<UserId> = unknown.copied().collect();
+        if !unknown.is_empty() {
+            return Err(GroupRefusal::UnknownMembers(unknown));
+        }
+        let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
+        let members = (facts.members + count(joining.len())).saturating_sub(count(removed.len()));
+        if !joining.is_empty() && members > GROUP_MEMBERS_MAX {
+            return Err(GroupRefusal::TooManyMembers);
+        }
+        let full = joining.iter().find(|id| {
+            facts.newcomers.get(*id).is_some_and(|of| of.groups >= GROUPS_OF_MEMBER_MAX)
+        });
+        if let Some(full) = full {
+            return Err(GroupRefusal::TooManyGroups(*full));
+        }
+        let kind = |id: &UserId| facts.newcomers.get(id).map(|of| of.kind);
+        let is_group = |id: &&UserId| kind(id) == Some(MemberKind::Group);
+        let groups: BTreeSet<GroupId> = joining.iter().filter(is_group).copied().collect();
+        if !groups.is_empty() {
+            let Nesting { above, below } = &facts.nesting;
+            if groups.contains(&self.after.id) || above.meet(&groups) {
+                return Err(GroupRefusal::Cycle);
+            }
+            if above.is_too_wide() || below.is_too_wide() {
+                return Err(GroupRefusal::TooWide);
+            }
+            if above.depth().max(1) + below.depth().max(1) > GROUP_DEPTH_MAX {
+                return Err(GroupRefusal::TooDeep);
+            }
+        }
+        Ok(joining.iter().filter_map(|id| Some(Member { id: *id, kind: kind(id)? })).collect())
+    }
+}
+
+fn edited(
+    rules: Rules,
+    current: &Group,
+    edit: &GroupEdit,
+    held: &Preconditions,
+) -> Result<Group, Refusal> {
+    let (draft, guarded) = match edit {
+        GroupEdit::Keep => {
+            allowed(held, current)?;
+            return Ok(current.clone());
+        }
+        GroupEdit::Replace(draft) => (GroupDraft::clone(draft), rules.put == Guard::On),
+        GroupEdit::Patch(patch) => (patched(current, patch), false),
+    };
+    allowed(held, current)?;
+    if draft.held_version.is_some_and(|version| version != current.version) {
+        return Err(Refusal::VersionMismatch { current: current.version });
+    }
+    let written = draft.resolve(Some(current)).map_err(Refusal::Invalid)?;
+    let clears = current.external_id.is_some() && written.external_id.is_none();
+    if guarded && clears && held.is_empty() && draft.held_version.is_none() {
+        return Err(Refusal::PreconditionRequired { cleared: vec![Attribute::ExternalId] });
+    }
+    Ok(Group {
+        display_name: written.display_name,
+        external_id: written.external_id,
+        ..current.clone()
+    })
+}
+
+/// The draft that a patch comes to: the patch on the record, then read like any body.
+fn patched(current: &Group, patch: &Json) -> GroupDraft {
+    let stored = json::read(&current.to_record()).unwrap_or(Json::Object(Vec::new()));
+    let Json::Object(mut members) = stored else { return GroupDraft::default() };
+    // The stored version would hold itself: only one that the patch names is a precondition.
+    members.retain(|(name, _)| name != Attribute::Version.name());
+    let mut draft = GroupDraft::parse(json::merge(Json::Object(members), patch.clone()));
+    draft.refuse_unknown_removals(patch);
+    draft
+}
+
+fn allowed(held: &Preconditions, current: &Group) -> Result<(), Refusal> {
+    if held.allow_write(current.version) {
+        Ok(())
+    } else {
+        Err(Refusal::VersionMismatch { current: current.version })
+    }
+}
+
+fn within_limit(members: usize) -> Result<(), Refusal> {
+    if members <= GROUP_MEMBERS_CHANGE_MAX {
+        return Ok(());
+    }
+    let detail = format!("name at most {GROUP_MEMBERS_CHANGE_MAX} members in one request");
+    let violation = Violation::new("/members", ViolationCode::TooMany, detail);
+    Err(Refusal::Invalid(vec![violation]))
+}
+
+fn next_version(group: &Group, at: Timestamp) -> Group {
+    Group { version: group.version + 1, updated_at: group.updated_at.max(at), ..group.clone() }
+}
+
+fn changed(before: Option<&Group>, after: &Group) -> Vec<Attribute> {
+    let mut changed = Vec::new();
+    if before.is_none_or(|before| before.display_name != after.display_name) {
+        changed.push(Attribute::DisplayName);
+    }
+    if before.and_then(|before| before.external_id.as_ref()) != after.external_id.as_ref() {
+        changed.push(Attribute::ExternalId);
+    }
+    changed
+}
+
+fn change(
+    group: Group,
+    kind: EventKind,
+    changed: Vec<Attribute>,
+    (added, members): (Vec<Member>, MembersChanged),
+    caller: &Caller,
+) -> GroupChange {
+    let record = group.to_record();
+    let removed = members.removed.clone();
+    let event = Event {
+        kind,
+        at: group.updated_at,
+        actor: caller.actor.to_string(),
+        request_id: caller.request_id.clone(),
+        user_id: group.id,
+        version: group.version,
+        changed,
+        members,
+        record: record.clone(),
+    };
+    GroupChange { group, record, added, removed, event }
+}

@@ -1,0 +1,114 @@
+//! The desk of the groups: the part of the directory through which every face reads and changes
+//! them.
+//!
+//! Whoever may read users may read groups, and whoever may change users may change them.
+
+use std::{collections::BTreeSet, mem, sync::Arc};
+
+use super::{
+    GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
+    MembersEdit, MembersPage, MembersQuery,
+};
+use crate::{
+    access::{Permit, ReadUsers, WriteUsers},
+    clock::Clock,
+    command::{Mode, Terms},
+    failure::{Failure, StoreError},
+    id::UserId,
+    store::{Outcome, Store},
+    user::Stored,
+};
+
+/// The groups of the directory.
+#[derive(Clone)]
+pub struct GroupDesk {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+impl GroupDesk {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Creates a group.
+    pub async fn create(
+        &self,
+        _may: Permit<WriteUsers>,
+        draft: GroupDraft,
+        members: BTreeSet<UserId>,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let (id, draft) = (self.clock.new_id(), Box::new(draft));
+        self.carry_out(GroupAct::Create { id, draft, members }, terms).await
+    }
+
+    /// Changes a group, its members, or both at once.
+    pub async fn change(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: GroupId,
+        edit: GroupEdit,
+        members: MembersEdit,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(GroupAct::Change { id, edit, members, held }, terms).await
+    }
+
+    /// Deletes a group for good.
+    pub async fn delete(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: GroupId,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(GroupAct::Delete { id, held }, terms).await
+    }
+
+    /// The group of that id.
+    pub async fn get(
+        &self,
+        _may: Permit<ReadUsers>,
+        id: GroupId,
+    ) -> Result<Option<Stored>, StoreError> {
+        self.store.group(id).await
+    }
+
+    /// One page of groups.
+    pub async fn list(
+        &self,
+        _may: Permit<ReadUsers>,
+        query: GroupQuery,
+    ) -> Result<GroupPage, StoreError> {
+        self.store.groups(query).await
+    }
+
+    /// One page of a group's direct members, with the group; `None` where there is no such group.
+    pub async fn members(
+        &self,
+        _may: Permit<ReadUsers>,
+        query: MembersQuery,
+    ) -> Result<Option<MembersPage>, StoreError> {
+        self.store.members(query).await
+    }
+
+    /// The direct groups of these users.
+    pub async fn groups_of(
+        &self,
+        _may: Permit<ReadUsers>,
+        users: Vec<UserId>,
+    ) -> Result<GroupsOf, StoreError> {
+        self.store.groups_of(users).await
+    }
+
+    async fn carry_out(&self, act: GroupAct, terms: Terms) -> Result<Outcome, Failure> {
+        let Terms { caller, idempotency, mode, start, .. } = terms;
+        let command = GroupCommand { act, at: self.clock.now(), caller, idempotency, start };
+        match mode {
+            Mode::DryRun => self.store.preview_group(command).await,
+            Mode::Write => self.store.change_group(command).await,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a client says a group should be, read off a JSON tree: all that is wrong is told at once.
+//!
+//! As with users, a value equal to the stored one is never judged again, `null` is absent, and
+//! what the server makes may stand in the body.
+
+use super::Group;
+use crate::{
+    json::Json,
+    limits::TEXT_LENGTH_MAX,
+    text::{Controls, Pointer, check_controls, nearest, nfc},
+    violation::{Violation, ViolationCode},
+};
+
+/// The members of a group's record.
+const MEMBERS: [&str; 6] =
+    ["id", "version", "display_name", "external_id", "created_at", "updated_at"];
+
+/// A group as a client sent it: read and normalised, not yet decided upon.
+#[derive(Clone, Debug, Default)]
+pub struct GroupDraft {
+    display_name: Option<String>,
+    external_id: Option<String>,
+    held_id: Option<String>,
+    pub(super) held_version: Option<i64>,
+    held_faults: Vec<Violation>,
+    violations: Vec<Violation>,
+}
+
+/// The members that clients write, once they are valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) display_name: String,
+    pub(super) external_id: Option<String>,
+}
+
+impl GroupDraft {
+    /// Reads a draft off a tree; never fails, what is wrong stands in the draft.
+    pub fn parse(tree: Json) -> Self {
+        let mut draft = Self::default();
+        let kind = tree.kind();
+        let Json::Object(members) = tree else {
+            let detail = format!("send one group as a JSON object, not {kind}");
+            draft.violations.push(Violation::new("", ViolationCode::WrongType, detail));
+            return draft;
+        };
+        for (name, value) in members {
+            draft.take(&name, value);
+        }
+        draft
+    }
+
+    /// A draft of parts that did not come as our JSON; the same rules.
+    pub fn of(display_name: Option<String>, external_id: Option<String>) -> Self {
+        Self {
+            display_name: display_name.map(nfc),
+            external_id: external_id.map(nfc),
+            ..Self::default()
+        }
+    }
+
+    /// Refuses what a patch would remove though there is no such member.
+    pub(super) fn refuse_unknown_removals(&mut self, patch: &Json) {
+        let Json::Object(members) = patch else { return };
+        for (name, value) in members {
+            if *value == Json::Null && !MEMBERS.contains(&name.as_str()) {
+                self.refuse_unknown(name);
+            }
+        }
+    }
+
+    /// The valid members, or all that is wrong. `current` is the group that is written anew.
+    pub(super) fn resolve(&self, current: Option<&Group>) -> Result<Written, Vec<Violation>> {
+        let mut violations = self.violations.clone();
+        if let Some(current) = current {
+            violations.extend(self.held_faults.iter().cloned());
+            if self.held_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+                let detail = "the id of the body is not the one of the path";
+                violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
+            }
+        }
+        let stored_name = current.map(|current| &current.display_name);
+        match &self.display_name {
+            Some(name) if Some(name) != stored_name => {
+                violations.extend(judge("/display_name", name));
+                if name.trim().is_empty() {
+                    let detail = "give at least one character that can be seen";
+                    let code = ViolationCode::TooShort;
+                    violations.push(Violation::new("/display_name", code, detail));
+                }
+            }
+            Some(_) => {}
+            None if violations.iter().any(|fault| fault.pointer == "/display_name") => {}
+            None => {
+                let detail = "say what the group is called";
+                violations.push(Violation::new("/display_name", ViolationCode::Required, detail));
+            }
+        }
+        let stored_id = current.and_then(|current| current.external_id.as_ref());
+        if let Some(external_id) = self.external_id.as_ref().filter(|id| Some(*id) != stored_id) {
+            violations.extend(judge("/external_id", external_id));
+        }
+        match &self.display_name {
+            Some(display_name) if violations.is_empty() => Ok(Written {
+                display_name: display_name.clone(),
+                external_id: self.external_id.clone(),
+            }),
+            _ => Err(violations),
+        }
+    }
+
+    fn take(&mut self, name: &str, value: Json) {
+        match (name, value) {
+            ("created_at" | "updated_at", _) => {}
+            (known, Json::Null) if MEMBERS.contains(&known) => {}
+            ("id", Json::Text(id)) => self.held_id = Some(id),
+            ("version", Json::Int(version)) => self.held_version = Some(version),
+            ("id" | "version", other) => {
+                let detail =
+                    format!("send it as the server gave it, or leave it out, not {}", other.kind());
+                let code = ViolationCode::WrongType;
+                self.held_faults.push(Violation::new(format!("/{name}"), code, detail));
+            }
+            ("display_name", Json::Text(text)) => self.display_name = Some(nfc(text)),
+            ("external_id", Json::Text(text)) => self.external_id = Some(nfc(text)),
+            ("display_name" | "external_id", other) => {
+                let detail = format!("send a string, not {}", other.kind());
+                let code = ViolationCode::WrongType;
+                self.violations.push(Violation::new(format!("/{name}"), code, detail));
+            }
+            (unknown, _) => self.refuse_unknown(unknown),
+        }
+    }
+
+    fn refuse_unknown(&mut self, name: &str) {
+        let detail = if name == "members" {
+            "members have a place of their own: /groups/{group_id}/members/{member_id}".to_owned()
+        } else {
+            match nearest(name, MEMBERS.iter().copied()) {
+                Some(known) => format!("did you mean {known}?"),
+                None => "a group has display_name and external_id".to_owned(),
+            }
+        };
+        let pointer = Pointer::root().member(name).to_string();
+        self.violations.push(Violation::new(pointer, ViolationCode::UnknownMember, detail));
+    }
+}
+
+fn judge(pointer: &str, text: &str) -> Option<Violation> {
+    if let Err(detail) = check_controls(text, Controls::None) {
+        return Some(Violation::new(pointer, ViolationCode::ControlCharacter, detail));
+    }
+    let too_long = text.chars().nth(TEXT_LENGTH_MAX).is_some();
+    too_long.then(|| {
+        let detail = format!("shorten it to at most {TEXT_LENGTH_MAX} characters");
+        Violation::new(pointer, ViolationCode::TooLong, detail)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{id::UserId, json, timestamp::Timestamp};
+
+    fn faults(text: &str, current: Option<&Group>) -> Vec<(String, ViolationCode)> {
+        let draft = GroupDraft::parse(json::read(text.as_bytes()).unwrap());
+        let faults = draft.resolve(current).err().unwrap_or_default();
+        faults.into_iter().map(|fault| (fault.pointer, fault.code)).collect()
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        use ViolationCode::{
+            ControlCharacter, Required, TooLong, TooShort, UnknownMember, WrongType,
+        };
+        let at = |pointer: &str, code| (pointer.to_owned(), code);
+        assert_eq!(faults("[]", None), [at("", WrongType), at("/display_name", Required)]);
+        assert_eq!(faults("{}", None), [at("/display_name", Required)]);
+        assert_eq!(faults(r#"{"display_name":null}"#, None), [at("/display_name", Required)]);
+        assert_eq!(faults(r#"{"display_name":" "}"#, None), [at("/display_name", TooShort)]);
+        assert_eq!(
+            faults(r#"{"display_name":7,"external_id":"a\u0007","members":[]}"#, None),
+            [
+                at("/display_name", WrongType),
+                at("/members", UnknownMember),
+                at("/external_id", ControlCharacter),
+            ]
+        );
+        let long = format!(r#"{{"display_name":"{}"}}"#, "é".repeat(257));
+        assert_eq!(faults(&long, None), [at("/display_name", TooLong)]);
+        assert!(faults(&long.replacen('é', "", 1), None).is_empty());
+    }
+
+    #[test]
+    fn what_is_stored_is_never_judged_again_and_server_made_members_may_come_back() {
+        let group = Group {
+            id: UserId::from_bytes([7; 16]),
+            version: 3,
+            display_name: " ".to_owned(),
+            external_id: Some("\u{7}".to_owned()),
+            updated_at: Timestamp::from_millis(7),
+        };
+        let record = group.to_record();
+        let text = std::str::from_utf8(&record).unwrap();
+        assert!(faults(text, Some(&group)).is_empty());
+        assert_eq!(Group::from_record(&record), Ok(group.clone()));
+        let other = Group { id: UserId::from_bytes([8; 16]), ..group };
+        assert_eq!(faults(text, Some(&other)), [("/id".to_owned(), ViolationCode::IdMismatch)]);
+    }
+}

@@ -1,0 +1,136 @@
+//! The queries of the lists of groups and of members.
+
+use roster_core::{
+    GroupId, UserId,
+    group::{GroupQuery, MembersQuery, group_name_key},
+    limits::{PAGE_SIZE_DEFAULT, TEXT_LENGTH_MAX},
+    list::{PageKey, SortKey},
+    text::nfc,
+};
+
+use crate::{
+    cursor::Cursors,
+    extract::Parameter,
+    problem::{Problem, ProblemCode},
+    rest::query::{self, Wrong, boolean, invalid, limit, read_each, unknown},
+};
+
+/// What the list of groups asks for.
+pub(super) struct GroupListQuery<'a> {
+    /// The page.
+    pub(super) page: GroupQuery,
+    given: Vec<Parameter<'a>>,
+}
+
+impl<'a> GroupListQuery<'a> {
+    /// Reads a query; opens its cursor.
+    pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+        let mut page = GroupQuery::first(PAGE_SIZE_DEFAULT);
+        let mut cursor = None;
+        let given = read_each(query, |parameter| {
+            let value = parameter.value();
+            match parameter.name.as_ref() {
+                "limit" => page.limit = limit(&value)?,
+                "count" => page.count = boolean(&value)?,
+                "display_name" => page.name_key = Some(group_name_key(&text(&value)?)),
+                "external_id" => page.external_id = Some(text(&value)?),
+                "member_id" => {
+                    let id = UserId::parse(&value);
+                    let id = id.ok_or_else(|| invalid("give the id of a user or of a group"))?;
+                    page.member = Some(id);
+                }
+                "cursor" => cursor = Some(value.into_owned()),
+                _ => return Err(unknown()),
+            }
+            Ok(())
+        })?;
+        if let Some(cursor) = cursor {
+            page.after = Some(place(cursors, &cursor, &question(&page))?);
+        }
+        Ok(Self { page, given })
+    }
+
+    /// The cursor of the next page.
+    pub(super) fn seal(&self, after: GroupId, cursors: &Cursors) -> Result<String, Problem> {
+        seal(cursors, after, &question(&self.page))
+    }
+
+    /// The target of the next page.
+    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
+        query::target(path, &self.given, cursor)
+    }
+}
+
+/// What a cursor is bound to: the conditions.
+fn question(page: &GroupQuery) -> String {
+    let GroupQuery { name_key, external_id, member, .. } = page;
+    format!("anonymous groups {name_key:?} {external_id:?} {member:?}")
+}
+
+/// What the list of members asks for.
+pub(super) struct MemberListQuery<'a> {
+    /// The page.
+    pub(super) page: MembersQuery,
+    /// Whether the answer says how many members there are.
+    pub(super) count: bool,
+    given: Vec<Parameter<'a>>,
+}
+
+impl<'a> MemberListQuery<'a> {
+    /// Reads a query about a group; opens its cursor.
+    pub(super) fn read(
+        group: GroupId,
+        query: Option<&'a str>,
+        cursors: &Cursors,
+    ) -> Result<Self, Problem> {
+        let mut page = MembersQuery { group, after: None, limit: PAGE_SIZE_DEFAULT };
+        let (mut count, mut cursor) = (false, None);
+        let given = read_each(query, |parameter| {
+            let value = parameter.value();
+            match parameter.name.as_ref() {
+                "limit" => page.limit = limit(&value)?,
+                "count" => count = boolean(&value)?,
+                "cursor" => cursor = Some(value.into_owned()),
+                _ => return Err(unknown()),
+            }
+            Ok(())
+        })?;
+        if let Some(cursor) = cursor {
+            page.after = Some(place(cursors, &cursor, &members_of(group))?);
+        }
+        Ok(Self { page, count, given })
+    }
+
+    /// The cursor of the next page.
+    pub(super) fn seal(&self, after: UserId, cursors: &Cursors) -> Result<String, Problem> {
+        seal(cursors, after, &members_of(self.page.group))
+    }
+
+    /// The target of the next page.
+    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
+        query::target(path, &self.given, cursor)
+    }
+}
+
+fn members_of(group: GroupId) -> String {
+    format!("anonymous members {group}")
+}
+
+fn place(cursors: &Cursors, cursor: &str, question: &str) -> Result<UserId, Problem> {
+    let place = cursors.open(cursor, question.as_bytes());
+    let place = place.filter(|place| place.key == SortKey::Id);
+    place.map(|place| place.id).ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))
+}
+
+fn seal(cursors: &Cursors, id: UserId, question: &str) -> Result<String, Problem> {
+    let sealed = cursors.seal(&PageKey { key: SortKey::Id, id }, question.as_bytes());
+    sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
+}
+
+/// A text that is compared.
+fn text(value: &str) -> Result<String, Wrong> {
+    if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
+        return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
+    }
+    Ok(nfc(value.to_owned()))
+}

@@ -1,0 +1,170 @@
+//! A page of groups, and how many meet its conditions.
+//!
+//! A name has one group, a member has few and ids are few: where one of them is asked for, all
+//! groups that it leads to are looked at and the other conditions tested on them. Else the page is
+//! read along the index of the external id, or of the ids.
+
+use std::collections::BTreeSet;
+
+use roster_core::{
+    Group, Stored, UserId,
+    group::{GroupPage, GroupQuery},
+    limits::TOTAL_EXACT_MAX,
+    list::Total,
+};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use super::{group_of, stored_at};
+use crate::{
+    columns::{column, corrupt, id_column, uuid},
+    connect::Connection,
+    pool::{Miss, Question},
+    reads,
+    writer::SNAPSHOT,
+};
+
+pub(crate) const TOTAL: &str = "SELECT total FROM groups_head WHERE id = 1";
+
+pub(crate) const BY_IDS: &str = "SELECT id, version, record FROM groups WHERE id = ANY($1)";
+
+pub(crate) const BY_NAME: &str = "SELECT id, version, record FROM groups WHERE name_key = $1";
+
+pub(crate) const BY_MEMBER: &str = "SELECT g.id, g.version, g.record \
+     FROM group_members AS m JOIN groups AS g ON g.id = m.group_id WHERE m.member_id = $1";
+
+/// The groups of somebody, to test others by.
+pub(crate) const OF_MEMBER: &str = "SELECT group_id FROM group_members WHERE member_id = $1";
+
+pub(crate) const BY_EXTERNAL_ID: &str = "SELECT id, version, record FROM groups \
+     WHERE external_id = $3 AND id > $1 ORDER BY external_id, id LIMIT $2";
+
+pub(crate) const COUNT_BY_EXTERNAL_ID: &str = "SELECT count(*) FROM (SELECT FROM groups \
+     WHERE external_id = $1 ORDER BY external_id, id LIMIT 10001) AS met";
+
+pub(crate) const ALL: &str =
+    "SELECT id, version, record FROM groups WHERE id > $1 ORDER BY id LIMIT $2";
+
+impl Question for GroupQuery {
+    type Answer = GroupPage;
+
+    async fn ask(&self, connection: &Connection) -> Result<GroupPage, Miss> {
+        connection.client().batch_execute(SNAPSHOT).await?;
+        let page = page(connection, self).await?;
+        connection.client().batch_execute("COMMIT").await?;
+        Ok(page)
+    }
+}
+
+async fn page(connection: &Connection, query: &GroupQuery) -> Result<GroupPage, Miss> {
+    let head = reads::head(connection).await?;
+    let (met, total) = match few(connection, query).await? {
+        Some(mut met) => {
+            let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
+            met.retain(|stored| query.after.is_none_or(|after| stored.id > after));
+            (met, Some(Total::Exactly(total)))
+        }
+        None => along(connection, query).await?,
+    };
+    let total = total.filter(|_| query.count);
+    let mut page = GroupPage { items: Vec::new(), next: None, position: head.position, total };
+    let mut bytes = 0;
+    for stored in met {
+        if page.items.len() >= query.limit || bytes >= query.bytes_max {
+            page.next = page.items.last().map(|last| last.id);
+            break;
+        }
+        bytes += stored.record.len();
+        page.items.push(stored);
+    }
+    Ok(page)
+}
+
+/// All groups that meet the conditions, in the order of ids, where one of these leads to few.
+async fn few(connection: &Connection, query: &GroupQuery) -> Result<Option<Vec<Stored>>, Miss> {
+    let rows = if let Some(ids) = &query.ids {
+        let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
+        ask(connection, BY_IDS, &[&ids]).await?
+    } else if let Some(key) = &query.name_key {
+        ask(connection, BY_NAME, &[&key.as_bytes()]).await?
+    } else if let Some(member) = query.member {
+        ask(connection, BY_MEMBER, &[&uuid(member)]).await?
+    } else {
+        return Ok(None);
+    };
+    let of_member = match query.member {
+        Some(member) => Some(groups_of(connection, member).await?),
+        None => None,
+    };
+    let mut met = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let stored = stored_at(row, 0)?;
+        let group = group_of(&stored)?;
+        let belongs = of_member.as_ref().is_none_or(|groups| groups.contains(&group.id));
+        if belongs && meets(&group, query) {
+            met.push(stored);
+        }
+    }
+    met.sort_unstable_by_key(|stored| stored.id);
+    Ok(Some(met))
+}
+
+fn meets(group: &Group, query: &GroupQuery) -> bool {
+    query.name_key.as_ref().is_none_or(|key| group.name_key() == *key)
+        && (query.external_id.is_none() || group.external_id == query.external_id)
+}
+
+async fn groups_of(connection: &Connection, member: UserId) -> Result<BTreeSet<UserId>, Miss> {
+    let mut groups = BTreeSet::new();
+    for row in ask(connection, OF_MEMBER, &[&uuid(member)]).await? {
+        groups.insert(id_column(&row, 0, "group_members.group_id")?);
+    }
+    Ok(groups)
+}
+
+/// The groups of a page, and one more, along an index; and how many there are.
+async fn along(
+    connection: &Connection,
+    query: &GroupQuery,
+) -> Result<(Vec<Stored>, Option<Total>), Miss> {
+    let after = query.after.map_or(Uuid::nil(), uuid);
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
+    let (rows, total) = if let Some(id) = &query.external_id {
+        let id = id.as_bytes();
+        let rows = ask(connection, BY_EXTERNAL_ID, &[&after, &limit, &id]).await?;
+        (rows, count(connection, query, COUNT_BY_EXTERNAL_ID, &[&id]).await?)
+    } else {
+        let rows = ask(connection, ALL, &[&after, &limit]).await?;
+        (rows, count(connection, query, TOTAL, &[]).await?)
+    };
+    let total = total.map(|total| {
+        let is_whole = total <= TOTAL_EXACT_MAX || query.is_unconditional();
+        if is_whole { Total::Exactly(total) } else { Total::AtLeast(TOTAL_EXACT_MAX) }
+    });
+    let stored: Result<Vec<Stored>, _> = rows.iter().map(|row| stored_at(row, 0)).collect();
+    Ok((stored?, total))
+}
+
+async fn count(
+    connection: &Connection,
+    query: &GroupQuery,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Option<u64>, Miss> {
+    if !query.count {
+        return Ok(None);
+    }
+    let rows = ask(connection, sql, parameters).await?;
+    let row = rows.first().ok_or_else(|| corrupt("groups_head"))?;
+    let count: i64 = column(row, 0, "groups_head.total")?;
+    Ok(Some(count.unsigned_abs()))
+}
+
+async fn ask(
+    connection: &Connection,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Miss> {
+    let statement = connection.prepare(sql).await?;
+    Ok(connection.client().query(&statement, parameters).await?)
+}

@@ -1,0 +1,118 @@
+//! Random steps of groups. Names come from a small pool, so that they clash; members are indexes
+//! into all users and groups that were ever made.
+
+use proptest::{
+    arbitrary::any,
+    collection::vec,
+    option, prop_oneof,
+    sample::{Index, select},
+    strategy::{BoxedStrategy, Just, Strategy},
+};
+use roster_core::Json;
+
+use super::steps::{Held, held};
+
+const NAMES: &[&str] = &["one", "ONE", "two", "Zwei", "stra\u{df}e", "STRASSE", "%", ""];
+
+/// A write on a group.
+#[derive(Clone, Debug)]
+pub enum GroupStep {
+    /// Create a group with members.
+    Create(Json, Vec<Index>),
+    /// Change one.
+    Change(Index, GroupEdited, MembersEdited, Held),
+    /// Delete one.
+    Delete(Index, Held),
+}
+
+/// What becomes of the record.
+#[derive(Clone, Debug)]
+pub enum GroupEdited {
+    /// Nothing.
+    Keep,
+    /// It is replaced.
+    Replace(Json),
+    /// It is patched.
+    Patch(Json),
+}
+
+/// What becomes of the members.
+#[derive(Clone, Debug)]
+pub enum MembersEdited {
+    /// Nothing.
+    Keep,
+    /// The first join, the second leave.
+    Delta(Vec<Index>, Vec<Index>),
+    /// These and nobody else.
+    All(Vec<Index>),
+}
+
+/// Which groups are asked for.
+#[derive(Clone, Debug)]
+pub struct GroupQuestion {
+    /// By name.
+    pub name: Option<&'static str>,
+    /// By external id.
+    pub external_id: Option<&'static str>,
+    /// By somebody who belongs to them.
+    pub member: Option<Index>,
+    /// By ids.
+    pub ids: Option<Vec<Index>>,
+    /// Groups on a page.
+    pub limit: usize,
+}
+
+fn body() -> BoxedStrategy<Json> {
+    let name = prop_oneof![12 => select(NAMES).prop_map(text), 1 => Just(Json::Int(7))];
+    let external_id = option::of(select(&["x", "y"][..]).prop_map(text));
+    (name, external_id)
+        .prop_map(|(name, external_id)| {
+            let mut members = vec![("display_name".to_owned(), name)];
+            members.extend(external_id.map(|id| ("external_id".to_owned(), id)));
+            Json::Object(members)
+        })
+        .boxed()
+}
+
+fn text(text: &str) -> Json {
+    Json::Text(text.to_owned())
+}
+
+/// One write on a group.
+pub(super) fn group_step() -> BoxedStrategy<GroupStep> {
+    let some = || vec(any::<Index>(), 0..5);
+    let edit = prop_oneof![
+        4 => Just(GroupEdited::Keep),
+        1 => body().prop_map(GroupEdited::Replace),
+        1 => body().prop_map(GroupEdited::Patch),
+    ];
+    let members = prop_oneof![
+        1 => Just(MembersEdited::Keep),
+        4 => (some(), some()).prop_map(|(joins, leaves)| MembersEdited::Delta(joins, leaves)),
+        2 => some().prop_map(MembersEdited::All),
+    ];
+    prop_oneof![
+        4 => (body(), some()).prop_map(|(body, members)| GroupStep::Create(body, members)),
+        8 => (any::<Index>(), edit, members, held())
+            .prop_map(|(which, edit, members, held)| GroupStep::Change(which, edit, members, held)),
+        1 => (any::<Index>(), held()).prop_map(|(which, held)| GroupStep::Delete(which, held)),
+    ]
+    .boxed()
+}
+
+/// A list of groups to walk.
+pub(super) fn group_question() -> BoxedStrategy<GroupQuestion> {
+    let name = option::weighted(0.3, select(NAMES));
+    let external_id = option::weighted(0.3, select(&["x", "y"][..]));
+    let member = option::weighted(0.4, any::<Index>());
+    let ids = option::weighted(0.2, vec(any::<Index>(), 0..4));
+    (name, external_id, member, ids, 1_usize..4)
+        .prop_map(|(name, external_id, member, ids, limit)| GroupQuestion {
+            name,
+            external_id,
+            member,
+            ids,
+            limit,
+        })
+        .boxed()
+}

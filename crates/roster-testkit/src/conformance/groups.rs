@@ -1,0 +1,536 @@
+//! Groups (contract 9 and 11): what is kept of each, and what becomes of memberships.
+
+use std::collections::BTreeSet;
+
+use roster_core::{
+    Clock as _, Effect, EventKind, GroupId, GroupRefusal, Idempotency, Member, MemberKind,
+    MembersChanged, Outcome, Preconditions, Refusal, Rules, Stored, Tags, UserId, ViolationCode,
+    group::{
+        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupPage, GroupQuery, GroupRef, GroupsOf,
+        MembersEdit, MembersPage, MembersQuery, group_name_key,
+    },
+    limits::{GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX},
+    list::Total,
+};
+use serde_json::{Value, json};
+
+use super::scene::{Scene, faults, refused, restoring, tree, view};
+use crate::replay::replay_groups;
+
+pub const RULES: Rules = super::DEFAULT;
+
+type Answered = Result<Outcome, Refusal>;
+
+impl Scene {
+    /// A group command of this moment.
+    pub fn group_command(&self, act: GroupAct) -> GroupCommand {
+        let caller = self.command(restoring(self.new_id())).caller;
+        GroupCommand { act, at: self.clock.now(), caller, idempotency: None, start: None }
+    }
+
+    /// Has a group command carried out.
+    pub async fn on_group(&self, act: GroupAct) -> Answered {
+        refused(self.store().change_group(self.group_command(act)).await)
+    }
+
+    /// What a group command would come to.
+    pub async fn try_group(&self, act: GroupAct) -> Answered {
+        refused(self.store().preview_group(self.group_command(act)).await)
+    }
+
+    /// Creates a group of that name that must be taken, with these members.
+    pub async fn group(&self, name: &str, members: &[UserId]) -> GroupId {
+        let act = self.grouping(&json!({"display_name": name}), members);
+        self.on_group(act).await.unwrap_or_else(|no| panic!("{name}: {no:?}")).stored.id
+    }
+
+    /// The act of creating a group, with a new id.
+    pub fn grouping(&self, body: &Value, members: &[UserId]) -> GroupAct {
+        let draft = Box::new(GroupDraft::parse(tree(body)));
+        GroupAct::Create { id: self.new_id(), draft, members: members.iter().copied().collect() }
+    }
+
+    /// Has some join a group and some leave it.
+    pub async fn join(&self, id: GroupId, added: &[UserId], removed: &[UserId]) -> Answered {
+        self.on_group(joining(id, added, removed)).await
+    }
+
+    /// All members of a group, read in short pages; `None` where there is no such group.
+    pub async fn members_of(&self, group: GroupId) -> Option<Vec<Member>> {
+        let (mut members, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.members_page(MembersQuery { group, after, limit: 2 }).await?;
+            members.extend(page.items);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+        assert!(members.is_sorted_by(|one, other| one.id < other.id), "in the order of ids");
+        Some(members)
+    }
+
+    /// One page of members.
+    pub async fn members_page(&self, query: MembersQuery) -> Option<MembersPage> {
+        self.store().members(query).await.expect("the store answers")
+    }
+
+    /// All groups that meet the conditions, read in short pages.
+    pub async fn walk_groups(&self, mut query: GroupQuery) -> Vec<GroupId> {
+        let mut groups = Vec::new();
+        loop {
+            let page = self.group_page(query.clone()).await;
+            groups.extend(page.items.iter().map(|stored| stored.id));
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return groups,
+            }
+        }
+    }
+
+    /// One page of groups.
+    pub async fn group_page(&self, query: GroupQuery) -> GroupPage {
+        self.store().groups(query).await.expect("the store answers")
+    }
+
+    /// The group of an id.
+    pub async fn group_now(&self, id: GroupId) -> Option<Stored> {
+        self.store().group(id).await.expect("the store answers")
+    }
+
+    /// The direct groups of several.
+    pub async fn groups_of_many(&self, users: Vec<UserId>) -> GroupsOf {
+        self.store().groups_of(users).await.expect("the store answers")
+    }
+
+    /// The names of the groups that somebody is a direct member of.
+    pub async fn groups_of(&self, user: UserId) -> Vec<GroupRef> {
+        let mut of = self.groups_of_many(vec![user]).await;
+        of.remove(&user).unwrap_or_default()
+    }
+}
+
+/// The act by which some join a group and some leave it.
+pub fn joining(id: GroupId, added: &[UserId], removed: &[UserId]) -> GroupAct {
+    let set = |ids: &[UserId]| ids.iter().copied().collect();
+    let members = MembersEdit::Delta { added: set(added), removed: set(removed) };
+    GroupAct::Change { id, edit: GroupEdit::Keep, members, held: Preconditions::default() }
+}
+
+fn replacing(id: GroupId, body: &Value, held: Preconditions) -> GroupAct {
+    let edit = GroupEdit::Replace(Box::new(GroupDraft::parse(tree(body))));
+    GroupAct::Change { id, edit, members: MembersEdit::Keep, held }
+}
+
+fn patching(id: GroupId, body: &Value) -> GroupAct {
+    let edit = GroupEdit::Patch(Box::new(tree(body)));
+    let held = Preconditions::default();
+    GroupAct::Change { id, edit, members: MembersEdit::Keep, held }
+}
+
+fn deleting(id: GroupId) -> GroupAct {
+    GroupAct::Delete { id, held: Preconditions::default() }
+}
+
+fn all(id: GroupId, members: &[UserId]) -> GroupAct {
+    let members = MembersEdit::All(members.iter().copied().collect());
+    GroupAct::Change { id, edit: GroupEdit::Keep, members, held: Preconditions::default() }
+}
+
+fn group(refusal: GroupRefusal) -> Answered {
+    Err(Refusal::Group(refusal))
+}
+
+async fn users<const N: usize>(scene: &Scene) -> [UserId; N] {
+    let mut ids = [UserId::from_bytes([0; 16]); N];
+    for (number, id) in ids.iter_mut().enumerate() {
+        *id = scene.user(json!({"username": format!("user {number}")})).await.id;
+    }
+    ids
+}
+
+fn user(id: UserId) -> Member {
+    Member { id, kind: MemberKind::User }
+}
+
+pub async fn a_created_group_is_read_back_as_it_was_answered(scene: Scene) {
+    let body = json!({"display_name": "Core Team", "external_id": "A-7"});
+    let outcome = scene.on_group(scene.grouping(&body, &[])).await.expect("valid");
+    assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupCreated));
+    let id = outcome.stored.id;
+    let moment = id.created_at().to_string();
+    let record = json!({"id": id.to_string(), "version": 1, "display_name": "Core Team",
+        "external_id": "A-7", "created_at": moment, "updated_at": moment});
+    assert_eq!(view(&outcome.stored), record);
+    assert_eq!(scene.group_now(id).await, Some(outcome.stored));
+    assert_eq!(scene.group_now(scene.new_id()).await, None);
+    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+    assert_eq!(scene.members_of(scene.new_id()).await, None);
+    assert_eq!(scene.get(id).await, None, "a group is no user");
+    assert_eq!(scene.head().await.live(), 0);
+}
+
+pub async fn a_group_name_is_unique_by_its_key(scene: Scene) {
+    let one = scene.group("Straße", &[]).await;
+    let clash = scene.grouping(&json!({"display_name": "STRASSE"}), &[]);
+    assert_eq!(scene.on_group(clash).await, group(GroupRefusal::NameTaken));
+    let other = scene.group("Allee", &[]).await;
+    let rename = patching(other, &json!({"display_name": "strasse"}));
+    assert_eq!(scene.on_group(rename.clone()).await, group(GroupRefusal::NameTaken));
+    let respelt = patching(one, &json!({"display_name": "STRASSE"}));
+    assert_eq!(scene.on_group(respelt).await.expect("its own").stored.version, 2);
+    scene.on_group(deleting(one)).await.expect("there");
+    scene.on_group(rename).await.expect("free by now");
+}
+
+pub async fn a_group_is_written_like_a_user(scene: Scene) {
+    let body = json!({"display_name": "one", "external_id": "x"});
+    let id = scene.on_group(scene.grouping(&body, &[])).await.expect("valid").stored.id;
+    scene.clock.step(5);
+    let same = replacing(id, &body, Preconditions::default());
+    assert_eq!(scene.on_group(same).await.expect("valid").effect, Effect::Unchanged);
+    let outcome = scene.on_group(patching(id, &json!({"external_id": null}))).await;
+    let outcome = outcome.expect("valid");
+    assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupUpdated));
+    assert_eq!(view(&outcome.stored)["updated_at"], json!(scene.clock.now().to_string()));
+    let stale = Preconditions { if_match: Some(Tags::Versions(vec![1])), if_none_match: None };
+    let two = json!({"display_name": "two"});
+    let mismatch = Err(Refusal::VersionMismatch { current: 2 });
+    assert_eq!(scene.on_group(replacing(id, &two, stale.clone())).await, mismatch);
+    assert_eq!(scene.on_group(GroupAct::Delete { id, held: stale }).await, mismatch);
+    let stale = json!({"display_name": "two", "version": 1});
+    assert_eq!(scene.on_group(replacing(id, &stale, Preconditions::default())).await, mismatch);
+    let faulty = replacing(id, &json!({"name": 1}), Preconditions::default());
+    let expected = [
+        ("/name".to_owned(), ViolationCode::UnknownMember),
+        ("/display_name".to_owned(), ViolationCode::Required),
+    ];
+    assert_eq!(faults(scene.on_group(faulty).await), expected);
+    let nobody = scene.new_id();
+    for act in [deleting(nobody), patching(nobody, &two), joining(nobody, &[], &[])] {
+        assert_eq!(scene.on_group(act).await, group(GroupRefusal::NotFound));
+    }
+}
+
+pub async fn who_joins_and_leaves_changes_the_group_alone(scene: Scene) {
+    let [ada, grace, linus] = users(&scene).await;
+    let id = scene.group("team", &[grace]).await;
+    let outcome = scene.join(id, &[linus, ada, grace], &[]).await.expect("they live");
+    assert_eq!(outcome.stored.version, 2);
+    assert_eq!(scene.members_of(id).await, Some(vec![user(ada), user(grace), user(linus)]));
+    assert_eq!(scene.get(ada).await.expect("there").version, 1, "the member stays as it was");
+    let (position, event) = scene.events().await.pop().expect("an event");
+    assert_eq!((position, event.user_id, event.version), (outcome.position, id, 2));
+    let joined = MembersChanged { added: vec![ada, linus], removed: Vec::new() };
+    assert_eq!((event.members, event.changed), (joined, Vec::new()), "the change, not the list");
+    let nothing = scene.join(id, &[ada], &[scene.new_id()]).await.expect("nothing to do");
+    assert_eq!((nothing.effect, nothing.stored.version), (Effect::Unchanged, 2));
+    scene.join(id, &[], &[ada, grace]).await.expect("they belong to it");
+    assert_eq!(scene.members_of(id).await, Some(vec![user(linus)]));
+    let (_, event) = scene.events().await.pop().expect("an event");
+    assert_eq!(event.members, MembersChanged { added: Vec::new(), removed: vec![ada, grace] });
+}
+
+pub async fn all_members_are_replaced_at_once(scene: Scene) {
+    let [ada, grace, linus] = users(&scene).await;
+    let id = scene.group("team", &[ada, grace]).await;
+    scene.on_group(all(id, &[grace, linus])).await.expect("they live");
+    let (_, event) = scene.events().await.pop().expect("an event");
+    assert_eq!(event.members, MembersChanged { added: vec![linus], removed: vec![ada] });
+    assert_eq!(scene.members_of(id).await, Some(vec![user(grace), user(linus)]));
+    let same = scene.on_group(all(id, &[linus, grace])).await.expect("they live");
+    assert_eq!(same.effect, Effect::Unchanged);
+    scene.on_group(all(id, &[])).await.expect("valid");
+    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+}
+
+pub async fn who_is_nobody_cannot_join(scene: Scene) {
+    let [ada, grace] = users(&scene).await;
+    scene.delete(grace).await.expect("there");
+    let nobody = scene.new_id();
+    let id = scene.group("team", &[]).await;
+    let before = scene.image().await;
+    let unknown = |ids: &[UserId]| group(GroupRefusal::UnknownMembers(ids.to_vec()));
+    assert_eq!(scene.join(id, &[ada, grace, nobody], &[]).await, unknown(&[grace, nobody]));
+    let act = scene.grouping(&json!({"display_name": "other"}), &[nobody]);
+    assert_eq!(scene.on_group(act).await, unknown(&[nobody]));
+    assert_eq!(scene.image().await, before, "nothing of it is kept");
+    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+}
+
+pub async fn a_deleted_user_leaves_its_groups_and_a_restore_does_not_bring_it_back(scene: Scene) {
+    let [ada, grace] = users(&scene).await;
+    let one = scene.group("one", &[ada, grace]).await;
+    let two = scene.group("two", &[ada]).await;
+    let named = |id, name: &str| GroupRef { id, display_name: name.to_owned() };
+    assert_eq!(scene.groups_of(ada).await, [named(one, "one"), named(two, "two")]);
+    let outcome = scene.delete(ada).await.expect("there");
+    assert_eq!(outcome.effect, Effect::Changed(EventKind::Deleted));
+    let events = scene.events_after(outcome.position - 3, 10).await;
+    let told: Vec<_> =
+        events.iter().map(|(_, event)| (event.kind, event.user_id, event.version)).collect();
+    let expected = [
+        (EventKind::GroupUpdated, one, 2),
+        (EventKind::GroupUpdated, two, 2),
+        (EventKind::Deleted, ada, 2),
+    ];
+    assert_eq!(told, expected, "the user's own event is the last");
+    assert_eq!(events[0].1.members.removed, [ada]);
+    assert_eq!(scene.members_of(one).await, Some(vec![user(grace)]));
+    scene.restore(ada).await.expect("deleted");
+    assert_eq!(scene.groups_of(ada).await, []);
+    assert_eq!(scene.members_of(two).await, Some(Vec::new()));
+    scene.join(two, &[ada], &[]).await.expect("it lives again");
+    assert_eq!(scene.groups_of(ada).await, [named(two, "two")]);
+}
+
+pub async fn several_users_leave_one_group_in_one_batch(scene: Scene) {
+    let [ada, grace, linus] = users(&scene).await;
+    let id = scene.group("team", &[ada, grace, linus]).await;
+    let acts = vec![
+        super::scene::deleting(ada),
+        restoring(ada),
+        super::scene::deleting(ada),
+        super::scene::deleting(grace),
+    ];
+    let results = scene.apply(acts).await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    let stored = scene.group_now(id).await.expect("there");
+    assert_eq!(stored.version, 3, "one for each who left");
+    assert_eq!(scene.members_of(id).await, Some(vec![user(linus)]));
+    assert_replays(&scene).await;
+}
+
+pub async fn a_deleted_group_leaves_the_groups_it_was_in(scene: Scene) {
+    let [ada] = users(&scene).await;
+    let inner = scene.group("inner", &[ada]).await;
+    let outer = scene.group("outer", &[inner]).await;
+    let kind = MemberKind::Group;
+    assert_eq!(scene.members_of(outer).await, Some(vec![Member { id: inner, kind }]));
+    let outcome = scene.on_group(deleting(inner)).await.expect("there");
+    assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupDeleted));
+    assert_eq!((outcome.stored.id, outcome.stored.version), (inner, 2));
+    assert_eq!(scene.members_of(inner).await, None);
+    assert_eq!(scene.members_of(outer).await, Some(Vec::new()));
+    assert_eq!(scene.groups_of(ada).await, []);
+    let told: Vec<_> = scene.events().await.into_iter().map(|(_, event)| event.kind).collect();
+    let tail = [EventKind::GroupUpdated, EventKind::GroupDeleted];
+    assert!(told.ends_with(&tail), "{told:?}");
+    assert_eq!(scene.on_group(deleting(inner)).await, group(GroupRefusal::NotFound));
+    assert_replays(&scene).await;
+}
+
+pub async fn groups_form_no_circle(scene: Scene) {
+    let one = scene.group("one", &[]).await;
+    let two = scene.group("two", &[one]).await;
+    let three = scene.group("three", &[two]).await;
+    let cycle = || group(GroupRefusal::Cycle);
+    assert_eq!(scene.join(one, &[one], &[]).await, cycle());
+    assert_eq!(scene.join(one, &[two], &[]).await, cycle());
+    assert_eq!(scene.join(one, &[three], &[]).await, cycle());
+    assert_eq!(scene.on_group(all(one, &[three])).await, cycle());
+    scene.join(three, &[one], &[]).await.expect("twice below is no circle");
+    scene.join(three, &[], &[two]).await.expect("there");
+    assert_eq!(scene.join(one, &[three], &[]).await, cycle(), "by the other way");
+    scene.join(three, &[], &[one]).await.expect("there");
+    scene.join(one, &[three], &[]).await.expect("no way leads back by now");
+}
+
+pub async fn groups_stand_within_groups_up_to_a_depth(scene: Scene) {
+    let mut chain = vec![scene.group("level 1", &[]).await];
+    for level in 2..=GROUP_DEPTH_MAX {
+        let below = *chain.last().expect("one");
+        chain.push(scene.group(&format!("level {level}"), &[below]).await);
+    }
+    let too_deep = || group(GroupRefusal::TooDeep);
+    let (bottom, top) = (chain[0], *chain.last().expect("one"));
+    let act = scene.grouping(&json!({"display_name": "above all"}), &[top]);
+    assert_eq!(scene.on_group(act).await, too_deep());
+    let single = scene.group("single", &[]).await;
+    assert_eq!(scene.join(bottom, &[single], &[]).await, too_deep());
+    assert_eq!(scene.join(single, &[top], &[]).await, too_deep());
+    scene.join(top, &[single], &[]).await.expect("beside the chain");
+    let pair = scene.group("pair", &[chain[3]]).await;
+    assert_eq!(scene.join(chain[4], &[pair], &[]).await, too_deep(), "in the middle");
+}
+
+pub async fn of_two_that_join_each_other_at_once_one_is_refused(scene: Scene) {
+    for round in 0..8 {
+        let one = scene.group(&format!("one {round}"), &[]).await;
+        let two = scene.group(&format!("two {round}"), &[]).await;
+        let first = scene.clone();
+        let second = scene.clone();
+        let first = tokio::spawn(async move { first.join(one, &[two], &[]).await });
+        let second = tokio::spawn(async move { second.join(two, &[one], &[]).await });
+        let results = [first.await.expect("it ends"), second.await.expect("it ends")];
+        let won = results.iter().filter(|result| result.is_ok()).count();
+        let refused = results.iter().filter(|result| **result == group(GroupRefusal::Cycle));
+        assert_eq!((won, refused.count()), (1, 1), "{results:?}");
+    }
+}
+
+pub async fn nobody_joins_while_being_deleted(scene: Scene) {
+    for round in 0..8 {
+        let ada = scene.user(json!({"username": format!("ada {round}")})).await.id;
+        let id = scene.group(&format!("team {round}"), &[]).await;
+        let first = scene.clone();
+        let second = scene.clone();
+        let join = tokio::spawn(async move { first.join(id, &[ada], &[]).await });
+        let delete = tokio::spawn(async move { second.delete(ada).await });
+        let joined = join.await.expect("it ends");
+        delete.await.expect("it ends").expect("it was there");
+        let unknown = group(GroupRefusal::UnknownMembers(vec![ada]));
+        assert!(joined.is_ok() || joined == unknown, "{joined:?}");
+        assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+    }
+    assert_replays(&scene).await;
+}
+
+pub async fn a_request_names_no_more_members_than_it_may(scene: Scene) {
+    let id = scene.group("team", &[]).await;
+    let many: Vec<UserId> = (0..=GROUP_MEMBERS_CHANGE_MAX).map(|_| scene.new_id()).collect();
+    let too_many = [("/members".to_owned(), ViolationCode::TooMany)];
+    assert_eq!(faults(scene.join(id, &many, &[]).await), too_many);
+    assert_eq!(faults(scene.on_group(all(id, &many)).await), too_many);
+    let fewer = &many[1..];
+    let told = scene.join(id, fewer, &[]).await;
+    assert!(matches!(told, Err(Refusal::Group(GroupRefusal::UnknownMembers(_)))), "{told:?}");
+}
+
+pub async fn groups_are_listed_by_every_condition(scene: Scene) {
+    let [ada, grace] = users(&scene).await;
+    let mut ids = Vec::new();
+    for (name, external_id, member) in [("One", "x", ada), ("Two", "x", grace), ("Three", "y", ada)]
+    {
+        let body = json!({"display_name": name, "external_id": external_id});
+        let act = scene.grouping(&body, &[member]);
+        ids.push(scene.on_group(act).await.expect("valid").stored.id);
+    }
+    let found = async |query: GroupQuery| {
+        let counted = GroupQuery { limit: 0, count: true, ..query.clone() };
+        let page = scene.group_page(counted).await;
+        let found = scene.walk_groups(GroupQuery { limit: 1, ..query }).await;
+        let total = u64::try_from(found.len()).expect("few");
+        assert_eq!((page.total, page.items.len()), (Some(Total::Exactly(total)), 0));
+        assert_eq!(page.position, scene.head().await.position);
+        found
+    };
+    let any = || GroupQuery::first(1);
+    assert_eq!(found(any()).await, ids);
+    let name_key = |name| Some(group_name_key(name));
+    assert_eq!(found(GroupQuery { name_key: name_key("TWO"), ..any() }).await, [ids[1]]);
+    assert_eq!(found(GroupQuery { name_key: name_key("four"), ..any() }).await, []);
+    let external_id = |id: &str| Some(id.to_owned());
+    assert_eq!(found(GroupQuery { external_id: external_id("x"), ..any() }).await, ids[..2]);
+    assert_eq!(found(GroupQuery { external_id: external_id("X"), ..any() }).await, []);
+    assert_eq!(found(GroupQuery { member: Some(ada), ..any() }).await, [ids[0], ids[2]]);
+    let wanted = vec![ids[0], ids[1], scene.new_id()];
+    assert_eq!(found(GroupQuery { ids: Some(wanted.clone()), ..any() }).await, ids[..2]);
+    assert_eq!(found(GroupQuery { ids: Some(Vec::new()), ..any() }).await, []);
+    let both = GroupQuery { ids: Some(wanted), member: Some(ada), ..any() };
+    assert_eq!(found(both).await, [ids[0]], "as some clients ask whether somebody is a member");
+    let three = GroupQuery {
+        member: Some(ada),
+        external_id: external_id("y"),
+        name_key: name_key("three"),
+        ..any()
+    };
+    assert_eq!(found(three).await, [ids[2]]);
+}
+
+pub async fn a_page_of_members_tells_the_group_its_total_and_its_place(scene: Scene) {
+    let [ada, grace, linus] = users(&scene).await;
+    let group = scene.group("team", &[ada, grace, linus]).await;
+    let page = scene.members_page(MembersQuery { group, after: None, limit: 2 }).await;
+    let page = page.expect("there");
+    assert_eq!((page.total, page.next, page.group.version), (3, Some(grace), 1));
+    assert_eq!(page.position, scene.head().await.position);
+    let query = MembersQuery { group, after: Some(grace), limit: 1 };
+    let page = scene.members_page(query).await.expect("there");
+    assert_eq!((page.items, page.next), (vec![user(linus)], None));
+    let none = MembersQuery { group, after: None, limit: 0 };
+    let page = scene.members_page(none).await.expect("there");
+    assert_eq!((page.total, page.items, page.next), (3, Vec::new(), None));
+}
+
+pub async fn the_groups_of_many_users_are_told_at_once(scene: Scene) {
+    let [ada, grace, linus] = users(&scene).await;
+    let one = scene.group("one", &[ada, grace]).await;
+    let two = scene.group("two", &[grace, one]).await;
+    let of = scene.groups_of_many(vec![linus, grace, ada, one]).await;
+    let ids = |id| of.get(&id).map(|groups| groups.iter().map(|group| group.id).collect());
+    assert_eq!(ids(ada), Some(vec![one]));
+    assert_eq!(ids(grace), Some(vec![one, two]));
+    assert_eq!(ids(one), Some(vec![two]), "the direct ones");
+    assert_eq!(ids(linus), None);
+}
+
+pub async fn a_group_command_that_comes_twice_happens_once(scene: Scene) {
+    let [ada] = users(&scene).await;
+    let mark =
+        |key: u8, fingerprint: u8| Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
+    let send = async |act: GroupAct, mark| {
+        let command = GroupCommand { idempotency: Some(mark), ..scene.group_command(act) };
+        refused(scene.store().change_group(command).await)
+    };
+    let body = json!({"display_name": "team"});
+    let made = send(scene.grouping(&body, &[]), mark(1, 1)).await.expect("valid");
+    let again = send(scene.grouping(&body, &[]), mark(1, 1)).await.expect("told again");
+    assert_eq!(again, Outcome { replayed: true, ..made.clone() });
+    let reused = send(scene.grouping(&body, &[]), mark(1, 2)).await;
+    assert_eq!(reused, Err(Refusal::KeyReused));
+    let id = made.stored.id;
+    let joined = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("it lives");
+    scene.join(id, &[], &[ada]).await.expect("there");
+    let again = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("told again");
+    assert_eq!((again.stored, again.replayed), (joined.stored, true));
+    assert_eq!(scene.members_of(id).await, Some(Vec::new()), "it is not done again");
+    let nothing = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("nothing to do");
+    assert_eq!(nothing.effect, Effect::Unchanged);
+    let again = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("told again");
+    assert_eq!(again, Outcome { replayed: true, ..nothing });
+    let act = scene.creating(&json!({"username": "b"}));
+    assert_eq!(scene.act_once(act, 1, 9).await, Err(Refusal::KeyReused), "one space of keys");
+}
+
+pub async fn a_dry_run_of_a_group_command_stores_nothing(scene: Scene) {
+    let [ada] = users(&scene).await;
+    let id = scene.group("team", &[]).await;
+    let before = scene.image().await;
+    let body = json!({"display_name": "Team"});
+    let clash = scene.try_group(scene.grouping(&body, &[])).await;
+    assert_eq!(clash, group(GroupRefusal::NameTaken));
+    let tried = scene.try_group(joining(id, &[ada], &[])).await.expect("it lives");
+    assert_eq!((tried.stored.version, tried.position), (2, before.head.position));
+    let tried = scene.try_group(deleting(id)).await.expect("there");
+    assert_eq!(tried.effect, Effect::Changed(EventKind::GroupDeleted));
+    assert_eq!(scene.image().await, before);
+    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+}
+
+pub async fn the_log_replays_to_the_groups(scene: Scene) {
+    let [ada, grace, linus] = users(&scene).await;
+    let one = scene.group("one", &[ada, grace]).await;
+    let two = scene.group("two", &[one, linus]).await;
+    scene.join(one, &[linus], &[grace]).await.expect("they live");
+    scene.on_group(patching(two, &json!({"display_name": "zwei"}))).await.expect("valid");
+    scene.delete(linus).await.expect("there");
+    scene.group("three", &[two, ada]).await;
+    scene.on_group(deleting(two)).await.expect("there");
+    assert_replays(&scene).await;
+}
+
+/// That the log tells of exactly the groups that there are.
+pub async fn assert_replays(scene: &Scene) {
+    let events = scene.events().await.into_iter().map(|(_, event)| event);
+    let replayed = replay_groups(events);
+    let ids: Vec<GroupId> = replayed.keys().copied().collect();
+    assert_eq!(scene.walk_groups(GroupQuery::first(3)).await, ids, "the log tells of all groups");
+    for (id, (stored, belonging)) in replayed {
+        let group = scene.group_now(id).await;
+        assert_eq!(group, Some(stored), "the log tells what each group is");
+        let members = scene.members_of(id).await.unwrap_or_default();
+        let members: BTreeSet<UserId> = members.into_iter().map(|member| member.id).collect();
+        assert_eq!(members, belonging, "and who belongs to it");
+    }
+}

@@ -1,0 +1,237 @@
+//! Groups the naive way: a map of groups, a set of pairs, and everything looked for among all.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use roster_core::{
+    Caller, Command, Effect, Failure, Group, GroupCommand, GroupId, Member, MemberKind, Outcome,
+    Refusal, Rules, StoreError, Stored, Timestamp, UserId,
+    group::{
+        Facts, GroupChange, GroupDecision, GroupPage, GroupQuery, GroupRef, GroupsOf, Levels,
+        MembersPage, MembersQuery, Nesting, Newcomer, Sketch, left, sketch,
+    },
+    limits::TOTAL_EXACT_MAX,
+    list::Total,
+};
+
+use super::state::{Done, State};
+
+impl State {
+    /// Carries a group command out, unless it came before.
+    pub(super) fn change_group(
+        &mut self,
+        rules: Rules,
+        command: &GroupCommand,
+    ) -> Result<Outcome, Failure> {
+        let Some(mark) = command.idempotency else { return self.carry_out_group(rules, command) };
+        if let Some(done) = self.remembered(mark, command.at) {
+            if done.fingerprint != mark.fingerprint {
+                return Err(Refusal::KeyReused.into());
+            }
+            return Ok(Outcome { replayed: true, ..done.outcome.clone() });
+        }
+        let outcome = self.carry_out_group(rules, command)?;
+        let done = Done { fingerprint: mark.fingerprint, at: command.at, outcome: outcome.clone() };
+        self.done.insert(mark.key, done);
+        Ok(outcome)
+    }
+
+    /// What a group command would come to, had it never come before.
+    pub(super) fn preview_group(
+        &self,
+        rules: Rules,
+        command: &GroupCommand,
+    ) -> Result<Outcome, Failure> {
+        let outcome = self.clone().carry_out_group(rules, command)?;
+        Ok(Outcome { position: self.position, ..outcome })
+    }
+
+    fn carry_out_group(
+        &mut self,
+        rules: Rules,
+        command: &GroupCommand,
+    ) -> Result<Outcome, Failure> {
+        let id = command.group_id();
+        let sketch = sketch(rules, self.groups.get(&id), command)?;
+        let facts = self.facts(&sketch);
+        match sketch.settle(&facts)? {
+            GroupDecision::Unchanged => {
+                let gone = || StoreError::Internal("unchanged, but not there".into());
+                let group = self.groups.get(&id).ok_or_else(gone)?;
+                let stored = stored(group);
+                Ok(self.outcome(Effect::Unchanged, stored))
+            }
+            GroupDecision::Create(change) | GroupDecision::Replace(change) => {
+                Ok(self.write_group(*change))
+            }
+            GroupDecision::Remove(change) => {
+                self.leave_all(id, command.at, &command.caller);
+                self.memberships.retain(|(group, _)| *group != id);
+                self.groups.remove(&id);
+                Ok(self.append(
+                    change.event,
+                    Stored { record: change.record, ..stored(&change.group) },
+                ))
+            }
+        }
+    }
+
+    /// A user that is deleted leaves all its groups.
+    pub(super) fn leave_all_groups(&mut self, command: &Command) {
+        self.leave_all(command.user_id(), command.at, &command.caller);
+    }
+
+    fn leave_all(&mut self, member: UserId, at: Timestamp, caller: &Caller) {
+        for group in self.direct_groups(member) {
+            if let Some(group) = self.groups.get(&group) {
+                let change = left(group, member, at, caller);
+                self.write_group(change);
+            }
+        }
+    }
+
+    fn write_group(&mut self, change: GroupChange) -> Outcome {
+        let GroupChange { group, added, removed, event, record } = change;
+        for member in added {
+            self.memberships.insert((group.id, member.id));
+        }
+        for member in removed {
+            self.memberships.remove(&(group.id, member));
+        }
+        let stored = Stored { id: group.id, version: group.version, record };
+        self.groups.insert(group.id, group);
+        self.append(event, stored)
+    }
+
+    fn facts(&self, sketch: &Sketch) -> Facts {
+        let id = sketch.id();
+        let name_holder = sketch.name_claim().and_then(|key| {
+            let mut others = self.groups.values().filter(|group| group.id != id);
+            others.find(|group| group.name_key() == key).map(|group| group.id)
+        });
+        let members: BTreeSet<UserId> = self.members_of(id).into_iter().collect();
+        let newcomers = sketch.newcomers(&members).into_iter();
+        let newcomers = newcomers.filter_map(|id| Some((id, self.newcomer(id)?)));
+        let newcomers: std::collections::BTreeMap<UserId, Newcomer> = newcomers.collect();
+        let groups: BTreeSet<GroupId> = newcomers
+            .iter()
+            .filter(|(_, newcomer)| newcomer.kind == MemberKind::Group)
+            .map(|(id, _)| *id)
+            .collect();
+        let nesting = if groups.is_empty() {
+            Nesting::default()
+        } else {
+            let above = walk(BTreeSet::from([id]), |id| self.direct_groups(id));
+            Nesting { above, below: walk(groups, |id| self.groups_in(id)) }
+        };
+        let count = u64::try_from(members.len()).unwrap_or(u64::MAX);
+        Facts { name_holder, members: count, present: members, newcomers, nesting }
+    }
+
+    fn newcomer(&self, id: UserId) -> Option<Newcomer> {
+        let groups = u64::try_from(self.direct_groups(id).len()).unwrap_or(u64::MAX);
+        Some(Newcomer { kind: self.kind(id)?, groups })
+    }
+
+    fn kind(&self, id: UserId) -> Option<MemberKind> {
+        let user = self.live.contains_key(&id).then_some(MemberKind::User);
+        user.or_else(|| self.groups.contains_key(&id).then_some(MemberKind::Group))
+    }
+
+    fn members_of(&self, group: GroupId) -> Vec<UserId> {
+        let own = self.memberships.iter().filter(|(of, _)| *of == group);
+        own.map(|(_, member)| *member).collect()
+    }
+
+    fn direct_groups(&self, member: UserId) -> Vec<GroupId> {
+        let own = self.memberships.iter().filter(|(_, of)| *of == member);
+        own.map(|(group, _)| *group).collect()
+    }
+
+    fn groups_in(&self, group: GroupId) -> Vec<GroupId> {
+        let mut members = self.members_of(group);
+        members.retain(|id| self.groups.contains_key(id));
+        members
+    }
+
+    pub(super) fn group(&self, id: GroupId) -> Option<Stored> {
+        self.groups.get(&id).map(stored)
+    }
+
+    pub(super) fn group_page(&self, query: &GroupQuery) -> GroupPage {
+        let is_member = |group: &Group| {
+            query.member.is_none_or(|member| self.memberships.contains(&(group.id, member)))
+        };
+        let met: Vec<&Group> = self
+            .groups
+            .values()
+            .filter(|group| query.ids.as_ref().is_none_or(|ids| ids.contains(&group.id)))
+            .filter(|group| query.name_key.as_ref().is_none_or(|key| group.name_key() == *key))
+            .filter(|group| query.external_id.is_none() || group.external_id == query.external_id)
+            .filter(|group| is_member(group))
+            .collect();
+        let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
+        let total = if query.is_unconditional() || total <= TOTAL_EXACT_MAX {
+            Total::Exactly(total)
+        } else {
+            Total::AtLeast(TOTAL_EXACT_MAX)
+        };
+        let total = query.count.then_some(total);
+        let mut page = GroupPage { items: Vec::new(), next: None, position: self.position, total };
+        let mut bytes = 0;
+        let behind = |group: &&Group| query.after.is_none_or(|after| group.id > after);
+        for group in met.into_iter().filter(behind) {
+            if page.items.len() >= query.limit || bytes >= query.bytes_max {
+                page.next = page.items.last().map(|last| last.id);
+                break;
+            }
+            let stored = stored(group);
+            bytes += stored.record.len();
+            page.items.push(stored);
+        }
+        page
+    }
+
+    pub(super) fn members_page(&self, query: &MembersQuery) -> Option<MembersPage> {
+        let group = self.group(query.group)?;
+        let members = self.members_of(query.group);
+        let total = u64::try_from(members.len()).unwrap_or(u64::MAX);
+        let member = |id: UserId| Member { id, kind: self.kind(id).unwrap_or(MemberKind::User) };
+        let mut behind = members.into_iter().filter(|id| query.after.is_none_or(|at| *id > at));
+        let items: Vec<Member> = behind.by_ref().take(query.limit).map(member).collect();
+        let next = behind.next().and(items.last().map(|last| last.id));
+        Some(MembersPage { group, total, items, next, position: self.position })
+    }
+
+    pub(super) fn groups_of(&self, users: &[UserId]) -> GroupsOf {
+        let mut groups_of = GroupsOf::new();
+        for user in users {
+            let groups = self.direct_groups(*user).into_iter();
+            let named = groups.filter_map(|id| {
+                let display_name = self.groups.get(&id)?.display_name.clone();
+                Some(GroupRef { id, display_name })
+            });
+            let named: Vec<GroupRef> = named.collect();
+            if !named.is_empty() {
+                groups_of.insert(*user, named);
+            }
+        }
+        groups_of
+    }
+}
+
+fn walk(start: BTreeSet<GroupId>, next: impl Fn(GroupId) -> Vec<GroupId>) -> Levels {
+    let mut levels = Levels::from(start);
+    while let Some(front) = levels.front() {
+        let step = front.iter().flat_map(|id| next(*id)).collect();
+        if !levels.step(step) {
+            break;
+        }
+    }
+    levels
+}
+
+fn stored(group: &Group) -> Stored {
+    let record: Bytes = group.to_record();
+    Stored { id: group.id, version: group.version, record }
+}

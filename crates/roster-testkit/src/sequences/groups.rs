@@ -1,0 +1,133 @@
+//! Groups in a sequence: both stores are told the same and must show the same.
+
+use std::collections::BTreeSet;
+
+use proptest::sample::Index;
+use roster_core::{
+    GroupId, UserId,
+    group::{
+        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery,
+        group_name_key,
+    },
+};
+
+use super::Pair;
+use crate::{
+    arbitrary::{GroupEdited, GroupQuestion, GroupStep, Held, Mark, MembersEdited},
+    conformance::scene::refused,
+};
+
+impl Pair {
+    pub(super) async fn write_group(&mut self, step: GroupStep, mark: Option<Mark>) {
+        let Some(act) = self.group_act(step).await else { return };
+        let idempotency = mark.map(Into::into);
+        let command = GroupCommand { idempotency, ..self.oracle.group_command(act) };
+        let answer = refused(self.subject.store().change_group(command.clone()).await);
+        let expected = refused(self.oracle.store().change_group(command.clone()).await);
+        assert_eq!(answer, expected, "{command:#?}");
+        self.compare_groups().await;
+    }
+
+    pub(super) async fn preview_group(&mut self, step: GroupStep) {
+        let Some(act) = self.group_act(step).await else { return };
+        let command = self.oracle.group_command(act);
+        let answer = refused(self.subject.store().preview_group(command.clone()).await);
+        let expected = refused(self.oracle.store().preview_group(command.clone()).await);
+        assert_eq!(answer, expected, "{command:#?}");
+        assert_eq!(self.subject.head().await, self.oracle.head().await, "nothing is stored");
+    }
+
+    /// Walks groups on both, page by page.
+    pub(super) async fn walk_groups(&self, question: &GroupQuestion) {
+        let ids = question.ids.as_ref().map(|ids| self.anybody(ids).into_iter().collect());
+        let mut query = GroupQuery {
+            ids,
+            name_key: question.name.map(group_name_key),
+            external_id: question.external_id.map(str::to_owned),
+            member: question.member.and_then(|member| self.anybody(&[member]).pop_first()),
+            count: true,
+            ..GroupQuery::first(question.limit)
+        };
+        loop {
+            let page = self.subject.group_page(query.clone()).await;
+            let expected = self.oracle.group_page(query.clone()).await;
+            assert_eq!(page, expected, "{query:?}");
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return,
+            }
+        }
+    }
+
+    /// Compares every group, its members, and the groups of everybody.
+    pub(super) async fn compare_groups(&self) {
+        for group in &self.groups {
+            for after in [None, self.known.first().copied()] {
+                let query = MembersQuery { group: *group, after, limit: 2 };
+                let page = self.subject.members_page(query).await;
+                assert_eq!(page, self.oracle.members_page(query).await, "{query:?}");
+            }
+        }
+        let all: Vec<UserId> = self.known.iter().chain(&self.groups).copied().collect();
+        let of = self.subject.groups_of_many(all.clone()).await;
+        let expected = self.oracle.groups_of_many(all).await;
+        assert_eq!(of, expected, "the groups of all");
+    }
+
+    async fn group_act(&mut self, step: GroupStep) -> Option<GroupAct> {
+        Some(match step {
+            GroupStep::Create(body, members) => {
+                let id = self.oracle.new_id();
+                self.groups.push(id);
+                let draft = Box::new(GroupDraft::parse(body));
+                GroupAct::Create { id, draft, members: self.anybody(&members) }
+            }
+            GroupStep::Change(which, edit, members, held) => {
+                let (id, held) = self.which(which, held).await?;
+                let edit = match edit {
+                    GroupEdited::Keep => GroupEdit::Keep,
+                    GroupEdited::Replace(body) => {
+                        GroupEdit::Replace(Box::new(GroupDraft::parse(body)))
+                    }
+                    GroupEdited::Patch(body) => GroupEdit::Patch(Box::new(body)),
+                };
+                let members = match members {
+                    MembersEdited::Keep => MembersEdit::Keep,
+                    MembersEdited::Delta(joins, leaves) => MembersEdit::Delta {
+                        added: self.anybody(&joins),
+                        removed: self.anybody(&leaves),
+                    },
+                    MembersEdited::All(all) => MembersEdit::All(self.anybody(&all)),
+                };
+                GroupAct::Change { id, edit, members, held }
+            }
+            GroupStep::Delete(which, held) => {
+                let (id, held) = self.which(which, held).await?;
+                GroupAct::Delete { id, held }
+            }
+        })
+    }
+
+    async fn which(
+        &self,
+        which: Index,
+        held: Held,
+    ) -> Option<(GroupId, roster_core::Preconditions)> {
+        if self.groups.is_empty() {
+            return None;
+        }
+        let id = *which.get(&self.groups);
+        let group = self.oracle.group_now(id).await;
+        let version = group.map_or(1, |group| group.version);
+        Some((id, Self::held_at(version, held)))
+    }
+
+    /// Users and groups that were ever made, mostly those that live.
+    fn anybody(&self, indexes: &[Index]) -> BTreeSet<UserId> {
+        let all: Vec<UserId> = self.known.iter().chain(&self.groups).copied().collect();
+        if all.is_empty() {
+            return BTreeSet::new();
+        }
+        indexes.iter().map(|index| *index.get(&all)).collect()
+    }
+}
