@@ -62,6 +62,8 @@ pub const FILTER_LENGTH_MAX: usize = 4096;
 pub const FILTER_DEPTH_MAX: usize = 32;
 /// Most tests in a filter.
 pub const FILTER_TERMS_MAX: usize = 64;
+/// Most operations of one bulk request of SCIM.
+pub const BULK_OPERATIONS_MAX: usize = 1000;
 /// Most operations of one PATCH in SCIM's words.
 pub const PATCH_OPERATIONS_MAX: usize = 1000;
 /// Most values of one list, other than a group's members, while a PATCH is carried out; the list

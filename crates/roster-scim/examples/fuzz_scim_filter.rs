@@ -97,6 +97,8 @@ enum Difference {
     /// RFC 7644 table 3: a literal is of the attribute's type; a whole number has 64 bits here
     /// (RFC 7493 section 2.2).
     LiteralOfType,
+    /// `not` is a word of the grammar (RFC 7644 figure 1), and of no schema an attribute's name.
+    ReservedWord,
     /// RFC 7644 section 7.5.1 and 3.4.2.1: a service bounds what a filter may cost.
     Limit,
     /// RFC 7644 figure 1 has `SP` between words, which is one space: no tab, no line break, and
@@ -135,6 +137,9 @@ fn why_refused(text: &str, error: &ScimError) -> Option<Difference> {
     ];
     if says(&of_literal) {
         return Some(Difference::LiteralOfType);
+    }
+    if says(&["not takes its condition"]) {
+        return Some(Difference::ReservedWord);
     }
     if says(&["at most"]) {
         return Some(Difference::Limit);

@@ -4,6 +4,7 @@
 //! HTTP, of an engine or of an async runtime, and no rule about a user stands here: a body becomes
 //! a draft, and core judges it.
 
+pub mod bulk;
 pub mod error;
 pub mod filter;
 pub mod patch;

@@ -1,0 +1,150 @@
+//! The body of a bulk request.
+
+use std::collections::BTreeSet;
+
+use roster_core::{Json, limits::BULK_OPERATIONS_MAX};
+
+use super::BULK_REQUEST_URN;
+use crate::{Profile, ScimError, ScimType};
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BulkRequest {
+    /// After how many failures the rest is left undone; `None` for never.
+    pub fail_on_errors: Option<i64>,
+    /// The operations.
+    pub operations: Vec<BulkOperation>,
+}
+
+/// One operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BulkOperation {
+    /// What is to be done.
+    pub method: BulkMethod,
+    /// The name by which others refer to what it creates.
+    pub bulk_id: Option<String>,
+    /// The version that the resource must be at.
+    pub version: Option<String>,
+    /// Where, below the base of SCIM.
+    pub path: String,
+    /// The body of a request of that kind.
+    pub data: Option<Json>,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkMethod {
+    /// Creates.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes.
+    Patch,
+    /// Deletes.
+    Delete,
+}
+
+impl BulkMethod {
+    const ALL: &[Self] = &[Self::Post, Self::Put, Self::Patch, Self::Delete];
+
+    /// The method as it is spelled.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// Reads the body of a bulk request. Nothing of one that is malformed is carried out.
+pub fn read(body: Json, profile: Profile) -> Result<BulkRequest, ScimError> {
+    let mut members = members_of(body, "the body")?;
+    check_schemas(take(&mut members, "schemas"), profile)?;
+    let fail_on_errors = match take(&mut members, "failOnErrors") {
+        None | Some(Json::Null) => None,
+        Some(Json::Int(count)) if count > 0 => Some(count),
+        Some(_) => return Err(invalid("failOnErrors is a whole number from 1")),
+    };
+    let Some(Json::Array(sent)) = take(&mut members, "Operations") else {
+        return Err(invalid("send Operations, an array of operations"));
+    };
+    if sent.is_empty() {
+        return Err(invalid("send at least one operation"));
+    }
+    if sent.len() > BULK_OPERATIONS_MAX {
+        // RFC 7644 section 3.7.4.
+        let detail = format!("send at most {BULK_OPERATIONS_MAX} operations (maxOperations)");
+        return Err(ScimError::of_status(413, detail));
+    }
+    let mut names = BTreeSet::new();
+    let mut operations = Vec::with_capacity(sent.len());
+    for (number, one) in (1_usize..).zip(sent) {
+        let operation = operation(one, &format!("operation {number}"), profile)?;
+        if let Some(name) = &operation.bulk_id
+            && !names.insert(name.clone())
+        {
+            return Err(invalid(format!("operation {number}: its bulkId stands twice")));
+        }
+        operations.push(operation);
+    }
+    Ok(BulkRequest { fail_on_errors, operations })
+}
+
+fn check_schemas(schemas: Option<Json>, profile: Profile) -> Result<(), ScimError> {
+    let is_it =
+        |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(BULK_REQUEST_URN));
+    match schemas {
+        Some(Json::Array(urns)) if urns.iter().any(is_it) => Ok(()),
+        _ if profile.is_tolerant() => Ok(()),
+        _ => Err(invalid(format!("send schemas with {BULK_REQUEST_URN}"))),
+    }
+}
+
+fn operation(one: Json, place: &str, profile: Profile) -> Result<BulkOperation, ScimError> {
+    let mut members = members_of(one, place)?;
+    let mut text = |name: &str| match take(&mut members, name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Text(text)) => Ok(Some(text)),
+        Some(_) => Err(invalid(format!("{place}: {name} is a string"))),
+    };
+    let (method, path) = (text("method")?, text("path")?);
+    let (bulk_id, version) = (text("bulkId")?, text("version")?);
+    let known = |word: &String| {
+        BulkMethod::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(word))
+    };
+    let method = method.as_ref().and_then(known).ok_or_else(|| {
+        invalid(format!("{place}: give method, which is POST, PUT, PATCH or DELETE"))
+    })?;
+    let path = path.ok_or_else(|| invalid(format!("{place}: give its path, such as /Users")))?;
+    if bulk_id.as_ref().is_some_and(String::is_empty) {
+        return Err(invalid(format!("{place}: bulkId has at least one character")));
+    }
+    // RFC 7644 section 3.7.
+    if method == BulkMethod::Post && bulk_id.is_none() && !profile.is_tolerant() {
+        return Err(invalid(format!("{place}: a POST has a bulkId")));
+    }
+    let data = take(&mut members, "data").filter(|data| *data != Json::Null);
+    if data.is_none() && method != BulkMethod::Delete {
+        return Err(invalid(format!("{place}: give its data")));
+    }
+    Ok(BulkOperation { method, bulk_id, version, path, data })
+}
+
+fn members_of(json: Json, place: &str) -> Result<Vec<(String, Json)>, ScimError> {
+    let Json::Object(members) = json else {
+        return Err(invalid(format!("{place} is an object")));
+    };
+    Ok(members)
+}
+
+/// Takes a member out, found without regard to case (RFC 7643 section 2.1).
+fn take(members: &mut Vec<(String, Json)>, name: &str) -> Option<Json> {
+    let at = members.iter().position(|(found, _)| found.eq_ignore_ascii_case(name))?;
+    Some(members.swap_remove(at).1)
+}
+
+fn invalid(detail: impl Into<std::borrow::Cow<'static, str>>) -> ScimError {
+    ScimError::new(ScimType::InvalidSyntax, detail)
+}

@@ -1,0 +1,207 @@
+//! What becomes of a bulk request, by a service that is only pretended.
+
+use roster_core::{Json, json, json::write_json};
+
+use super::*;
+use crate::{Profile, ResourceType, ScimError, ScimType};
+
+fn tree(text: &str) -> Json {
+    json::read(text.as_bytes()).unwrap_or_else(|fault| panic!("{text}: {}", fault.detail))
+}
+
+fn written(tree: &Json) -> String {
+    let mut out = Vec::new();
+    write_json(&mut out, tree);
+    String::from_utf8(out).expect("UTF-8")
+}
+
+fn request(operations: &str, more: &str) -> Result<BulkRequest, ScimError> {
+    let body = format!(r#"{{"schemas":["{BULK_REQUEST_URN}"],{more}"Operations":[{operations}]}}"#);
+    read(tree(&body), Profile::Strict)
+}
+
+/// Carries a request out where whoever is named `bad` is refused, and ids count the steps. Tells
+/// what was carried out, and the answer.
+fn carried_out(operations: &str, more: &str) -> (Vec<String>, Json) {
+    let request = request(operations, more).unwrap_or_else(|error| panic!("{error:?}"));
+    let mut run = Run::new(request, ResourceType::ALL);
+    let mut steps = Vec::new();
+    while let Some(step) = run.next_step() {
+        let id = format!("id{}", steps.len() + 1);
+        let (what, id, status) = match &step.act {
+            Act::Create(data) => (format!("create {} {}", step.kind, written(data)), id, 201),
+            Act::Replace(id, data) => (format!("replace {id} {}", written(data)), id.clone(), 200),
+            Act::Patch(id, data) => (format!("patch {id} {}", written(data)), id.clone(), 200),
+            Act::Delete(id) => (format!("delete {id}"), id.clone(), 204),
+        };
+        let bad = what.contains("bad");
+        steps.push(what);
+        if bad {
+            let error = ScimError::new(ScimType::Uniqueness, "taken");
+            run.refused(step, &error, None);
+        } else {
+            let location = format!("/{id}");
+            let version = (status != 204).then(|| "W/\"1\"".to_owned());
+            run.done(step, Done { status, id, location, version });
+        }
+    }
+    (steps, run.response())
+}
+
+fn post(bulk_id: &str, path: &str, data: &str) -> String {
+    format!(r#"{{"method":"POST","bulkId":"{bulk_id}","path":"{path}","data":{data}}}"#)
+}
+
+fn statuses(response: &Json) -> Vec<String> {
+    let Some(Json::Array(told)) = response.member("Operations") else { panic!("no operations") };
+    let status = |told: &Json| told.member("status").map(written).unwrap_or_default();
+    told.iter().map(|told| status(told).trim_matches('"').to_owned()).collect()
+}
+
+#[test]
+fn each_operation_is_told_with_its_place_version_and_status() {
+    let operations = format!(
+        r#"{},{{"method":"PUT","path":"/Users/a","version":"W/\"4\"","data":{{"x":1}}}},
+           {{"method":"patch","path":"Groups/b","data":{{}}}},{{"method":"DELETE","path":"/Users/c"}}"#,
+        post("q", "/Users", r#"{"userName":"ada"}"#)
+    );
+    let (steps, response) = carried_out(&operations, "");
+    let expected =
+        [r#"create User {"userName":"ada"}"#, r#"replace a {"x":1}"#, "patch b {}", "delete c"];
+    assert_eq!(steps, expected);
+    let expected = concat!(
+        r#"{"schemas":["urn:ietf:params:scim:api:messages:2.0:BulkResponse"],"Operations":["#,
+        r#"{"method":"POST","bulkId":"q","location":"/id1","version":"W/\"1\"","status":"201"},"#,
+        r#"{"method":"PUT","location":"/a","version":"W/\"1\"","status":"200"},"#,
+        r#"{"method":"PATCH","location":"/b","version":"W/\"1\"","status":"200"},"#,
+        r#"{"method":"DELETE","location":"/c","status":"204"}]}"#
+    );
+    assert_eq!(written(&response), expected);
+}
+
+#[test]
+fn the_version_of_an_operation_is_handed_on() {
+    let operations = r#"{"method":"DELETE","path":"/Users/c","version":"W/\"4\""}"#;
+    let mut run = Run::new(request(operations, "").expect("a request"), ResourceType::ALL);
+    let step = run.next_step().expect("a step");
+    assert_eq!(step.version.as_deref(), Some("W/\"4\""));
+}
+
+#[test]
+fn references_are_resolved_in_whatever_order_they_come() {
+    let operations = format!(
+        "{},{},{}",
+        post("g", "/Groups", r#"{"members":[{"value":"bulkId:a"},{"value":"bulkId:b"}]}"#),
+        post("a", "/Users", r#"{"userName":"a","x":{"manager":{"value":"bulkId:b"}}}"#),
+        post("b", "/Users", r#"{"userName":"b"}"#),
+    );
+    let (steps, response) = carried_out(&operations, "");
+    let expected = [
+        r#"create User {"userName":"b"}"#,
+        r#"create User {"userName":"a","x":{"manager":{"value":"id1"}}}"#,
+        r#"create Group {"members":[{"value":"id2"},{"value":"id1"}]}"#,
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!(statuses(&response), ["201", "201", "201"]);
+    let text = written(&response);
+    assert!(text.find(r#""bulkId":"g""#) < text.find(r#""bulkId":"a""#), "{text}");
+}
+
+#[test]
+fn a_path_may_refer_to_what_was_created() {
+    let operations = format!(
+        r#"{{"method":"PATCH","path":"/Users/bulkId:a","data":{{"y":1}}}},{}"#,
+        post("a", "/Users", r#"{"userName":"a"}"#)
+    );
+    let (steps, _) = carried_out(&operations, "");
+    assert_eq!(steps, [r#"create User {"userName":"a"}"#, r#"patch id1 {"y":1}"#]);
+}
+
+#[test]
+fn operations_that_wait_for_each_other_are_a_conflict() {
+    let operations = format!(
+        "{},{},{},{}",
+        post("a", "/Users", r#"{"m":"bulkId:b"}"#),
+        post("b", "/Users", r#"{"m":"bulkId:a"}"#),
+        post("c", "/Users", r#"{"m":"bulkId:c"}"#),
+        post("d", "/Users", r#"{"userName":"d"}"#),
+    );
+    let (steps, response) = carried_out(&operations, "");
+    assert_eq!(steps, [r#"create User {"userName":"d"}"#]);
+    assert_eq!(statuses(&response), ["409", "409", "409", "201"]);
+}
+
+#[test]
+fn what_refers_to_nothing_or_to_a_failure_fails_too() {
+    let operations = format!(
+        "{},{},{}",
+        post("a", "/Users", r#"{"m":"bulkId:nobody"}"#),
+        post("b", "/Users", r#"{"userName":"bad"}"#),
+        post("c", "/Users", r#"{"m":"bulkId:b"}"#),
+    );
+    let (steps, response) = carried_out(&operations, "");
+    assert_eq!(steps, [r#"create User {"userName":"bad"}"#]);
+    assert_eq!(statuses(&response), ["400", "409", "409"]);
+    let text = written(&response);
+    assert!(text.contains(r#""scimType":"uniqueness""#), "{text}");
+    assert!(
+        text.contains(r#""response":{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"]"#)
+    );
+}
+
+#[test]
+fn after_enough_failures_the_rest_is_left_undone() {
+    let one = |name: &str, user: &str| post(name, "/Users", &format!(r#"{{"u":"{user}"}}"#));
+    let operations =
+        [one("a", "x"), one("b", "bad"), one("c", "y"), one("d", "bad"), one("e", "z")];
+    let (steps, response) = carried_out(&operations.join(","), r#""failOnErrors":2,"#);
+    assert_eq!(steps.len(), 4);
+    assert_eq!(statuses(&response), ["201", "409", "201", "409"]);
+    let (steps, _) = carried_out(&operations.join(","), r#""failOnErrors":1,"#);
+    assert_eq!(steps.len(), 2);
+    assert_eq!(carried_out(&operations.join(","), "").0.len(), 5);
+}
+
+#[test]
+fn what_leads_nowhere_fails_by_itself() {
+    let operations = r#"{"method":"PUT","path":"/Users","data":{}},
+        {"method":"POST","bulkId":"a","path":"/Users/x","data":{}},
+        {"method":"DELETE","path":"/Devices/x"},{"method":"DELETE","path":"/Users/x/y"},
+        {"method":"DELETE","path":"/Users/"},{"method":"DELETE","path":"/Users/x"}"#;
+    let (steps, response) = carried_out(operations, "");
+    assert_eq!(steps, ["delete x"]);
+    assert_eq!(statuses(&response), ["405", "405", "404", "404", "404", "204"]);
+}
+
+#[test]
+fn nothing_of_a_malformed_request_is_carried_out() {
+    for operations in [
+        "",
+        "7",
+        "{}",
+        r#"{"method":"GET","path":"/Users"}"#,
+        r#"{"method":"DELETE"}"#,
+        r#"{"method":"DELETE","path":7}"#,
+        r#"{"method":"PUT","path":"/Users/x"}"#,
+        r#"{"method":"POST","path":"/Users","data":{}}"#,
+        r#"{"method":"POST","bulkId":"","path":"/Users","data":{}}"#,
+        &format!("{0},{0}", post("a", "/Users", "{}")),
+    ] {
+        let error = request(operations, "").expect_err(operations);
+        assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax), "{operations}");
+    }
+    for more in [r#""failOnErrors":0,"#, r#""failOnErrors":"1","#] {
+        assert!(request(r#"{"method":"DELETE","path":"/Users/x"}"#, more).is_err(), "{more}");
+    }
+    let without_urn = r#"{"Operations":[{"method":"POST","path":"/Users","data":{}}]}"#;
+    assert!(read(tree(without_urn), Profile::Strict).is_err());
+    assert!(read(tree(without_urn), Profile::Tolerant).is_ok());
+}
+
+#[test]
+fn more_operations_than_may_be_are_too_large() {
+    let operations = vec![r#"{"method":"DELETE","path":"/Users/x"}"#; 1001].join(",");
+    let error = request(&operations, "").expect_err("too many");
+    assert_eq!((error.status, error.scim_type), (413, None));
+    assert!(error.detail.contains("1000") && error.detail.contains("maxOperations"));
+}
