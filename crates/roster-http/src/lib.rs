@@ -25,5 +25,5 @@ mod settings;
 pub use access::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
 pub use app::App;
 pub use patience::READ_WAIT_MAX;
-pub use pressure::{Flood, PressureSettings};
+pub use pressure::PressureSettings;
 pub use settings::{FaceSettings, URI_BYTES_MAX};

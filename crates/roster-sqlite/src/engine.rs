@@ -8,6 +8,7 @@ use roster_core::{
     Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
+    limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
     store::Secret,
@@ -15,10 +16,7 @@ use roster_core::{
 
 use crate::{deleted, events, groups, keys, page, sqlite::Sqlite};
 
-/// A page of more users or events is read off the threads that answer requests.
-const SHORT_PAGE_MAX: usize = 500;
-
-/// The groups of more users are read off those threads too.
+/// The groups of more users are read off the threads that answer requests.
 const FEW_USERS_MAX: usize = 20;
 
 impl Store for Sqlite {
@@ -35,10 +33,7 @@ impl Store for Sqlite {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        if query.limit <= SHORT_PAGE_MAX {
-            return ready(self.readers().read(|connection| deleted::page(connection, &query)));
-        }
-        Box::pin(self.scans().read(move |connection| deleted::page(connection, &query)))
+        ready(self.readers().read(|connection| deleted::page(connection, &query)))
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -46,18 +41,20 @@ impl Store for Sqlite {
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        if query.limit <= SHORT_PAGE_MAX {
-            let plan = Plan::of(&query);
-            if plan.is_bounded(&query) {
-                return ready(self.readers().read(|connection| page::read(connection, &query)));
-            }
-            if plan.may_find_few() {
-                let few = |connection: &_| page::read_few(connection, &query, &plan);
-                match self.readers().read(few) {
-                    Ok(None) => {}
-                    Ok(Some(page)) => return ready(Ok(page)),
-                    Err(error) => return ready(Err(error)),
-                }
+        if query.limit > PAGE_SIZE_MAX {
+            // A stream's: it may wait, and is not to hold up those who asked for one page.
+            return Box::pin(self.scans().read(move |connection| page::read(connection, &query)));
+        }
+        let plan = Plan::of(&query);
+        if plan.is_bounded(&query) {
+            return ready(self.readers().read(|connection| page::read(connection, &query)));
+        }
+        if plan.may_find_few() {
+            let few = |connection: &_| page::read_few(connection, &query, &plan);
+            match self.readers().read(few) {
+                Ok(None) => {}
+                Ok(Some(page)) => return ready(Ok(page)),
+                Err(error) => return ready(Err(error)),
             }
         }
         Box::pin(self.scans().read(move |connection| page::read(connection, &query)))
@@ -68,10 +65,7 @@ impl Store for Sqlite {
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        if query.limit <= SHORT_PAGE_MAX {
-            return ready(self.readers().read(|connection| events::page(connection, &query)));
-        }
-        Box::pin(self.scans().read(move |connection| events::page(connection, &query)))
+        ready(self.readers().read(|connection| events::page(connection, &query)))
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
@@ -105,14 +99,14 @@ impl GroupStore for Sqlite {
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        if query.limit <= SHORT_PAGE_MAX && (query.is_unconditional() || !query.count) {
+        if query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count) {
             return ready(self.readers().read(|connection| groups::page(connection, &query)));
         }
         Box::pin(self.scans().read(move |connection| groups::page(connection, &query)))
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        if query.limit <= SHORT_PAGE_MAX {
+        if query.limit <= PAGE_SIZE_MAX {
             return ready(self.readers().read(|connection| groups::members(connection, &query)));
         }
         Box::pin(self.scans().read(move |connection| groups::members(connection, &query)))

@@ -15,7 +15,7 @@ use roster_core::{
     json,
 };
 use roster_http::{
-    App, FaceSettings, Flood, PressureSettings, URI_BYTES_MAX,
+    App, FaceSettings, PressureSettings, URI_BYTES_MAX,
     front::{DrainReport, FrontCounters, FrontSettings, Port, serve},
 };
 
@@ -45,12 +45,7 @@ const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
 
 impl Service {
     /// Opens the store in a data directory and puts the faces before it.
-    pub async fn open(
-        config: &Config,
-        data: &Path,
-        base_url: &BaseUrl,
-        flood: Arc<Flood>,
-    ) -> anyhow::Result<Self> {
+    pub async fn open(config: &Config, data: &Path, base_url: &BaseUrl) -> anyhow::Result<Self> {
         let rules = rules(config);
         let engine = Engine::open(config, data, rules).await?;
         let directory = Directory::new(engine.store(), Arc::new(SystemClock::default()));
@@ -71,7 +66,7 @@ impl Service {
             deleted_keep: config.deleted_keep,
             events_keep: config.events_keep,
             rules,
-            pressure: pressure(config, flood),
+            pressure: pressure(config),
             issuers: config.issuers(),
             has_room: match &engine {
                 Engine::Sqlite(_) => has_room(data.to_owned(), config.disk_floor_bytes),
@@ -159,13 +154,12 @@ fn front(config: &Config) -> FrontSettings {
     }
 }
 
-fn pressure(config: &Config, flood: Arc<Flood>) -> PressureSettings {
+fn pressure(config: &Config) -> PressureSettings {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     PressureSettings {
         rate_limit_per_s: number(config.rate_limit_per_s),
         rate_limit_burst: number(config.rate_limit_burst),
         failed_auth_per_minute: number(config.failed_auth_per_minute),
-        flood,
         ..PressureSettings::default()
     }
 }

@@ -25,6 +25,11 @@ impl Class {
         matches!(self, Self::Lists | Self::LongLists)
     }
 
+    /// Whether one of it keeps its thread busy for a while.
+    pub(super) const fn is_long(self) -> bool {
+        matches!(self, Self::LongLists)
+    }
+
     /// The class of a list, as its query shows at a glance.
     pub(crate) fn of_list(query: Option<&str>) -> Self {
         let limit =

@@ -7,7 +7,6 @@
 
 mod attempts;
 mod class;
-mod flood;
 mod gate;
 mod identity;
 mod limiter;
@@ -19,7 +18,6 @@ mod shed;
 mod table;
 mod unread;
 
-pub use flood::Flood;
 pub use identity::Identity;
 pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX, UNREAD_ANSWERS_BYTES_MAX};
 
@@ -32,11 +30,12 @@ pub(crate) use refusals::{Reason, Refusals};
 pub(crate) use repeats::Repeats;
 pub(crate) use shed::Shed;
 
-use std::{net::IpAddr, sync::Arc, time::Instant};
+use std::{net::IpAddr, sync::Arc};
 
 use gate::Gate;
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use limiter::Limiter;
+use tokio::task::yield_now;
 use unread::Unread;
 
 use crate::{
@@ -54,7 +53,6 @@ pub(crate) struct Pressure {
     writes: Gate,
     unread: Unread,
     refusals: Arc<Refusals>,
-    flood: Arc<Flood>,
 }
 
 impl Pressure {
@@ -69,7 +67,6 @@ impl Pressure {
             writes: gate(settings.writes_max),
             unread: Unread::new(UNREAD_ANSWERS_BYTES_MAX),
             refusals: Arc::default(),
-            flood: Arc::clone(&settings.flood),
         }
     }
 
@@ -104,10 +101,16 @@ impl Pressure {
     pub(crate) async fn enter(&self, class: Class) -> Result<Entered<'_>, Problem> {
         let full = class.is_heavy() && self.unread.is_full();
         let entered = if full { None } else { self.gate(class).enter().await };
-        entered.ok_or_else(|| {
+        let Some(entered) = entered else {
             self.overloaded();
-            Problem::new(ProblemCode::Overloaded)
-        })
+            return Err(Problem::new(ProblemCode::Overloaded));
+        };
+        if class.is_long() {
+            // Whoever came meanwhile is told at once whether to wait: all of them, before the
+            // thread has its hands full for as long as a long page takes.
+            yield_now().await;
+        }
+        Ok(entered)
     }
 
     /// Whether one more of a class would be refused at once; it is counted if so.
@@ -121,9 +124,7 @@ impl Pressure {
     }
 
     fn overloaded(&self) {
-        let now = Instant::now();
-        self.refusals.count_at(Reason::Overloaded, now);
-        self.flood.refused(now);
+        self.refusals.count(Reason::Overloaded);
     }
 
     fn gate(&self, class: Class) -> &Gate {

@@ -135,12 +135,7 @@ impl Refusals {
 
     /// Counts one more.
     pub(crate) fn count(&self, reason: Reason) {
-        self.count_at(reason, Instant::now());
-    }
-
-    /// Counts one more, at this moment.
-    pub(crate) fn count_at(&self, reason: Reason, now: Instant) {
-        let now_s = now.saturating_duration_since(self.since).as_secs();
+        let now_s = self.since.elapsed().as_secs();
         let told = self.of(reason);
         if let Some(refused) = told.count(now_s) {
             tracing::warn!(reason = reason.word(), refused, "requests are refused");

@@ -3,9 +3,7 @@
 //! How much of a class may be under way at a time is fixed, in proportion to the processors: the
 //! bench tells what that comes to. This module must not know where values come from.
 
-use std::{sync::Arc, thread, time::Duration};
-
-use super::Flood;
+use std::{thread, time::Duration};
 
 /// Most callers that are kept apart; further ones share one allowance until others rest.
 pub const CALLERS_MAX: usize = 100_000;
@@ -35,8 +33,6 @@ pub struct PressureSettings {
     pub long_lists_max: usize,
     /// Most writes under way at a time, which share their commits. Default 1,024.
     pub writes_max: usize,
-    /// Told of refusals, for the threads that serve requests.
-    pub flood: Arc<Flood>,
 }
 
 impl Default for PressureSettings {
@@ -50,7 +46,6 @@ impl Default for PressureSettings {
             lists_max: 256,
             long_lists_max: 2 * processors,
             writes_max: 1_024,
-            flood: Arc::default(),
         }
     }
 }

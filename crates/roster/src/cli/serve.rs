@@ -7,11 +7,10 @@
 
 use std::net;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use roster_http::{Flood, front::Port};
+use roster_http::front::Port;
 use roster_sqlite::OpenError;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -53,8 +52,7 @@ fn run(
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     logging::install(config.log, config.log_format)?;
     open_files::allow(config.connections_max);
-    let flood = Arc::new(Flood::default());
-    let runtime = runtime(config.workers, Arc::clone(&flood))?;
+    let runtime = runtime(config.workers)?;
     // Caught before the data directory is opened: from there on there is something to undo.
     let signals = {
         let _entered = runtime.enter();
@@ -69,7 +67,7 @@ fn run(
         let path = path.display();
         tracing::warn!(%path, "others on this machine may read the private key: chmod 600");
     }
-    let served = signals.watch(|drain| serve(config, report, &data, socket, tls, flood, drain));
+    let served = signals.watch(|drain| serve(config, report, &data, socket, tls, drain));
     let status = runtime.block_on(served);
     // After a second signal work may still run on other threads; it is not waited for.
     runtime.shutdown_background();
@@ -87,7 +85,6 @@ async fn serve(
     data: &DataDir,
     socket: Option<net::TcpListener>,
     tls: Option<Tls>,
-    flood: Arc<Flood>,
     drain: Drain,
 ) -> anyhow::Result<()> {
     let secured = tls.as_ref().map(Tls::config);
@@ -101,12 +98,10 @@ async fn serve(
     let Some(listener) = listener else { return Ok(()) };
     let listening = Listening { address: listener.local_addr()?, tls: secured.is_some() };
     let base_url = config.effective_base_url(listening.address);
-    let opened = turn.take(async || {
-        match Service::open(config, data.path(), &base_url, Arc::clone(&flood)).await {
-            Ok(service) => Ok(Tried::Done(service)),
-            Err(error) if is_locked(&error) => Ok(Tried::Taken(error)),
-            Err(error) => Err(error),
-        }
+    let opened = turn.take(async || match Service::open(config, data.path(), &base_url).await {
+        Ok(service) => Ok(Tried::Done(service)),
+        Err(error) if is_locked(&error) => Ok(Tried::Taken(error)),
+        Err(error) => Err(error),
     });
     let Some(service) = opened.await? else { return Ok(()) };
     exposure::check(config, report, service.is_open())?;
@@ -139,12 +134,11 @@ async fn begun(mut drain: Drain) {
     supervisor::tell_stopping();
 }
 
-/// The threads that serve requests; in a flood they rest for a moment before they wait for more.
-fn runtime(workers: usize, flood: Arc<Flood>) -> anyhow::Result<Runtime> {
+/// The threads that serve requests.
+fn runtime(workers: usize) -> anyhow::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     if workers > 0 {
         builder.worker_threads(workers);
     }
-    builder.on_thread_park(move || flood.rest());
     builder.thread_name("roster").enable_all().build().context("threads cannot be started")
 }

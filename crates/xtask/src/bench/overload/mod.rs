@@ -102,9 +102,12 @@ fn sitting(options: &Options, times: Times, slice: bool) -> Result<()> {
     if !slice {
         generator_alone(&options.program)?;
     }
-    let (peak, cpu_us) = peak(&server, times.peak)?;
+    let (waiting, cpu_us) = peak(&server, times.peak)?;
     let cpu = number(cpu_us, "us");
-    say(&format!("it can do {}, with {cpu} of its processor each", number(peak, "/s")))?;
+    let text = format!("callers who wait get {}, with {cpu} each", number(waiting, "/s"));
+    say(&text)?;
+    let peak = capacity(&server, waiting, times.peak)?;
+    say(&format!("it can do {} for callers who do not wait", number(peak, "/s")))?;
     let part = |name: &str, share: f64, lasts| part(&server, name, peak * share, lasts);
     let ordinary = part("70 %", ORDINARY, times.ordinary)?;
     let full = part("1.2 x", FULL, times.ordinary)?;
@@ -183,6 +186,18 @@ fn peak(server: &Server, lasts: Duration) -> Result<(f64, f64)> {
         if outcome.rate() > most.0 {
             most = (outcome.rate(), outcome.cpu_per_answer().as_secs_f64() * 1e6);
         }
+    }
+    Ok(most)
+}
+
+/// The most that it does for callers who come as they like, whatever they ask for.
+fn capacity(server: &Server, waiting: f64, lasts: Duration) -> Result<f64> {
+    let mut most = 0.0_f64;
+    for share in [0.8, 0.9, 1.0, 1.1, 1.2] {
+        let (address, rate, lasts) = (server.address, waiting * share, lasts / 3);
+        let plan = Plan { address, path: PATH, rate, lasts, connections: CONNECTIONS, seed: 3 };
+        let outcome = open_loop::run(&plan)?;
+        most = most.max(outcome.goodput());
     }
     Ok(most)
 }

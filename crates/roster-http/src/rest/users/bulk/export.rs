@@ -31,6 +31,10 @@ use crate::{
     rest::answer,
 };
 
+/// Users that are read at a time: more than a page may have, which tells the engine that nobody
+/// waits for a page of their own.
+const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
+
 /// What belongs to pages, and why it has no place here.
 const OF_PAGES: [(&str, &str); 5] = [
     ("sort", "NDJSON comes in the order of ids; leave sort out"),
@@ -51,7 +55,7 @@ pub(in crate::rest::users) async fn export(
     let parts = call.parts;
     let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), &face.cursors)?;
     let ListQuery { mut page, members, .. } = query;
-    page.limit = PAGE_SIZE_MAX;
+    page.limit = STREAMED_AT_ONCE;
     // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
     if matches!(tags(&parts.headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
         let detail = "NDJSON has no tag, so no If-Match matches";
