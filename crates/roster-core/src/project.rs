@@ -28,6 +28,32 @@ impl Members {
     }
 }
 
+/// The members of a record in their order, each as its JSON text; `None` if the bytes are no
+/// record.
+pub fn members(record: &[u8]) -> Option<Vec<(Attribute, &str)>> {
+    serde_json::Deserializer::from_slice(record).deserialize_map(Split).ok()
+}
+
+struct Split;
+
+impl<'de> Visitor<'de> for Split {
+    type Value = Vec<(Attribute, &'de str)>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut record: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(24);
+        while let Some((name, value)) = record.next_entry::<&str, &RawValue>()? {
+            let attribute = Attribute::from_name(name)
+                .ok_or_else(|| serde::de::Error::custom("a member of no record"))?;
+            members.push((attribute, value.get()));
+        }
+        Ok(members)
+    }
+}
+
 struct Cut<'a> {
     members: &'a [Attribute],
     out: &'a mut Vec<u8>,
@@ -71,5 +97,18 @@ mod tests {
         assert_eq!(members.project(record, &mut out), Some(()));
         let shown = br#"{"id":"x","version":3,"name":"A \"B\"","emails":[{"value":1}]}"#;
         assert_eq!(out, shown);
+    }
+
+    #[test]
+    fn a_record_is_split_into_the_texts_of_its_members() {
+        let record = br#"{"id":"x","version":3,"name":"A \"B\"","emails":[{"value":1}]}"#;
+        let split = [
+            (Attribute::Id, "\"x\""),
+            (Attribute::Version, "3"),
+            (Attribute::Name, "\"A \\\"B\\\"\""),
+            (Attribute::Emails, "[{\"value\":1}]"),
+        ];
+        assert_eq!(super::members(record), Some(split.to_vec()));
+        assert_eq!(super::members(br#"{"other":1}"#), None);
     }
 }

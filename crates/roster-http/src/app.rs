@@ -25,6 +25,7 @@ use crate::{
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
     router::{self, Need, Operation, Route},
+    scim,
     settings::FaceSettings,
 };
 
@@ -139,7 +140,7 @@ impl App {
             return Err(not_allowed(route.allow));
         };
         let call = Call { authority, ..call };
-        let dispatched = pin!(rest::dispatch(&self.face, operation, segment, call));
+        let dispatched = pin!(dispatch(&self.face, operation, segment, call));
         if parts.method.is_safe() && !operation.answers_always() {
             in_time(self.face.settings.read_wait_max, &parts.headers, dispatched).await
         } else {
@@ -149,11 +150,7 @@ impl App {
 
     /// Turns a problem into its answer; what failed inside is logged here and only here.
     fn refuse(&self, problem: Problem, request_id: &str) -> Response<Body> {
-        let code = problem.code.as_str();
-        if let Some(cause) = &problem.cause {
-            let chain = chain(cause);
-            tracing::error!(request_id, code, cause = chain.as_str(), "a request failed");
-        }
+        log(&problem, request_id);
         problem.into_response(&self.face.settings.base_url, request_id)
     }
 }
@@ -172,6 +169,10 @@ impl Handle for App {
         let mut standing = None;
         let mut response = match self.answer(call, found, operation, &mut standing).await {
             Ok(response) => response,
+            Err(problem) if scim::is_below(self.face.settings.base_path(), &parts) => {
+                log(&problem, request_id);
+                scim::from_problem(problem, &parts)
+            }
             Err(problem) if problem.is_plain(ProblemCode::Overloaded) => {
                 let mut response = self.shed.answer(request_id);
                 // The next answer to a page may need a header of CORS too.
@@ -227,6 +228,28 @@ impl Handle for App {
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         response.headers_mut().insert(X_REQUEST_ID, id);
         response
+    }
+}
+
+/// Hands a request to the face that its operation is of.
+async fn dispatch(
+    face: &Face,
+    operation: Operation,
+    segment: &str,
+    call: Call<'_>,
+) -> Result<Response<Body>, Problem> {
+    if let Operation::Scim(operation) = operation {
+        return scim::dispatch(face, operation, segment, call).await;
+    }
+    rest::dispatch(face, operation, segment, call).await
+}
+
+/// Logs what failed inside.
+fn log(problem: &Problem, request_id: &str) {
+    let code = problem.code.as_str();
+    if let Some(cause) = &problem.cause {
+        let chain = chain(cause);
+        tracing::error!(request_id, code, cause = chain.as_str(), "a request failed");
     }
 }
 

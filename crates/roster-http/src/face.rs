@@ -22,6 +22,7 @@ use crate::{
     pressure::Pressure,
     problem::Problem,
     rest::Bulk,
+    scim::Scim,
     settings::FaceSettings,
 };
 
@@ -34,6 +35,7 @@ pub(crate) struct Face {
     pub(crate) metrics: Metrics,
     pub(crate) pages: Pages,
     pub(crate) bulk: Bulk,
+    pub(crate) scim: Scim,
     draining: AtomicBool,
     pub(crate) pressure: Pressure,
 }
@@ -51,6 +53,7 @@ impl Face {
             pressure,
             pages: Pages::new(&settings),
             bulk: Bulk::new(),
+            scim: Scim::default(),
             access: Arc::new(Access::new(directory.clone(), settings.issuers.clone())),
             draining: AtomicBool::new(false),
             directory,

@@ -20,6 +20,7 @@ pub mod problem;
 mod request_id;
 mod rest;
 pub mod router;
+mod scim;
 mod settings;
 
 pub use access::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};

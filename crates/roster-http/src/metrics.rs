@@ -19,7 +19,7 @@ use roster_core::Head;
 use crate::{
     front::FrontCounters,
     pressure::{Reason, Refusals},
-    router::{Operation, ROUTES},
+    router::{Operation, routes},
 };
 
 /// From a cached read to a write behind a slow disk, in seconds.
@@ -70,7 +70,7 @@ impl Metrics {
             Unit::Seconds,
             family.clone(),
         );
-        let operations = ROUTES.iter().flat_map(|route| route.offers.iter());
+        let operations = routes().flat_map(|route| route.offers.iter());
         let durations = operations.map(|(_, operation)| {
             let label = OfOperation { operation: operation.id() };
             (*operation, family.get_or_create(&label).clone())

@@ -7,6 +7,8 @@
 use http::Method;
 use roster_core::access::Scope;
 
+pub use crate::scim::{SCIM_ROUTES, ScimOperation};
+
 /// What a request asks for. The names are those of the API description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -78,6 +80,8 @@ pub enum Operation {
     GetReadiness,
     /// `GET /metrics`
     GetMetrics,
+    /// What is below `/scim/v2`
+    Scim(ScimOperation),
 }
 
 impl Operation {
@@ -118,6 +122,7 @@ impl Operation {
             Self::GetLiveness => "getLiveness",
             Self::GetReadiness => "getReadiness",
             Self::GetMetrics => "getMetrics",
+            Self::Scim(operation) => operation.id(),
         }
     }
 
@@ -149,6 +154,7 @@ impl Operation {
                 Need::Scope(Scope::KeysAdmin)
             }
             Self::GetMetrics => Need::Scope(Scope::MetricsRead),
+            Self::Scim(_) => Need::Scope(Scope::Scim),
             Self::GetService
             | Self::GetDescription
             | Self::GetDocs
@@ -197,7 +203,7 @@ pub struct Route {
     pub at_root: bool,
 }
 
-/// Every route.
+/// Every route but those of SCIM.
 pub const ROUTES: &[Route] = &[
     route(
         "/users",
@@ -291,13 +297,18 @@ impl Route {
     }
 }
 
+/// Every route of every face.
+pub fn routes() -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().chain(SCIM_ROUTES)
+}
+
 /// The route of a path below the base path, with the segment that the route names; of two, all
 /// from the first to the second.
 pub fn find<'p>(base_path: &str, path: &'p str) -> Option<(&'static Route, &'p str)> {
     let below = path.strip_prefix(base_path).filter(|below| below.starts_with('/'));
     // The base path itself, without a slash, is the service document too.
     let below = below.or_else(|| (!base_path.is_empty() && path == base_path).then_some("/"));
-    let mounted = below.and_then(|below| ROUTES.iter().find_map(|route| matched(route, below)));
+    let mounted = below.and_then(|below| routes().find_map(|route| matched(route, below)));
     mounted.or_else(|| {
         ROUTES.iter().filter(|route| route.at_root).find_map(|route| matched(route, path))
     })
@@ -361,7 +372,7 @@ mod tests {
 
     #[test]
     fn allow_says_what_the_route_offers() {
-        for route in ROUTES {
+        for route in routes() {
             let mut allow: Vec<&str> = Vec::new();
             for (method, _) in route.offers {
                 allow.push(method.as_str());
@@ -376,8 +387,7 @@ mod tests {
 
     #[test]
     fn the_description_and_the_routes_are_equal() {
-        let mut routed: Vec<_> = ROUTES
-            .iter()
+        let mut routed: Vec<_> = routes()
             .flat_map(|route| {
                 route.offers.iter().map(|(method, operation)| {
                     (method.to_string(), route.path.to_owned(), operation.id().to_owned())

@@ -5,12 +5,19 @@
 //! a draft, and core judges it.
 
 pub mod bulk;
+pub mod discovery;
 pub mod error;
 pub mod filter;
+pub mod list;
 pub mod patch;
 pub mod profile;
+pub mod project;
 pub mod schema;
+pub mod user;
+pub mod walk;
 
 pub use error::{ScimError, ScimType};
+pub use list::ListRequest;
 pub use profile::Profile;
+pub use project::Projection;
 pub use schema::ResourceType;

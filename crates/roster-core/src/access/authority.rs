@@ -115,6 +115,15 @@ impl Authority {
         }
     }
 
+    /// The same caller at the SCIM face, whose one scope lets users be read and changed there.
+    pub fn through_scim(self) -> Self {
+        if !self.may(Scope::Scim) {
+            return self;
+        }
+        let users = [Scope::UsersRead, Scope::UsersWrite];
+        Self { scopes: self.scopes.iter().chain(users).collect(), ..self }
+    }
+
     /// Who they are.
     pub const fn actor(&self) -> &Actor {
         &self.actor

@@ -53,6 +53,8 @@ scopes! {
     KeysAdmin "keys:admin",
     /// Everything of the SCIM face.
     Scim "scim",
+    /// Have what is sent to the SCIM face read by the letter of the standard.
+    ScimStrict "scim:strict",
 }
 
 impl Scope {
@@ -70,9 +72,9 @@ impl Scopes {
     /// No scope.
     pub const NONE: Self = Self(0);
 
-    /// Every scope there is.
+    /// Every scope that lets its holder do something.
     pub fn all() -> Self {
-        Scope::ALL.iter().copied().collect()
+        Scope::ALL.iter().copied().filter(|scope| *scope != Scope::ScimStrict).collect()
     }
 
     /// Whether the scope is among them.

@@ -45,12 +45,17 @@ pub(super) fn resolve(
             profile.set(*attribute, Some(value.clone()));
         }
     }
+    if let Some(current) = current {
+        for attribute in draft.kept.iter().filter(|kept| !draft.values.contains_key(kept)) {
+            profile.set(*attribute, current.profile.get(*attribute).cloned());
+        }
+    }
     for attribute in Attribute::ALL {
         if let Kind::ShortForm { list, .. } = attribute.kind() {
             take_short_form(*attribute, list, draft, current, &mut profile, &mut violations);
         }
     }
-    settle_flags(&mut profile, current, intent);
+    settle_flags(&mut profile, draft, current, intent);
     let username_origin = settle_username(&mut profile, current, &mut violations);
     if !violations.is_empty() {
         return Err(violations);
@@ -134,14 +139,14 @@ fn take_short_form(
 }
 
 /// A flag vouches for one address. A PUT that changes the address takes the flag away, whatever
-/// it says; a create, or a patch that names the flag, sets it.
-fn settle_flags(profile: &mut Profile, current: Option<&User>, intent: &Intent) {
+/// it says unless it stands for a patch; a create, or a patch that names the flag, sets it.
+fn settle_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, intent: &Intent) {
     for attribute in Attribute::ALL {
         let Kind::Flag { vouches_for } = attribute.kind() else { continue };
         let by_email = *attribute == Attribute::EmailVerified;
         let named = match intent {
             Intent::Create => true,
-            Intent::Replace => false,
+            Intent::Replace => draft.vouched.contains(attribute),
             Intent::Patch { email_verified, phone_number_verified } => {
                 if by_email {
                     *email_verified

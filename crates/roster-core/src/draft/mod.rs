@@ -34,6 +34,10 @@ pub struct Draft {
     pub(crate) held_faults: Vec<Violation>,
     /// All that is wrong, each with what would excuse it.
     pub(crate) violations: Vec<(Violation, Excuse)>,
+    /// The members that a replacement keeps where it does not name them.
+    pub(crate) kept: Vec<Attribute>,
+    /// The flags that a replacement sets, whatever becomes of what they vouch for.
+    pub(crate) vouched: Vec<Attribute>,
 }
 
 impl Draft {
@@ -63,6 +67,27 @@ impl Draft {
         self.held_id = None;
         self.held_version = None;
         self.held_faults.clear();
+    }
+
+    /// Takes what was sent as it is where a rule of these codes alone objects.
+    pub fn excuse(&mut self, codes: &[ViolationCode]) {
+        self.violations.retain(|(violation, _)| !codes.contains(&violation.code));
+    }
+
+    /// Has a replacement keep the stored value of a member that it does not name: for a caller
+    /// who cannot know of it.
+    pub fn retain(&mut self, member: Attribute) {
+        self.kept.push(member);
+    }
+
+    /// Has a replacement set a flag that it names, as a patch would.
+    pub fn vouch(&mut self, flag: Attribute) {
+        self.vouched.push(flag);
+    }
+
+    /// Holds a replacement to a version, as `version` in a body does.
+    pub const fn hold_version(&mut self, version: i64) {
+        self.held_version = Some(version);
     }
 
     fn refuse(&mut self, violation: Violation, excuse: Excuse) {

@@ -4,7 +4,7 @@
 use roster_core::Json;
 
 use super::tree::{at, component, members, object, set, string, text};
-use crate::router::{Need, Operation, ROUTES};
+use crate::router::{Need, Operation, routes};
 
 /// The same paths, each operation with what it needs.
 pub(super) fn add_needs(paths: Json) -> Json {
@@ -15,10 +15,14 @@ pub(super) fn add_needs(paths: Json) -> Json {
 fn in_item(item: Json) -> Json {
     let Json::Object(item) = item else { return item };
     let operations = item.into_iter().map(|(name, mut operation)| {
-        if let Some(Need::Scope(scope)) = need(&operation) {
+        if let Some((named, Need::Scope(scope))) = need(&operation) {
             let scopes = Json::Array(vec![string(scope.as_str())]);
             let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
             set(&mut operation, "security", security);
+            // SCIM describes all its refusals at once.
+            if matches!(named, Operation::Scim(_)) {
+                return (name, operation);
+            }
             let mut responses = members(at(&operation, &["responses"])).to_vec();
             let place = responses.iter().position(|(status, _)| status.as_str() > "401");
             let refusal = ("401".to_owned(), component("responses", "Unauthenticated"));
@@ -31,8 +35,9 @@ fn in_item(item: Json) -> Json {
 }
 
 /// What an operation needs, by its id; nothing where it is none.
-fn need(operation: &Json) -> Option<Need> {
+fn need(operation: &Json) -> Option<(Operation, Need)> {
     let id = operation.member("operationId").and_then(text)?;
-    let offered = ROUTES.iter().flat_map(|route| route.offers);
-    offered.map(|(_, operation)| *operation).find(|one| one.id() == id).map(Operation::needs)
+    let offered = routes().flat_map(|route| route.offers);
+    let operation = offered.map(|(_, operation)| *operation).find(|one| one.id() == id)?;
+    Some((operation, operation.needs()))
 }

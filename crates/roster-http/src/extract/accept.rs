@@ -16,6 +16,9 @@ pub(crate) struct Media {
 /// JSON.
 pub(crate) const JSON: Media =
     Media { kind: "application", subtype: "json", content_type: "application/json" };
+/// JSON of SCIM (RFC 7644 section 8.1).
+pub(crate) const SCIM_JSON: Media =
+    Media { kind: "application", subtype: "scim+json", content_type: "application/scim+json" };
 /// One JSON text a line.
 pub(crate) const NDJSON: Media =
     Media { kind: "application", subtype: "x-ndjson", content_type: "application/x-ndjson" };

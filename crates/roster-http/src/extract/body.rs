@@ -22,6 +22,7 @@ const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 const TAKES_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TAKES_JSON_OR_LINES: HeaderValue =
     HeaderValue::from_static("application/json, application/x-ndjson");
+const TAKES_SCIM: HeaderValue = HeaderValue::from_static("application/scim+json, application/json");
 const TAKES_PATCH: HeaderValue =
     HeaderValue::from_static("application/merge-patch+json, application/json");
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
@@ -37,6 +38,10 @@ pub(crate) enum BodyKind {
     MergePatch,
     /// Users, one JSON text a line.
     Lines,
+    /// JSON of SCIM, or JSON; nothing said means the same.
+    Scim,
+    /// JSON of SCIM, or JSON.
+    ScimStrict,
 }
 
 /// Whether the body says to be one JSON text a line.
@@ -80,6 +85,9 @@ pub(crate) fn parse_json(bytes: &[u8]) -> Result<Json, Problem> {
 
 fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let sent = content_type(headers);
+    if kind == BodyKind::Scim && !headers.contains_key(CONTENT_TYPE) {
+        return Ok(());
+    }
     // What nearly every client sends, without taking it apart.
     if sent == "application/json" && kind != BodyKind::Lines {
         return Ok(());
@@ -91,6 +99,9 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
         BodyKind::NewUser | BodyKind::Object => is("application/json"),
         BodyKind::MergePatch => is("application/json") || is("application/merge-patch+json"),
         BodyKind::Lines => is(NDJSON.content_type),
+        BodyKind::Scim | BodyKind::ScimStrict => {
+            is("application/scim+json") || is("application/json")
+        }
     };
     if !taken {
         return Err(unsupported(kind, wanted(kind, name)));
@@ -124,6 +135,7 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
         BodyKind::Object => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
         BodyKind::Lines => "send Content-Type: application/x-ndjson",
+        BodyKind::Scim | BodyKind::ScimStrict => "send Content-Type: application/scim+json",
     }
 }
 
@@ -142,6 +154,7 @@ fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {
         BodyKind::NewUser => problem.with_header(ACCEPT, TAKES_JSON_OR_LINES),
         BodyKind::Object => problem.with_header(ACCEPT, TAKES_JSON),
         BodyKind::Lines => problem.with_header(ACCEPT, NDJSON.header()),
+        BodyKind::Scim | BodyKind::ScimStrict => problem.with_header(ACCEPT, TAKES_SCIM),
         BodyKind::MergePatch => problem.with_header(ACCEPT_PATCH, TAKES_PATCH),
     }
 }

@@ -10,10 +10,10 @@ mod prefer;
 mod query;
 mod user_id;
 
-pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, negotiate};
+pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, SCIM_JSON, negotiate};
 pub(crate) use body::{BodyKind, check_lines, parse_json, read_bytes, sends_lines};
 pub(crate) use idempotency::{idempotency, idempotency_key};
-pub(crate) use precondition::{EntityTags, preconditions, tags};
+pub(crate) use precondition::{EntityTags, preconditions, tags, weak_preconditions};
 pub(crate) use prefer::{Return, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters, refuse_parameters};
 pub(crate) use user_id::user_id;

@@ -36,6 +36,15 @@ pub(crate) fn preconditions(headers: &HeaderMap) -> Result<Preconditions, Proble
     })
 }
 
+/// The same where entity tags are weak, as SCIM has them: `If-Match` then compares weakly too, as
+/// RFC 7644 section 3.14 shows it.
+pub(crate) fn weak_preconditions(headers: &HeaderMap) -> Result<Preconditions, Problem> {
+    Ok(Preconditions {
+        if_match: tags(headers, &header::IF_MATCH)?.map(|tags| versions(tags, |_| true)),
+        if_none_match: tags(headers, &header::IF_NONE_MATCH)?.map(|tags| versions(tags, |_| true)),
+    })
+}
+
 fn versions(tags: EntityTags, counts: impl Fn(bool) -> bool) -> Tags {
     match tags {
         EntityTags::Any => Tags::Any,

@@ -22,7 +22,7 @@ pub use identity::Identity;
 pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX, UNREAD_ANSWERS_BYTES_MAX};
 
 use attempts::Attempts;
-pub(crate) use class::Class;
+pub(crate) use class::{Class, SHORT_PAGE_MAX};
 pub(crate) use gate::Entered;
 pub(crate) use identity::network;
 pub(crate) use limiter::Standing;

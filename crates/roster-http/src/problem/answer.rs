@@ -144,6 +144,17 @@ impl Problem {
         out
     }
 
+    /// Its status, its words and its headers, for a face with errors of its own.
+    pub(crate) fn into_parts(self) -> (u16, String, Vec<(HeaderName, HeaderValue)>) {
+        let kind = self.code.kind();
+        let mut words = self.detail.as_deref().unwrap_or(kind.detail).to_owned();
+        for fault in &self.errors {
+            let (Place::Pointer(place) | Place::Parameter(place)) = &fault.place;
+            words.extend(["; ", place, ": ", &fault.detail]);
+        }
+        (kind.status, words, self.headers)
+    }
+
     /// Whether it is of this code, and says no more than that.
     pub(crate) fn is_plain(&self, code: ProblemCode) -> bool {
         self.code == code

@@ -23,7 +23,7 @@ use http::Response;
 use crate::{
     face::{Call, Face},
     front::Body,
-    problem::Problem,
+    problem::{Problem, ProblemCode},
     router::Operation,
 };
 
@@ -69,6 +69,7 @@ pub(crate) async fn dispatch(
         Operation::GetProblem => service::get_problem(face, segment, &call),
         Operation::GetLiveness => Ok(health::get_liveness()),
         Operation::GetReadiness => Box::pin(health::get_readiness(face)).await,
+        Operation::Scim(_) => Err(Problem::new(ProblemCode::NotFound)),
         Operation::GetMetrics => Box::pin(health::get_metrics(face, &call)).await,
     }
 }

@@ -10,7 +10,8 @@ use super::{
 
 /// Holds the answer against what the operation documents for its status.
 pub(super) fn check(operation: &Operation, exchange: &Exchange) -> Result<(), String> {
-    let Some(response) = operation.responses.get(&exchange.status) else {
+    let refusal = operation.refusal.as_ref().filter(|_| exchange.status >= 400);
+    let Some(response) = operation.responses.get(&exchange.status).or(refusal) else {
         return Err(format!("{} does not document this status", operation.id));
     };
     if exchange.is_bare_refusal() {

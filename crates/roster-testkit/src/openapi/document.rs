@@ -30,6 +30,8 @@ pub(super) struct Operation {
     /// Forms of the request body by media type; empty where the operation takes none.
     pub(super) bodies: BTreeMap<String, Form>,
     pub(super) responses: BTreeMap<u16, Response>,
+    /// What is answered with every other status from 400 on.
+    pub(super) refusal: Option<Response>,
 }
 
 /// One parameter of a request.
@@ -174,8 +176,12 @@ impl<'a> Reader<'a> {
         let id = at(operation, "/operationId").as_str().ok_or_else(|| format!("{path}: no id"))?;
         let declared = array(at(item, "/parameters")).chain(array(at(operation, "/parameters")));
         let parameters = declared.map(|one| self.parameter(one)).collect::<Result<_, _>>()?;
-        let mut responses = BTreeMap::new();
+        let (mut responses, mut refusal) = (BTreeMap::new(), None);
         for (status, response) in object(at(operation, "/responses")) {
+            if status == "default" {
+                refusal = Some(self.response(response)?);
+                continue;
+            }
             let status = status.parse().map_err(|_| format!("{id}: {status} is no status"))?;
             responses.insert(status, self.response(response)?);
         }
@@ -186,6 +192,7 @@ impl<'a> Reader<'a> {
             parameters,
             bodies: self.content(at(operation, "/requestBody/content"))?,
             responses,
+            refusal,
         })
     }
 

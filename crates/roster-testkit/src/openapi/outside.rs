@@ -32,6 +32,10 @@ pub(super) fn check(description: &Description, exchange: &Exchange) -> Result<()
     if exchange.status < 400 {
         return Err("the document has no such operation".to_owned());
     }
+    if exchange.path.contains("/scim/v2") {
+        let is_scim = exchange.media_type() == Some("application/scim+json");
+        return if is_scim { Ok(()) } else { Err("an error is application/scim+json".to_owned()) };
+    }
     check_status(exchange, offered.is_empty())?;
     check_shared_problem(description, exchange)
 }

@@ -1,0 +1,122 @@
+//! From stored records to answers of the face.
+//!
+//! An entity tag is weak, `W/"<version>"`: one version may be shown in many ways.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG},
+};
+use roster_core::{Json, Outcome, Stored, json::write_json};
+use roster_scim::{
+    Projection,
+    user::{UserWriter, location},
+};
+
+use super::{Refused, asked::Asked};
+use crate::{
+    extract::{Media, Return},
+    face::Face,
+    front::Body,
+    problem::{Problem, ProblemCode},
+};
+
+pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+/// The absolute URL that the face is below.
+pub(super) fn base(face: &Face) -> String {
+    format!("{}/scim/v2", face.settings.base_url)
+}
+
+/// A user.
+pub(super) fn user(
+    face: &Face,
+    status: StatusCode,
+    stored: &Stored,
+    projection: &Projection,
+    media: Media,
+) -> Result<Response<Body>, Refused> {
+    let base = base(face);
+    let mut body = Vec::with_capacity(stored.record.len() + 640);
+    let writer = UserWriter { base: &base, projection };
+    writer.write(&stored.record, &mut body).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, media.header());
+    describe(headers, &base, stored);
+    Ok(response)
+}
+
+/// What a write came to.
+pub(super) fn written(
+    face: &Face,
+    status: StatusCode,
+    outcome: &Outcome,
+    asked: &Asked,
+) -> Result<Response<Body>, Refused> {
+    let mut response = if asked.wanted == Some(Return::Minimal) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() =
+            if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
+        describe(response.headers_mut(), &base(face), &outcome.stored);
+        response
+    } else {
+        user(face, status, &outcome.stored, &asked.projection, asked.media)?
+    };
+    let headers = response.headers_mut();
+    if outcome.replayed {
+        headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
+    if let Some(wanted) = asked.wanted {
+        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
+    }
+    Ok(response)
+}
+
+/// The user is as the caller knows it.
+pub(super) fn not_modified(face: &Face, stored: &Stored) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    describe(response.headers_mut(), &base(face), stored);
+    response
+}
+
+/// What became of a user that is gone.
+pub(super) fn gone(outcome: &Outcome) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    if outcome.replayed {
+        let replayed = HeaderValue::from_static("true");
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, replayed);
+    }
+    response
+}
+
+/// A JSON text that is no user.
+pub(super) fn text(body: Vec<u8>, media: Media) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, media.header());
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    response
+}
+
+/// A tree as an answer.
+pub(super) fn tree(tree: &Json, media: Media) -> Response<Body> {
+    let mut body = Vec::with_capacity(4096);
+    write_json(&mut body, tree);
+    text(body, media)
+}
+
+/// Tag and place of a user (RFC 7643 section 3.1: both as in `meta`).
+fn describe(headers: &mut HeaderMap, base: &str, stored: &Stored) {
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    if let Ok(tag) = HeaderValue::try_from(format!("W/\"{}\"", stored.version)) {
+        headers.insert(ETAG, tag);
+    }
+    if let Ok(place) = HeaderValue::try_from(location(base, stored.id)) {
+        headers.insert(CONTENT_LOCATION, place);
+    }
+}

@@ -1,0 +1,85 @@
+//! What requests of the face are asked with, beside what they are about.
+
+use std::borrow::Cow;
+
+use http::request::Parts;
+use roster_core::{Json, Mode, Preconditions, Terms, access::Scope};
+use roster_scim::{Profile, Projection, list, schema::USER};
+
+use super::Refused;
+use crate::{
+    extract::{
+        BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, idempotency, idempotency_key,
+        negotiate, parameters, parse_json, preferred_return, read_bytes, weak_preconditions,
+    },
+    face::{Call, Face},
+};
+
+/// How what a caller sends is read.
+pub(super) fn profile(call: &Call<'_>) -> Profile {
+    if call.authority.may(Scope::ScimStrict) { Profile::Strict } else { Profile::Tolerant }
+}
+
+/// The form of the answer.
+pub(super) fn media(parts: &Parts) -> Result<Media, Refused> {
+    Ok(negotiate(&parts.headers, &[SCIM_JSON, JSON])?)
+}
+
+/// The parameters of the query, decoded.
+pub(super) fn pairs<'a>(
+    given: &'a [Parameter<'a>],
+) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+    given.iter().map(|parameter| (parameter.name.clone(), parameter.value()))
+}
+
+/// Which attributes of a user are asked for.
+pub(super) fn projection(parts: &Parts) -> Result<Projection, Refused> {
+    let given = parameters(parts.uri.query())?;
+    Ok(list::projection(&USER, pairs(&given))?)
+}
+
+/// Reads the body as one JSON text.
+pub(super) async fn body(face: &Face, call: Call<'_>) -> Result<(Json, bytes::Bytes), Refused> {
+    let kind = match profile(&call) {
+        Profile::Tolerant => BodyKind::Scim,
+        Profile::Strict => BodyKind::ScimStrict,
+    };
+    let (most, floor) = (face.settings.body_bytes_max, call.peer.body_floor);
+    let bytes = read_bytes(kind, &call.parts.headers, call.body, most, &floor).await?;
+    Ok((parse_json(&bytes)?, bytes))
+}
+
+/// The terms of a write, and how it is to be answered.
+pub(super) struct Asked {
+    pub(super) media: Media,
+    pub(super) profile: Profile,
+    pub(super) projection: Projection,
+    pub(super) wanted: Option<Return>,
+    pub(super) held: Preconditions,
+    pub(super) key: Option<String>,
+}
+
+impl Asked {
+    pub(super) fn read(call: &Call<'_>) -> Result<Self, Refused> {
+        let headers = &call.parts.headers;
+        let projection = projection(call.parts)?;
+        // RFC 7644 section 3.5.2: who asks for attributes is answered with them.
+        let wanted = preferred_return(headers)
+            .filter(|wanted| *wanted != Return::Minimal || projection.is_all());
+        Ok(Self {
+            media: media(call.parts)?,
+            profile: profile(call),
+            projection,
+            wanted,
+            held: weak_preconditions(headers)?,
+            key: idempotency_key(headers)?,
+        })
+    }
+
+    /// The terms, once the body is known.
+    pub(super) fn terms(&self, parts: &Parts, caller: roster_core::Caller, body: &[u8]) -> Terms {
+        let mark = |key: &String| idempotency(&caller.actor.to_string(), key, parts, body);
+        let idempotency = self.key.as_ref().map(mark);
+        Terms { held: self.held.clone(), idempotency, mode: Mode::Write, caller }
+    }
+}

@@ -1,0 +1,98 @@
+//! Errors of the face: SCIM's own, and what all faces share in SCIM's form (RFC 7644 section 3.12).
+
+use http::{
+    HeaderValue, Response, StatusCode,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    request::Parts,
+};
+use roster_core::json::write_json;
+use roster_scim::{ScimError, ScimType};
+
+use crate::{
+    extract::SCIM_JSON,
+    front::Body,
+    problem::{NO_STORE, Problem, ProblemCode},
+};
+
+/// The answer to a refusal.
+pub(super) fn answer(error: &ScimError) -> Response<Body> {
+    let mut body = Vec::with_capacity(256);
+    write_json(&mut body, &error.to_json());
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() =
+        StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, SCIM_JSON.header());
+    headers.insert(CACHE_CONTROL, NO_STORE);
+    response
+}
+
+/// The answer to a problem that a request of this face met.
+pub(crate) fn from_problem(problem: Problem, parts: &Parts) -> Response<Body> {
+    let code = problem.code;
+    if code == ProblemCode::MethodNotAllowed && parts.uri.path().ends_with("/Me") {
+        return answer(&super::not_implemented());
+    }
+    let problem = if problem.is_plain(ProblemCode::Overloaded) {
+        problem.with_header(RETRY_AFTER, HeaderValue::from_static("2"))
+    } else {
+        problem
+    };
+    let (status, detail, headers) = problem.into_parts();
+    let scim_type = scim_type(code);
+    // What is read but not valid is 400 in SCIM, with a word for it.
+    let status = scim_type.map_or(status, ScimType::status);
+    let mut response = answer(&ScimError { status, scim_type, detail: detail.into() });
+    for (name, value) in headers {
+        if name != ALLOW || status == 405 {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+/// SCIM's word for a code of ours, where it has one.
+fn scim_type(code: ProblemCode) -> Option<ScimType> {
+    use ProblemCode as Code;
+    match code {
+        Code::InvalidQuery | Code::InvalidUser => Some(ScimType::InvalidValue),
+        Code::InvalidCursor => Some(ScimType::InvalidCursor),
+        Code::InvalidFilter => Some(ScimType::InvalidFilter),
+        Code::MalformedJson => Some(ScimType::InvalidSyntax),
+        Code::UsernameTaken | Code::EmailTaken | Code::ExternalIdTaken => {
+            Some(ScimType::Uniqueness)
+        }
+        Code::InvalidRequest
+        | Code::InvalidIdempotencyKey
+        | Code::Unauthenticated
+        | Code::InsufficientScope
+        | Code::ForeignOrigin
+        | Code::ForwardedRequest
+        | Code::NotFound
+        | Code::UserNotFound
+        | Code::KeyNotFound
+        | Code::ProblemNotFound
+        | Code::MethodNotAllowed
+        | Code::NotAcceptable
+        | Code::BodyTooSlow
+        | Code::PositionOutlived
+        | Code::KeyEnded
+        | Code::TooManyKeys
+        | Code::VersionMismatch
+        | Code::BodyTooLarge
+        | Code::UriTooLong
+        | Code::UnsupportedMediaType
+        | Code::ExpectationFailed
+        | Code::MisdirectedRequest
+        | Code::InvalidKey
+        | Code::IdempotencyKeyReused
+        | Code::PreconditionRequired
+        | Code::RateLimited
+        | Code::Internal
+        | Code::MethodNotImplemented
+        | Code::Unavailable
+        | Code::Draining
+        | Code::Overloaded
+        | Code::StorageFull => None,
+    }
+}

@@ -1,0 +1,35 @@
+//! `POST /scim/v2/Users`: create a user (RFC 7644 section 3.3).
+
+use http::{HeaderValue, StatusCode, header::LOCATION};
+use roster_core::Preconditions;
+use roster_scim::user::{self, Sent, location};
+
+use crate::{
+    face::{Call, Face},
+    pressure::Class,
+    problem::{Problem, ProblemCode},
+    scim::{
+        Answered,
+        answer::{base, written},
+        asked::{Asked, body},
+    },
+};
+
+pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
+    let may = call.permit()?;
+    // What does not exist has no version to be held to.
+    let asked = Asked { held: Preconditions::default(), ..Asked::read(&call)? };
+    let (parts, caller) = (call.parts, call.caller());
+    let (tree, bytes) = body(face, call).await?;
+    let draft = user::read(tree, asked.profile, Sent::Created)?;
+    let terms = asked.terms(parts, caller, &bytes);
+    let entered = face.pressure.enter(Class::Writes).await?;
+    let outcome = face.directory.create(may, draft, terms).await?;
+    drop(entered);
+
+    let mut response = written(face, StatusCode::CREATED, &outcome, &asked)?;
+    let location = HeaderValue::try_from(location(&base(face), outcome.stored.id))
+        .map_err(|_| Problem::new(ProblemCode::Internal))?;
+    response.headers_mut().insert(LOCATION, location);
+    Ok(response)
+}

@@ -1,0 +1,33 @@
+//! `GET /scim/v2/Users/{id}`: fetch one user (RFC 7644 section 3.4.1).
+
+use http::StatusCode;
+
+use super::{no_such_user, user_id};
+use crate::{
+    extract::weak_preconditions,
+    face::{Call, Face},
+    pressure::Class,
+    scim::{
+        Answered,
+        answer::{not_modified, user},
+        asked::{media, projection},
+    },
+};
+use roster_core::Refusal;
+
+pub(in crate::scim) async fn get(face: &Face, segment: &str, call: &Call<'_>) -> Answered {
+    let media = media(call.parts)?;
+    let projection = projection(call.parts)?;
+    let held = weak_preconditions(&call.parts.headers)?;
+    let id = user_id(segment)?;
+    let get = face.directory.get(call.permit()?, id);
+    let stored = face.pressure.pass(Class::Reads, get).await?.ok_or_else(no_such_user)?;
+    if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
+        let refusal = Refusal::VersionMismatch { current: stored.version };
+        return Err(roster_scim::user::refused(&refusal).into());
+    }
+    if held.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
+        return Ok(not_modified(face, &stored));
+    }
+    user(face, StatusCode::OK, &stored, &projection, media)
+}

@@ -1,0 +1,85 @@
+//! `GET /scim/v2/Users` and `POST /scim/v2/Users/.search`: one page of the users (RFC 7644
+//! sections 3.4.2 and 3.4.3, RFC 9865).
+
+use roster_core::list::PageQuery;
+use roster_scim::{
+    ListRequest, ScimError, ScimType,
+    list::{COUNT_DEFAULT, Envelope},
+    user::UserWriter,
+};
+
+use super::page::{Found, by_cursor, by_index};
+use crate::{
+    extract::{Media, parameters},
+    face::{Call, Face},
+    problem::{Problem, ProblemCode},
+    scim::{
+        Answered, Refused,
+        answer::{base, text},
+        asked::{body, media, pairs, profile},
+    },
+};
+
+pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
+    let media = media(call.parts)?;
+    let given = parameters(call.parts.uri.query())?;
+    let request = ListRequest::of_parameters(pairs(&given))?;
+    page(face, call.permit()?, call.authority.actor(), media, request).await
+}
+
+pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
+    let media = media(call.parts)?;
+    let (may, actor, profile) = (call.permit()?, call.authority.actor().clone(), profile(&call));
+    let (tree, _) = body(face, call).await?;
+    let request = ListRequest::of_body(tree, profile)?;
+    page(face, may, &actor, media, request).await
+}
+
+async fn page(
+    face: &Face,
+    may: roster_core::access::Permit<roster_core::access::ReadUsers>,
+    actor: &roster_core::Actor,
+    media: Media,
+    request: ListRequest,
+) -> Answered {
+    let query = query(&request)?;
+    let found = match &request.cursor {
+        Some(cursor) => by_cursor(face, may, actor, query, cursor, request.count).await?,
+        None => by_index(face, may, actor, query, request.start_index).await?,
+    };
+    let body = rendered(face, &request, found)?;
+    Ok(text(body, media))
+}
+
+fn query(request: &ListRequest) -> Result<PageQuery, Refused> {
+    let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
+    query.sort = request.sort;
+    if request.filter.is_some() {
+        let detail = "lists are not filtered yet";
+        return Err(ScimError::new(ScimType::InvalidFilter, detail).into());
+    }
+    Ok(query)
+}
+
+/// The page as JSON: each user is written straight from its record.
+fn rendered(face: &Face, request: &ListRequest, found: Found) -> Result<Vec<u8>, Refused> {
+    let base = base(face);
+    let writer = UserWriter { base: &base, projection: &request.projection };
+    let envelope = Envelope {
+        total: found.total,
+        start_index: found.start_index,
+        items: found.items.len(),
+        next_cursor: found.next_cursor,
+    };
+    let bytes: usize = found.items.iter().map(|item| item.record.len() + 640).sum();
+    let mut out = Vec::with_capacity(bytes + 256);
+    envelope.open(&mut out);
+    for (index, item) in found.items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        writer.write(&item.record, &mut out).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    }
+    Envelope::close(&mut out);
+    Ok(out)
+}

@@ -1,0 +1,26 @@
+//! The users of the SCIM face.
+
+mod create;
+mod delete;
+mod get;
+mod list;
+mod page;
+mod replace;
+
+pub(super) use create::create;
+pub(super) use delete::delete;
+pub(super) use get::get;
+pub(super) use list::{list, search};
+pub(super) use replace::replace;
+
+use roster_core::UserId;
+use roster_scim::ScimError;
+
+/// The id in a path. A text of any other form names no user.
+fn user_id(segment: &str) -> Result<UserId, ScimError> {
+    UserId::parse(segment).ok_or_else(no_such_user)
+}
+
+fn no_such_user() -> ScimError {
+    ScimError::of_status(404, "there is no user of this id")
+}

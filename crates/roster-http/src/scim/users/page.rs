@@ -1,0 +1,230 @@
+//! The users of a page, found by its index or by a cursor.
+//!
+//! By index: the page goes on where the page before it ended, as the same caller was shown it, so
+//! that nobody is lost when users leave meanwhile; an index that nobody walked to is reached by
+//! passing over those before it, up to a bound. By cursor: a sealed place, good for one question,
+//! one caller, one count and a day.
+
+use roster_core::{
+    Actor, StoreError,
+    access::{Permit, ReadUsers},
+    limits::{PAGE_SIZE_MAX, TOTAL_EXACT_MAX},
+    list::{PageKey, PageQuery, SortBy, SortKey, Total},
+    plan::Plan,
+    user::Stored,
+};
+use roster_scim::{ScimError, ScimType};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    face::Face,
+    pressure::{Class, SHORT_PAGE_MAX},
+    problem::{Problem, ProblemCode},
+    scim::{CURSOR_KEEP_MS, Refused, SKIP_MAX},
+};
+
+/// A page by index goes on over pages of the store until it holds so many bytes.
+const INDEX_PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A page.
+pub(super) struct Found {
+    pub(super) items: Vec<Stored>,
+    pub(super) total: Option<u64>,
+    pub(super) start_index: Option<u64>,
+    pub(super) next_cursor: Option<String>,
+}
+
+/// The page that begins at an index.
+pub(super) async fn by_index(
+    face: &Face,
+    may: Permit<ReadUsers>,
+    actor: &Actor,
+    query: PageQuery,
+    start: u64,
+) -> Result<Found, Refused> {
+    let (_entered, _longer) = enter(face, &query).await?;
+    let question: [u8; 32] = Sha256::digest(question(actor, &query)).into();
+    let direction = query.sort.direction;
+    let known = if start == 1 {
+        None
+    } else {
+        face.scim.places().before(&question, start, direction, face.directory.now())
+    };
+    let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
+    let mut walk = Walk { face, may, query, after, ended: false };
+    walk.pass_over(start - from).await?;
+    let items = walk.take().await?;
+
+    let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
+    let reached = start.saturating_add(shown);
+    let holds_all = start == 1 && walk.ended && walk.query.limit > 0;
+    let mut total = if holds_all { shown } else { walk.total().await? };
+    if shown > 0 {
+        // Where users left during the walk, those who are still to come count by the index that
+        // the walk will show them at: nobody may stop before the last of them.
+        total = total.max(if walk.ended { reached - 1 } else { reached });
+    }
+    let place = walk.after.clone().or_else(|| last(&walk.query, &items));
+    if let Some(place) = place.filter(|_| shown > 0) {
+        let now = face.directory.now();
+        face.scim.places().note(question, reached, place, direction, now);
+    }
+    Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
+}
+
+/// A walk over pages of the store.
+struct Walk<'a> {
+    face: &'a Face,
+    may: Permit<ReadUsers>,
+    query: PageQuery,
+    /// Where it goes on; `None` at the start, and at the end.
+    after: Option<PageKey>,
+    ended: bool,
+}
+
+impl Walk<'_> {
+    async fn next(&mut self, limit: usize) -> Result<Vec<Stored>, StoreError> {
+        let query = PageQuery { after: self.after.take(), limit, ..self.query.clone() };
+        let page = self.face.directory.list(self.may, query).await?;
+        self.ended = page.next.is_none();
+        self.after = page.next;
+        Ok(page.items)
+    }
+
+    async fn pass_over(&mut self, count: u64) -> Result<(), Refused> {
+        if count > SKIP_MAX {
+            let detail = format!(
+                "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
+                 on; walk from the start, or by cursor"
+            );
+            return Err(ScimError::new(ScimType::TooMany, detail).into());
+        }
+        let mut left = usize::try_from(count).unwrap_or(usize::MAX);
+        while left > 0 && !self.ended {
+            left -= self.next(left.min(PAGE_SIZE_MAX)).await?.len();
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self) -> Result<Vec<Stored>, Refused> {
+        let limit = self.query.limit;
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        while items.len() < limit && !self.ended && bytes < INDEX_PAGE_BYTES_MAX {
+            let more = self.next(limit - items.len()).await?;
+            bytes += more.iter().map(|item: &Stored| item.record.len()).sum::<usize>();
+            items.extend(more);
+        }
+        Ok(items)
+    }
+
+    /// How many there are, if that can be told.
+    async fn total(&self) -> Result<u64, Refused> {
+        let query = PageQuery { limit: 0, count: true, after: None, ..self.query.clone() };
+        match self.face.directory.list(self.may, query).await?.total {
+            Some(Total::Exactly(total)) => Ok(total),
+            Some(Total::AtLeast(_)) | None => {
+                let detail = format!(
+                    "filter: more than {TOTAL_EXACT_MAX} users match, or too many have to be \
+                     looked at; narrow it, or page by cursor"
+                );
+                Err(ScimError::new(ScimType::TooMany, detail).into())
+            }
+        }
+    }
+}
+
+/// Where a walk that has come to its end would go on.
+fn last(query: &PageQuery, items: &[Stored]) -> Option<PageKey> {
+    let by_id = query.sort.by == SortBy::Id;
+    let last = items.last().filter(|_| by_id)?;
+    Some(PageKey { key: SortKey::Id, id: last.id })
+}
+
+/// The page that a cursor leads to; an empty one begins.
+pub(super) async fn by_cursor(
+    face: &Face,
+    may: Permit<ReadUsers>,
+    actor: &Actor,
+    mut query: PageQuery,
+    cursor: &str,
+    count: Option<usize>,
+) -> Result<Found, Refused> {
+    let begins = cursor.is_empty();
+    if !begins {
+        let opened = open(face, actor, &query, cursor)?;
+        if count.is_some_and(|count| count != opened.count) {
+            let detail = "count: a walk by cursor keeps the count that it began with";
+            return Err(ScimError::new(ScimType::InvalidCount, detail).into());
+        }
+        query.limit = opened.count;
+        query.after = Some(opened.place);
+    }
+    let (_entered, _longer) = enter(face, &query).await?;
+    query.count = query.is_unconditional() || begins;
+    let page = face.directory.list(may, query.clone()).await?;
+    let total = match page.total {
+        Some(Total::Exactly(total)) => Some(total),
+        // RFC 9865 section 2: it may be left out.
+        Some(Total::AtLeast(_)) | None => None,
+    };
+    let next = page.next.filter(|_| query.limit > 0);
+    let next_cursor = match &next {
+        Some(place) => Some(seal(face, actor, &query, place)?),
+        None => None,
+    };
+    Ok(Found { items: page.items, total, start_index: None, next_cursor })
+}
+
+struct Opened {
+    count: usize,
+    place: PageKey,
+}
+
+/// A cursor is `<count>.<moment>.<sealed place>`, the first two of which are sealed with it.
+fn seal(face: &Face, actor: &Actor, query: &PageQuery, place: &PageKey) -> Result<String, Refused> {
+    let head = format!("{}.{}", query.limit, face.directory.now().as_millis());
+    let question = [question(actor, query).as_bytes(), head.as_bytes()].concat();
+    let sealed = face.cursors.seal(place, &question);
+    let sealed = sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    Ok(format!("{head}.{sealed}"))
+}
+
+fn open(face: &Face, actor: &Actor, query: &PageQuery, cursor: &str) -> Result<Opened, ScimError> {
+    let read = || {
+        let (head, sealed) = cursor.rsplit_once('.')?;
+        let (count, moment) = head.split_once('.')?;
+        let question = [question(actor, query).as_bytes(), head.as_bytes()].concat();
+        let place = face.cursors.open(sealed, &question)?;
+        let moment: i64 = moment.parse().ok()?;
+        Some((Opened { count: count.parse().ok()?, place }, moment))
+    };
+    let Some((opened, moment)) = read() else {
+        // The same words for what was forged and for what is another caller's (RFC 9865
+        // section 5.2).
+        let detail = "cursor: it is none of this list, as this caller asked for it";
+        return Err(ScimError::new(ScimType::InvalidCursor, detail));
+    };
+    if face.directory.now().as_millis().saturating_sub(moment) > CURSOR_KEEP_MS {
+        let detail = "cursor: it is older than a day; begin again";
+        return Err(ScimError::new(ScimType::ExpiredCursor, detail));
+    }
+    Ok(opened)
+}
+
+/// What a place belongs to: the caller, the order and the conditions.
+fn question(actor: &Actor, query: &PageQuery) -> String {
+    let filter = query.filter.as_ref().map(ToString::to_string);
+    format!("scim {actor} {:?} {filter:?} ", query.sort)
+}
+
+/// Waits for a place among the lists; among the long ones too where the page needs that.
+async fn enter<'f>(
+    face: &'f Face,
+    query: &PageQuery,
+) -> Result<(crate::pressure::Entered<'f>, Option<crate::pressure::Entered<'f>>), Refused> {
+    let many = query.limit > SHORT_PAGE_MAX;
+    let entered = face.pressure.enter(if many { Class::LongLists } else { Class::Lists }).await?;
+    let is_longer = !many && !Plan::of(query).is_bounded(query);
+    let longer = if is_longer { Some(face.pressure.enter(Class::LongLists).await?) } else { None };
+    Ok((entered, longer))
+}

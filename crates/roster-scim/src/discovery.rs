@@ -1,0 +1,192 @@
+//! What the service says of itself: /ServiceProviderConfig, /ResourceTypes and /Schemas (RFC 7643
+//! sections 5 to 7, RFC 9865 section 4), made of the tables that the rest follows.
+
+use roster_core::{Json, limits::PAGE_SIZE_MAX};
+
+use crate::{
+    list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
+    schema::{AttributeSchema, AttributeType, ResourceType, Schema, USER},
+};
+
+/// The resource types that are served.
+pub const SERVED: &[&ResourceType] = &[&USER];
+
+const CONFIG_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig";
+const RESOURCE_TYPE_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ResourceType";
+const SCHEMA_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Schema";
+
+/// What a service is able to do, as far as it is not in the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Most operations and bytes of a bulk request; `None` where there is none.
+    pub bulk: Option<(usize, usize)>,
+    /// Seconds for which a cursor is good.
+    pub cursor_timeout_s: i64,
+}
+
+/// `/ServiceProviderConfig`.
+pub fn service_provider_config(base: &str, docs: &str, abilities: Abilities) -> Json {
+    let supported = |supported| object([("supported", Json::Bool(supported))]);
+    let (operations, bytes) = abilities.bulk.unwrap_or((0, 0));
+    let bearer = object([
+        ("type", text("oauthbearertoken")),
+        ("name", text("Bearer token")),
+        ("description", text("A key of this service, or a token of an issuer that it trusts")),
+        ("specUri", text("https://www.rfc-editor.org/rfc/rfc6750")),
+        ("documentationUri", text(docs)),
+        ("primary", Json::Bool(true)),
+    ]);
+    object([
+        ("schemas", array([text(CONFIG_URN)])),
+        ("documentationUri", text(docs)),
+        ("patch", supported(true)),
+        (
+            "bulk",
+            object([
+                ("supported", Json::Bool(abilities.bulk.is_some())),
+                ("maxOperations", number(operations)),
+                ("maxPayloadSize", number(bytes)),
+            ]),
+        ),
+        (
+            "filter",
+            object([("supported", Json::Bool(true)), ("maxResults", number(PAGE_SIZE_MAX))]),
+        ),
+        ("changePassword", supported(false)),
+        ("sort", supported(true)),
+        ("etag", supported(true)),
+        (
+            "pagination",
+            object([
+                ("cursor", Json::Bool(true)),
+                ("index", Json::Bool(true)),
+                ("defaultPaginationMethod", text("index")),
+                ("defaultPageSize", number(COUNT_DEFAULT)),
+                ("maxPageSize", number(PAGE_SIZE_MAX)),
+                ("cursorTimeout", Json::Int(abilities.cursor_timeout_s)),
+            ]),
+        ),
+        ("authenticationSchemes", array([bearer])),
+        ("meta", meta("ServiceProviderConfig", format!("{base}/ServiceProviderConfig"))),
+    ])
+}
+
+/// `/ResourceTypes`.
+pub fn resource_types(base: &str) -> Json {
+    list(SERVED.iter().map(|kind| resource_type(base, kind)).collect())
+}
+
+/// `/ResourceTypes/{name}`.
+pub fn find_resource_type(base: &str, name: &str) -> Option<Json> {
+    let found = SERVED.iter().find(|kind| kind.name == name)?;
+    Some(resource_type(base, found))
+}
+
+/// `/Schemas`.
+pub fn schemas(base: &str) -> Json {
+    list(served_schemas().map(|it| schema(base, it)).collect())
+}
+
+/// `/Schemas/{urn}`.
+pub fn find_schema(base: &str, urn: &str) -> Option<Json> {
+    let found = served_schemas().find(|known| known.urn.eq_ignore_ascii_case(urn))?;
+    Some(schema(base, found))
+}
+
+fn served_schemas() -> impl Iterator<Item = &'static Schema> {
+    SERVED.iter().flat_map(|kind| kind.schemas())
+}
+
+fn resource_type(base: &str, kind: &ResourceType) -> Json {
+    let extension =
+        |schema: &&Schema| object([("schema", text(schema.urn)), ("required", Json::Bool(false))]);
+    let extensions: Vec<Json> = kind.extensions.iter().map(extension).collect();
+    let mut members = vec![
+        ("schemas", array([text(RESOURCE_TYPE_URN)])),
+        ("id", text(kind.name)),
+        ("name", text(kind.name)),
+        ("endpoint", text(kind.endpoint)),
+        ("description", text(kind.description)),
+        ("schema", text(kind.schema.urn)),
+    ];
+    if !extensions.is_empty() {
+        members.push(("schemaExtensions", Json::Array(extensions)));
+    }
+    members.push(("meta", meta("ResourceType", format!("{base}/ResourceTypes/{}", kind.name))));
+    object(members)
+}
+
+fn schema(base: &str, schema: &Schema) -> Json {
+    object([
+        ("schemas", array([text(SCHEMA_URN)])),
+        ("id", text(schema.urn)),
+        ("name", text(schema.name)),
+        ("description", text(schema.description)),
+        ("attributes", attributes(schema.attributes)),
+        ("meta", meta("Schema", format!("{base}/Schemas/{}", schema.urn))),
+    ])
+}
+
+/// What every resource has is not part of its schema (RFC 7643 section 3.1), but for what a
+/// client may write or look for.
+fn attributes(attributes: &[AttributeSchema]) -> Json {
+    let common = ["schemas", "id", "externalId", "meta"];
+    let own = attributes.iter().filter(|attribute| !common.contains(&attribute.name));
+    Json::Array(own.map(one).collect())
+}
+
+fn one(attribute: &AttributeSchema) -> Json {
+    let words = |words: &[&str]| Json::Array(words.iter().map(|word| text(word)).collect());
+    let mut members = vec![
+        ("name", text(attribute.name)),
+        ("type", text(attribute.kind.as_str())),
+        ("multiValued", Json::Bool(attribute.multi_valued)),
+        ("description", text(attribute.description)),
+        ("required", Json::Bool(attribute.required)),
+        ("caseExact", Json::Bool(attribute.case_exact)),
+        ("mutability", text(attribute.mutability.as_str())),
+        ("returned", text(attribute.returned.as_str())),
+        ("uniqueness", text(attribute.uniqueness.as_str())),
+    ];
+    if !attribute.canonical_values.is_empty() {
+        members.push(("canonicalValues", words(attribute.canonical_values)));
+    }
+    if attribute.kind == AttributeType::Reference {
+        members.push(("referenceTypes", words(attribute.reference_types)));
+    }
+    if attribute.kind == AttributeType::Complex {
+        let parts = attribute.sub_attributes.iter().map(one).collect();
+        members.push(("subAttributes", Json::Array(parts)));
+    }
+    object(members)
+}
+
+fn list(resources: Vec<Json>) -> Json {
+    object([
+        ("schemas", array([text(LIST_RESPONSE_URN)])),
+        ("totalResults", number(resources.len())),
+        ("startIndex", Json::Int(1)),
+        ("itemsPerPage", number(resources.len())),
+        ("Resources", Json::Array(resources)),
+    ])
+}
+
+fn meta(resource_type: &str, location: String) -> Json {
+    object([("resourceType", text(resource_type)), ("location", Json::Text(location))])
+}
+
+fn object<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
+    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn array<const N: usize>(items: [Json; N]) -> Json {
+    Json::Array(items.into())
+}
+
+fn text(text: &str) -> Json {
+    Json::Text(text.to_owned())
+}
+
+fn number(number: usize) -> Json {
+    Json::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,394 @@
+//! Lists: what a query asks for (RFC 7644 section 3.4.2, RFC 9865), and the envelope of a page.
+//!
+//! A query comes in a URL or as a SearchRequest (RFC 7644 section 3.4.3) and means the same.
+//! Unknown parameters are passed over. What is out of range is brought into it where the standard
+//! says so.
+
+use std::borrow::Cow;
+
+use roster_core::{
+    Json,
+    json::write_text,
+    limits::PAGE_SIZE_MAX,
+    list::{Direction, Sort, SortBy},
+};
+
+use crate::{
+    error::{ScimError, ScimType},
+    profile::Profile,
+    project::Projection,
+    schema::{ResourceType, USER},
+};
+
+/// The URN of a page.
+pub const LIST_RESPONSE_URN: &str = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
+/// The URN of a query in a body.
+pub const SEARCH_REQUEST_URN: &str = "urn:ietf:params:scim:api:messages:2.0:SearchRequest";
+/// Resources on a page when the caller does not say.
+pub const COUNT_DEFAULT: usize = 100;
+
+/// What a list asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListRequest {
+    /// The filter, not yet read.
+    pub filter: Option<String>,
+    /// The order.
+    pub sort: Sort,
+    /// The index of the first resource, from 1.
+    pub start_index: u64,
+    /// Most resources on the page, if the caller says; at most what a page holds.
+    pub count: Option<usize>,
+    /// The cursor, empty at the start; without one the page is found by its index.
+    pub cursor: Option<String>,
+    /// Which attributes are shown.
+    pub projection: Projection,
+}
+
+#[derive(Default)]
+struct Given {
+    filter: Option<String>,
+    sort_by: Option<String>,
+    sort_order: Option<String>,
+    start_index: Option<i64>,
+    count: Option<i64>,
+    cursor: Option<String>,
+    attributes: Option<Vec<String>>,
+    excluded: Option<Vec<String>>,
+}
+
+impl ListRequest {
+    /// Reads the parameters of a URL, decoded.
+    pub fn of_parameters<'a>(
+        parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+    ) -> Result<Self, ScimError> {
+        let mut given = Given::default();
+        for (name, value) in parameters {
+            given.take(&name, value.into_owned())?;
+        }
+        given.end()
+    }
+
+    /// Reads a SearchRequest.
+    pub fn of_body(tree: Json, profile: Profile) -> Result<Self, ScimError> {
+        let Json::Object(members) = tree else {
+            let detail = "send a SearchRequest as a JSON object";
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+        };
+        let says = |(name, value): &(String, Json)| {
+            let urn = Json::Text(SEARCH_REQUEST_URN.to_owned());
+            name.eq_ignore_ascii_case("schemas")
+                && matches!(value, Json::Array(urns) if urns.contains(&urn))
+        };
+        if profile == Profile::Strict && !members.iter().any(says) {
+            let detail = format!("schemas: send [\"{SEARCH_REQUEST_URN}\"]");
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+        }
+        let mut given = Given::default();
+        for (name, value) in members {
+            given.take_json(&name, value)?;
+        }
+        given.end()
+    }
+}
+
+/// Reads the projection of an operation on one resource off its parameters.
+pub fn projection<'a>(
+    resource_type: &ResourceType,
+    parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+) -> Result<Projection, ScimError> {
+    let mut given = Given::default();
+    for (name, value) in parameters {
+        given.take_projection(&name, &value);
+    }
+    Projection::read(resource_type, given.attributes.as_deref(), given.excluded.as_deref())
+}
+
+impl Given {
+    fn take(&mut self, name: &str, value: String) -> Result<(), ScimError> {
+        if self.take_projection(name, &value) {
+            return Ok(());
+        }
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        if is("startIndex") {
+            return once(name, &mut self.start_index, number(name, &value)?);
+        }
+        if is("count") {
+            return once(name, &mut self.count, number(name, &value)?);
+        }
+        match self.text(name) {
+            Some(place) => once(name, place, value),
+            None => Ok(()),
+        }
+    }
+
+    fn take_json(&mut self, name: &str, value: Json) -> Result<(), ScimError> {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        if is("startIndex") || is("count") {
+            let place = if is("count") { &mut self.count } else { &mut self.start_index };
+            return match value {
+                Json::Null => Ok(()),
+                Json::Int(number) => once(name, place, number),
+                Json::Text(text) => {
+                    let number = number(name, &text)?;
+                    once(name, place, number)
+                }
+                Json::Bool(_) | Json::Float(_) | Json::Array(_) | Json::Object(_) => {
+                    Err(wrong(name, "send a whole number"))
+                }
+            };
+        }
+        if is("attributes") || is("excludedAttributes") {
+            let place = if is("attributes") { &mut self.attributes } else { &mut self.excluded };
+            return match value {
+                Json::Null => Ok(()),
+                Json::Text(text) => {
+                    place.get_or_insert_default().extend(split(&text));
+                    Ok(())
+                }
+                Json::Array(items) => {
+                    let place = place.get_or_insert_default();
+                    for item in items {
+                        let Json::Text(item) = item else {
+                            return Err(wrong(name, "send names as strings"));
+                        };
+                        place.push(item);
+                    }
+                    Ok(())
+                }
+                Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Object(_) => {
+                    Err(wrong(name, "send an array of names"))
+                }
+            };
+        }
+        let Some(place) = self.text(name) else { return Ok(()) };
+        match value {
+            Json::Null => Ok(()),
+            Json::Text(text) => once(name, place, text),
+            Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Array(_) | Json::Object(_) => {
+                Err(wrong(name, "send a string"))
+            }
+        }
+    }
+
+    /// Takes the names of attributes; tells whether they were such.
+    fn take_projection(&mut self, name: &str, value: &str) -> bool {
+        let place = if name.eq_ignore_ascii_case("attributes") {
+            &mut self.attributes
+        } else if name.eq_ignore_ascii_case("excludedAttributes") {
+            &mut self.excluded
+        } else {
+            return false;
+        };
+        place.get_or_insert_default().extend(split(value));
+        true
+    }
+
+    fn text(&mut self, name: &str) -> Option<&mut Option<String>> {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        if is("filter") {
+            Some(&mut self.filter)
+        } else if is("sortBy") {
+            Some(&mut self.sort_by)
+        } else if is("sortOrder") {
+            Some(&mut self.sort_order)
+        } else if is("cursor") {
+            Some(&mut self.cursor)
+        } else {
+            None
+        }
+    }
+
+    fn end(self) -> Result<ListRequest, ScimError> {
+        let projection =
+            Projection::read(&USER, self.attributes.as_deref(), self.excluded.as_deref())?;
+        if self.cursor.is_some() && self.start_index.is_some() {
+            let detail = "send cursor or startIndex, not both";
+            return Err(ScimError::new(ScimType::InvalidCursor, detail));
+        }
+        // RFC 7644 section 3.4.2.4: less than 1 is 1, a negative count is 0.
+        let start_index = self.start_index.unwrap_or(1).max(1).unsigned_abs();
+        let count = self.count.map(|count| usize::try_from(count.max(0)).unwrap_or(usize::MAX));
+        Ok(ListRequest {
+            filter: self.filter,
+            sort: sort(self.sort_by.as_deref(), self.sort_order.as_deref())?,
+            start_index,
+            count: count.map(|count| count.min(PAGE_SIZE_MAX)),
+            cursor: self.cursor,
+            projection,
+        })
+    }
+}
+
+fn once<T>(name: &str, place: &mut Option<T>, value: T) -> Result<(), ScimError> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(wrong(name, "give it once")),
+    }
+}
+
+fn split(names: &str) -> impl Iterator<Item = String> {
+    names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+fn number(name: &str, text: &str) -> Result<i64, ScimError> {
+    let digits = text.trim();
+    let plain = digits.strip_prefix('-').unwrap_or(digits);
+    if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong(name, "send a whole number"));
+    }
+    // As good as any number that no list reaches.
+    Ok(digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX }))
+}
+
+fn wrong(name: &str, wanted: &str) -> ScimError {
+    let known = ["startIndex", "count", "filter", "sortBy", "sortOrder", "cursor", "attributes"];
+    let name = known.iter().find(|known| known.eq_ignore_ascii_case(name));
+    let name = name.copied().unwrap_or("excludedAttributes");
+    let kind = if name == "count" { ScimType::InvalidCount } else { ScimType::InvalidValue };
+    ScimError::new(kind, format!("{name}: {wanted}"))
+}
+
+/// The orders that an index holds; every other one is refused rather than held back.
+fn sort(by: Option<&str>, order: Option<&str>) -> Result<Sort, ScimError> {
+    let direction = match order {
+        None => Direction::Ascending,
+        Some(word) if word.eq_ignore_ascii_case("ascending") => Direction::Ascending,
+        Some(word) if word.eq_ignore_ascii_case("descending") => Direction::Descending,
+        Some(_) => return Err(wrong("sortOrder", "send ascending or descending")),
+    };
+    let Some(by) = by.map(str::trim).filter(|by| !by.is_empty()) else {
+        return Ok(Sort { by: SortBy::Id, direction });
+    };
+    let found = USER
+        .find(by)
+        .map(|found| (found.attribute.name, found.sub_attribute.map_or("", |part| part.name)));
+    let by = match found {
+        Some(("id", _) | ("meta", "created")) => SortBy::Id,
+        Some(("meta", "lastModified")) => SortBy::UpdatedAt,
+        Some(("userName", _)) => SortBy::Username,
+        Some(("emails", "" | "value")) => SortBy::Email,
+        Some(("name", "familyName")) => SortBy::FamilyName,
+        Some(("name", "formatted")) => SortBy::Name,
+        Some(_) | None => {
+            let wanted = "lists are ordered by id, userName, emails.value, name.familyName, \
+                          name.formatted, meta.created or meta.lastModified";
+            return Err(wrong("sortBy", wanted));
+        }
+    };
+    Ok(Sort { by, direction })
+}
+
+/// What the envelope of a page says beside its resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// How many there are in all, where it is known.
+    pub total: Option<u64>,
+    /// The index of the first, where pages go by index.
+    pub start_index: Option<u64>,
+    /// How many are on the page.
+    pub items: usize,
+    /// Where the next page begins, where pages go by cursor.
+    pub next_cursor: Option<String>,
+}
+
+impl Envelope {
+    /// Begins the body of a page; its resources follow, with commas between them, then
+    /// [`Envelope::close`].
+    pub fn open(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"schemas\":[\"");
+        out.extend_from_slice(LIST_RESPONSE_URN.as_bytes());
+        out.extend_from_slice(b"\"]");
+        let mut number = |name: &str, number: Option<u64>| {
+            if let Some(number) = number {
+                out.extend_from_slice(format!(",\"{name}\":{number}").as_bytes());
+            }
+        };
+        number("totalResults", self.total);
+        number("startIndex", self.start_index);
+        number("itemsPerPage", u64::try_from(self.items).ok());
+        if let Some(cursor) = &self.next_cursor {
+            out.extend_from_slice(b",\"nextCursor\":");
+            write_text(out, cursor);
+        }
+        out.extend_from_slice(b",\"Resources\":[");
+    }
+
+    /// Ends the body of a page.
+    pub fn close(out: &mut Vec<u8>) {
+        out.extend_from_slice(b"]}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use roster_core::json;
+
+    use super::*;
+
+    fn of(pairs: &[(&'static str, &'static str)]) -> Result<ListRequest, ScimError> {
+        ListRequest::of_parameters(
+            pairs.iter().map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value))),
+        )
+    }
+
+    fn kind(pairs: &[(&'static str, &'static str)]) -> Option<ScimType> {
+        of(pairs).expect_err("refused").scim_type
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_brought_into_it() {
+        let list = of(&[("startIndex", "-3"), ("count", "-1")]).expect("a list");
+        assert_eq!((list.start_index, list.count), (1, Some(0)));
+        let list = of(&[("startIndex", "0"), ("count", "99999999999999999999")]).expect("a list");
+        assert_eq!((list.start_index, list.count), (1, Some(PAGE_SIZE_MAX)));
+        assert_eq!(of(&[]).expect("a list").count, None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_and_what_is_unknown_is_not() {
+        assert_eq!(kind(&[("count", "ten")]), Some(ScimType::InvalidCount));
+        assert_eq!(kind(&[("startIndex", "1.5")]), Some(ScimType::InvalidValue));
+        assert_eq!(kind(&[("sortBy", "title")]), Some(ScimType::InvalidValue));
+        assert_eq!(kind(&[("sortOrder", "up")]), Some(ScimType::InvalidValue));
+        assert_eq!(kind(&[("filter", "a"), ("filter", "b")]), Some(ScimType::InvalidValue));
+        assert_eq!(kind(&[("cursor", ""), ("startIndex", "1")]), Some(ScimType::InvalidCursor));
+        assert!(of(&[("aadOptscim062020", ""), ("x", "1"), ("x", "2")]).is_ok());
+    }
+
+    #[test]
+    fn each_indexed_order_is_taken_by_its_name_in_scim() {
+        for (name, by) in [
+            ("ID", SortBy::Id),
+            ("meta.created", SortBy::Id),
+            ("meta.lastModified", SortBy::UpdatedAt),
+            ("username", SortBy::Username),
+            ("emails", SortBy::Email),
+            ("emails.value", SortBy::Email),
+            ("urn:ietf:params:scim:schemas:core:2.0:User:name.familyName", SortBy::FamilyName),
+            ("name.formatted", SortBy::Name),
+        ] {
+            let sort = of(&[("sortBy", name), ("sortOrder", "Descending")]).expect(name).sort;
+            assert_eq!(sort, Sort { by, direction: Direction::Descending }, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_search_request_means_what_a_query_means() {
+        let body = r#"{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],
+            "attributes":["userName","emails"],"filter":"userName pr","startIndex":2,"count":3,
+            "sortBy":"userName","sortOrder":"descending","other":{}}"#;
+        let tree = json::read(body.as_bytes()).expect("JSON");
+        let query = of(&[
+            ("attributes", "userName,emails"),
+            ("filter", "userName pr"),
+            ("startIndex", "2"),
+            ("count", "3"),
+            ("sortBy", "userName"),
+            ("sortOrder", "descending"),
+        ]);
+        assert_eq!(ListRequest::of_body(tree, Profile::Strict), query);
+        let bare = json::read(b"{}").expect("JSON");
+        assert!(ListRequest::of_body(bare.clone(), Profile::Tolerant).is_ok());
+        assert!(ListRequest::of_body(bare, Profile::Strict).is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! Who may call: one scope opens the face.
+
+use roster_core::access::Scope;
+use roster_http::router::SCIM_ROUTES;
+
+use crate::{
+    service::Stage,
+    support::{ask, named, refused},
+};
+
+/// Every method and target of the face.
+fn targets() -> Vec<(String, String)> {
+    let filled = |path: &str| {
+        path.replace("/scim/v2", "")
+            .replace("{id}", "01a1f84a-963b-7c3e-9a41-5d2e8f604b17")
+            .replace("{name}", "User")
+            .replace("{urn}", "urn:ietf:params:scim:schemas:core:2.0:User")
+    };
+    let offers = SCIM_ROUTES.iter().flat_map(|route| {
+        route.offers.iter().map(move |(method, _)| (method.to_string(), filled(route.path)))
+    });
+    offers.collect()
+}
+
+pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    for scope in Scope::ALL {
+        let key = service.new_key(&[scope.as_str()]).await;
+        let token = key["key"].as_str().expect("a key");
+        for (method, target) in targets() {
+            let request = ask(&service, &method, &target).bearer(token);
+            let request = match method.as_str() {
+                "POST" | "PUT" => request.body("application/scim+json", named("grace").to_string()),
+                _ => request,
+            };
+            let reply = request.send().await;
+            if *scope == Scope::Scim {
+                assert!(![401, 403].contains(&reply.status()), "{method} {target}");
+            } else {
+                let reply = refused(reply, 403, None);
+                assert!(reply.header("www-authenticate").contains("scope=\"scim\""));
+            }
+        }
+        if *scope == Scope::Scim {
+            let rest = service.request("GET", "/users").bearer(token).send().await;
+            rest.refused(403, "insufficient-scope");
+        }
+    }
+}
+
+pub(crate) async fn nobody_comes_in_without_a_credential(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    for (method, target) in targets() {
+        let reply = ask(&service, &method, &target).without("authorization").send().await;
+        let reply = refused(reply, 401, None);
+        assert_eq!(reply.header("www-authenticate"), "Bearer realm=\"roster\"");
+    }
+}

@@ -1,0 +1,75 @@
+//! Refusals and failures in SCIM's form, whatever gives them.
+
+use roster_http::PressureSettings;
+use serde_json::json;
+
+use crate::{
+    service::{Setup, Stage},
+    store::Fault,
+    support::{ask, at, create, get, named, put, refused, send, with},
+};
+
+pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(stage: Stage) {
+    let service = stage.open().await;
+    for target in ["", "/", "/users", "/Users/", "/Users/a/b", "/Nothing", "/Devices"] {
+        refused(get(&service, target).await, 404, None);
+    }
+    refused(ask(&service, "DELETE", "/Users").send().await, 405, None);
+    refused(ask(&service, "POST", "/Users/x").send().await, 405, None);
+    let long = format!("/Users?x={}", "a".repeat(17 * 1024));
+    refused(get(&service, &long).await, 414, None);
+    let foreign = ask(&service, "GET", "/Users").header("origin", "https://elsewhere.example");
+    refused(foreign.send().await, 403, None);
+    refused(ask(&service, "GET", "/Users").host("elsewhere.example").send().await, 421, None);
+    let large = with(named("ada"), json!({"title": "x".repeat(1_100_000)}));
+    refused(send(&service, "POST", "/Users", &large).send().await, 413, None);
+    let pressure =
+        PressureSettings { rate_limit_per_s: 1, rate_limit_burst: 1, ..Default::default() };
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    get(&service, "/Users").await.expect(200);
+    let reply = refused(get(&service, "/Users").await, 429, None);
+    assert!(reply.find("retry-after").is_some());
+}
+
+pub(crate) async fn forms_that_are_not_spoken_are_refused(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    for (accept, answered) in [
+        ("application/scim+json", "application/scim+json"),
+        ("application/json", "application/json"),
+        ("*/*", "application/scim+json"),
+        ("application/json, application/scim+json", "application/scim+json"),
+        ("text/html, */*;q=0.1", "application/scim+json"),
+    ] {
+        for target in [at(&user), "/Users".to_owned(), "/Schemas".to_owned()] {
+            let reply = ask(&service, "GET", &target).header("accept", accept).send().await;
+            assert_eq!(reply.expect(200).header("content-type"), answered, "{accept}");
+        }
+    }
+    let reply = ask(&service, "GET", &at(&user)).header("accept", "text/html").send().await;
+    refused(reply, 406, None);
+}
+
+pub(crate) async fn failures_of_the_store_tell_nothing(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    for (fault, status) in [
+        (Fault::Unavailable, 503),
+        (Fault::TimedOut, 503),
+        (Fault::Corrupt, 500),
+        (Fault::Internal, 500),
+    ] {
+        service.store.fail(Some(fault));
+        let replies = [
+            get(&service, &at(&user)).await,
+            get(&service, "/Users").await,
+            put(&service, &user, named("ada")).await,
+            send(&service, "POST", "/Users", &named("bob")).send().await,
+        ];
+        service.store.fail(None);
+        for reply in replies {
+            let reply = refused(reply, status, None);
+            assert!(!reply.text().contains("sector"), "{}", reply.text());
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Lists: RFC 7644 sections 3.4.2 and 3.4.3, RFC 9865.
+
+use serde_json::{Value, json};
+
+use crate::{
+    service::{Service, Stage},
+    support::{
+        ENTERPRISE_URN, USER_URN, ask, create, get, named, names, read, refused, send, with,
+    },
+};
+
+async fn crowd(service: &Service, most: usize) {
+    for number in 1..=most {
+        create(service, named(&format!("u{number:02}"))).await;
+    }
+}
+
+pub(crate) async fn q1_a_page_says_how_many_there_are_and_where_it_begins(stage: Stage) {
+    let service = stage.open().await;
+    let none = read(&service, "/Users").await;
+    let urn = json!(["urn:ietf:params:scim:api:messages:2.0:ListResponse"]);
+    assert_eq!(none["schemas"], urn);
+    assert_eq!((&none["totalResults"], &none["Resources"]), (&json!(0), &json!([])));
+    crowd(&service, 5).await;
+    let page = read(&service, "/Users?startIndex=2&count=2").await;
+    assert_eq!(page["totalResults"], 5);
+    assert_eq!((&page["startIndex"], &page["itemsPerPage"]), (&json!(2), &json!(2)));
+    assert_eq!(names(&page), ["u02", "u03"]);
+    let beyond = read(&service, "/Users?startIndex=6&count=2").await;
+    assert_eq!((&beyond["totalResults"], names(&beyond)), (&json!(5), vec![]));
+    let head = ask(&service, "HEAD", "/Users").send().await.expect(200);
+    assert_eq!(head.text(), "");
+}
+
+pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(stage: Stage) {
+    let service = stage.open().await;
+    let ada = json!({"title": "t", "emails": [{"value": "a@example.com", "type": "work"}],
+        "name": {"givenName": "A", "familyName": "L"},
+        ENTERPRISE_URN: {"department": "d", "manager": {"value": "7"}}});
+    create(&service, with(named("ada"), ada)).await;
+    let one = async |query: &str| {
+        let mut page = read(&service, &format!("/Users?{query}")).await;
+        let mut user = page["Resources"][0].take();
+        let members = user.as_object_mut().expect("a user");
+        assert!(members.remove("schemas").is_some() && members.remove("id").is_some(), "{query}");
+        user
+    };
+    for (query, expected) in [
+        ("attributes=USERNAME", json!({"userName": "ada"})),
+        ("attributes=name.familyname", json!({"name": {"familyName": "L"}})),
+        (
+            "attributes=emails.value,title",
+            json!({"emails": [{"value": "a@example.com"}], "title": "t"}),
+        ),
+        (
+            "attributes=emails&attributes=title",
+            json!({"emails": [{"value": "a@example.com", "type": "work"}], "title": "t"}),
+        ),
+        (&format!("attributes={USER_URN}:title"), json!({"title": "t"})),
+        (
+            &format!("attributes={ENTERPRISE_URN}:department"),
+            json!({ENTERPRISE_URN: {"department": "d"}}),
+        ),
+        (
+            &format!("attributes={ENTERPRISE_URN}"),
+            json!({ENTERPRISE_URN: {"department": "d", "manager": {"value": "7"}}}),
+        ),
+        ("attributes=nothing", json!({})),
+    ] {
+        let target = format!("/Users?{query}");
+        let mut page = ask(&service, "GET", &target).unwitnessed().await.expect(200).json();
+        let mut user = page["Resources"][0].take();
+        let members = user.as_object_mut().expect("a user");
+        assert!(members.remove("schemas").is_some() && members.remove("id").is_some(), "{query}");
+        assert_eq!(user, expected, "{query}");
+    }
+    let rest = one("excludedAttributes=id,schemas,title,emails.type,meta,name").await;
+    assert_eq!((rest.get("title"), rest.get("meta"), rest.get("name")), (None, None, None));
+    assert_eq!(rest["emails"], json!([{"value": "a@example.com"}]));
+    assert_eq!(rest["userName"], "ada");
+    let both = get(&service, "/Users?attributes=id&excludedAttributes=title").await;
+    refused(both, 400, Some("invalidValue"));
+}
+
+pub(crate) async fn q9_what_cannot_be_counted_or_reached_is_too_many(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 2).await;
+    // Nobody walked there, and nobody is passed over without a bound.
+    refused(get(&service, "/Users?startIndex=20002").await, 400, Some("tooMany"));
+    assert_eq!(read(&service, "/Users?startIndex=20001").await["totalResults"], 2);
+}
+
+pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else(stage: Stage) {
+    let service = stage.open().await;
+    for (name, family, mail) in [
+        ("bob", json!("Zander"), json!([{"value": "m@example.com"}])),
+        (
+            "Ada",
+            json!("lovelace"),
+            json!([{"value": "z@example.com"},
+            {"value": "a@example.com", "primary": true}]),
+        ),
+        ("cid", Value::Null, Value::Null),
+        ("dan", json!("Kay"), Value::Null),
+    ] {
+        create(
+            &service,
+            with(named(name), json!({"name": {"familyName": family}, "emails": mail})),
+        )
+        .await;
+    }
+    for (query, expected) in [
+        ("sortBy=userName", ["Ada", "bob", "cid", "dan"]),
+        ("sortBy=USERNAME&sortOrder=descending", ["dan", "cid", "bob", "Ada"]),
+        ("sortBy=name.familyName", ["dan", "Ada", "bob", "cid"]),
+        ("sortBy=name.familyName&sortOrder=descending", ["cid", "bob", "Ada", "dan"]),
+        ("sortBy=emails", ["Ada", "bob", "cid", "dan"]),
+        ("sortBy=emails.value&sortOrder=ascending", ["Ada", "bob", "cid", "dan"]),
+        ("sortBy=id", ["bob", "Ada", "cid", "dan"]),
+        ("sortBy=meta.created&sortOrder=descending", ["dan", "cid", "Ada", "bob"]),
+    ] {
+        assert_eq!(names(&read(&service, &format!("/Users?{query}")).await), expected, "{query}");
+        // One by one, every order is walked by index.
+        let mut walked = Vec::new();
+        for index in 1..=4 {
+            let page = read(&service, &format!("/Users?{query}&count=1&startIndex={index}")).await;
+            walked.extend(names(&page).into_iter().map(str::to_owned));
+        }
+        assert_eq!(walked, expected, "{query}");
+    }
+    for query in ["sortBy=title", "sortBy=nothing", "sortBy=userName&sortOrder=up"] {
+        refused(get(&service, &format!("/Users?{query}")).await, 400, Some("invalidValue"));
+    }
+}
+
+pub(crate) async fn q11_indexes_and_counts_are_brought_into_range(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 3).await;
+    for query in ["startIndex=0&count=2", "startIndex=-5&count=2"] {
+        let page = read(&service, &format!("/Users?{query}")).await;
+        assert_eq!((names(&page), &page["startIndex"]), (vec!["u01", "u02"], &json!(1)));
+    }
+    for query in ["count=0", "count=-1"] {
+        let page = read(&service, &format!("/Users?{query}")).await;
+        assert_eq!((names(&page), &page["totalResults"]), (vec![], &json!(3)), "{query}");
+        assert_eq!(page["itemsPerPage"], 0);
+    }
+    let all = read(&service, "/Users?count=5000").await;
+    assert_eq!(names(&all).len(), 3);
+    refused(get(&service, "/Users?count=many").await, 400, Some("invalidCount"));
+    refused(get(&service, "/Users?startIndex=one").await, 400, Some("invalidValue"));
+    refused(get(&service, "/Users?count=1&count=2").await, 400, Some("invalidCount"));
+    refused(get(&service, "/Users?count=%zz").await, 400, Some("invalidValue"));
+}
+
+pub(crate) async fn q12_a_walk_by_cursor_ends_where_there_is_no_next(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 5).await;
+    let mut walked = Vec::new();
+    let mut target = "/Users?cursor&count=2".to_owned();
+    for pages in 1.. {
+        let page = read(&service, &target).await;
+        assert_eq!((&page["totalResults"], page.get("previousCursor")), (&json!(5), None));
+        walked.extend(names(&page).into_iter().map(str::to_owned));
+        let Some(next) = page.get("nextCursor").and_then(Value::as_str) else {
+            assert_eq!(pages, 3);
+            break;
+        };
+        let unreserved = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+        assert!(next.chars().all(unreserved), "{next}");
+        target = format!("/Users?cursor={next}&count=2");
+    }
+    assert_eq!(walked, ["u01", "u02", "u03", "u04", "u05"]);
+    let whole = read(&service, "/Users?cursor=&count=5").await;
+    assert_eq!((whole.get("nextCursor"), names(&whole).len()), (None, 5));
+    let next = read(&service, "/Users?cursor&count=2").await["nextCursor"].take();
+    let next = next.as_str().expect("a cursor");
+    let other = get(&service, &format!("/Users?cursor={next}&count=3")).await;
+    refused(other, 400, Some("invalidCount"));
+    // Whoever leaves the count out keeps it.
+    let same = read(&service, &format!("/Users?cursor={next}")).await;
+    assert_eq!(names(&same), ["u03", "u04"]);
+    let totals = read(&service, "/Users?cursor&count=0").await;
+    assert_eq!((&totals["totalResults"], totals.get("nextCursor")), (&json!(5), None));
+}
+
+pub(crate) async fn q13_pages_go_by_index_unless_a_cursor_is_asked_for(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 3).await;
+    let page = read(&service, "/Users?count=2").await;
+    assert_eq!((page.get("nextCursor"), &page["startIndex"]), (None, &json!(1)));
+    let config = read(&service, "/ServiceProviderConfig").await;
+    let expected = json!({"cursor": true, "index": true, "defaultPaginationMethod": "index",
+        "defaultPageSize": 100, "maxPageSize": 1000, "cursorTimeout": 86400});
+    assert_eq!(config["pagination"], expected);
+    refused(get(&service, "/Users?cursor&startIndex=1").await, 400, Some("invalidCursor"));
+}
+
+pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 3).await;
+    service.close().await;
+    let (one, other) = (service.new_key(&["scim"]).await, service.new_key(&["scim"]).await);
+    let list = async |key: &Value, query: &str| {
+        let token = key["key"].as_str().expect("a key");
+        ask(&service, "GET", &format!("/Users?{query}")).bearer(token).send().await
+    };
+    let page = list(&one, "cursor&count=1").await.expect(200).json();
+    let next = page["nextCursor"].as_str().expect("a cursor").to_owned();
+    list(&one, &format!("cursor={next}&count=1")).await.expect(200);
+    for (key, query) in [
+        (&other, format!("cursor={next}&count=1")),
+        (&one, format!("cursor={next}&count=1&sortBy=userName")),
+        (&one, format!("cursor={next}x&count=1")),
+        (&one, "cursor=1.1.AAAA&count=1".to_owned()),
+        (&one, "cursor=x".to_owned()),
+    ] {
+        let reply = refused(list(key, &query).await, 400, Some("invalidCursor"));
+        // The same words for what is forged and for what is another's.
+        assert!(reply.text().contains("it is none of this list"), "{}", reply.text());
+    }
+    service.clock.step(24 * 60 * 60 * 1000);
+    list(&one, &format!("cursor={next}&count=1")).await.expect(200);
+    service.clock.step(1);
+    let late = list(&one, &format!("cursor={next}&count=1")).await;
+    refused(late, 400, Some("expiredCursor"));
+}
+
+pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 4).await;
+    let urn = "urn:ietf:params:scim:api:messages:2.0:SearchRequest";
+    let search = async |members: Value| {
+        let body = with(json!({"schemas": [urn]}), members);
+        send(&service, "POST", "/Users/.search", &body).send().await
+    };
+    let body = json!({"startIndex": 2, "count": 2, "sortBy": "userName",
+        "sortOrder": "descending", "attributes": ["userName"]});
+    let found = search(body).await.expect(200).json();
+    let target =
+        "/Users?startIndex=2&count=2&sortBy=userName&sortOrder=descending&attributes=userName";
+    assert_eq!(found, read(&service, target).await);
+    assert_eq!(names(&found), ["u03", "u02"]);
+    let page = search(json!({"cursor": "", "count": 3})).await.expect(200).json();
+    let next = json!({"cursor": page["nextCursor"], "count": 3});
+    assert_eq!(names(&search(next).await.expect(200).json()), ["u04"]);
+    refused(search(json!({"count": "many"})).await, 400, Some("invalidCount"));
+    refused(search(json!({"attributes": 7})).await, 400, Some("invalidValue"));
+    let reply = ask(&service, "POST", "/Users/.search").body("application/json", "[]").send().await;
+    refused(reply, 400, Some("invalidSyntax"));
+}
+
+pub(crate) async fn unknown_parameters_are_passed_over(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service, 1).await;
+    // One provider puts a flag of its own behind the base URL.
+    for target in ["/Users?aadOptscim062020", "/Users?aadOptscim062020&count=5", "/Users?x=1&x=2"] {
+        let page = ask(&service, "GET", target).unwitnessed().await.expect(200).json();
+        assert_eq!(names(&page), ["u01"], "{target}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The SCIM face as identity providers meet it: over sockets, every exchange held against the
+//! description, over each engine.
+//!
+//! The cases are the rules of RFC 7643, RFC 7644 and RFC 9865 by their topics, what clients are
+//! known to send, and where other servers are known to fail.
+#![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
+#![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
+#![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
+
+#[path = "../rest/client.rs"]
+#[expect(dead_code, reason = "the client knows more than this suite asks for")]
+mod client;
+#[path = "../rest/service.rs"]
+#[expect(dead_code, reason = "the service knows more than this suite asks for")]
+mod service;
+#[path = "../rest/store.rs"]
+#[expect(dead_code, reason = "the store fails in more ways than this suite asks for")]
+mod store;
+
+mod access;
+mod discovery;
+mod errors;
+mod faces;
+mod lists;
+mod profiles;
+mod support;
+mod users;
+mod walks;
+mod writes;
+
+use std::pin::Pin;
+
+use roster_testkit::openapi::Description;
+use service::{Engine, Stage};
+
+/// A case, to be run on a stage.
+type Case = fn(Stage) -> Pin<Box<dyn Future<Output = ()>>>;
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().expect("a runtime starts")
+}
+
+/// Runs one case over an engine.
+fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Stage) -> F) {
+    runtime().block_on(case(Stage::new(engine)));
+}
+
+macro_rules! tests {
+    ($engine:ident: $($module:ident::$case:ident,)*) => {
+        $(
+            #[test]
+            fn $case() {
+                crate::run(crate::Engine::$engine, crate::$module::$case);
+            }
+        )*
+    };
+}
+
+macro_rules! cases {
+    ($(mod $module:ident { $($case:ident,)* })*) => {
+        mod oracle {
+            tests! { Oracle: $($($module::$case,)*)* }
+        }
+
+        mod sqlite {
+            tests! { Sqlite: $($($module::$case,)*)* }
+        }
+
+        mod postgres {
+            tests! { Postgres: $($($module::$case,)*)* }
+        }
+
+        /// Every case, for the books.
+        fn all_cases() -> Vec<(&'static str, Case)> {
+            vec![$($((stringify!($case), |stage| Box::pin($module::$case(stage))),)*)*]
+        }
+    };
+}
+
+cases! {
+    mod users {
+        c1_a_new_user_is_201_with_its_place_and_its_whole_self,
+        c2_what_is_read_only_is_passed_over,
+        c3_null_empty_and_absent_are_the_same,
+        c4_an_id_is_the_services_own_and_stays,
+        c5_an_external_id_is_the_clients_own_and_told_apart_by_case,
+        c6_meta_says_what_the_headers_say,
+        c7_a_put_never_creates_and_answers_the_whole_user,
+        c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name,
+        c9_who_is_deleted_is_gone_and_frees_the_name,
+        c10_a_password_is_never_kept,
+        c11_one_value_at_most_is_primary,
+        c12_countries_languages_and_zones_are_held_to_their_standards,
+        c13_schemas_name_what_is_in_use,
+        a_duplicate_in_another_case_is_a_conflict,
+        every_attribute_of_the_tables_comes_back_as_it_was_sent,
+    }
+    mod writes {
+        a_stale_tag_is_refused_weak_or_strong,
+        a_known_version_is_not_sent_again,
+        a_write_that_changes_nothing_keeps_version_and_moment,
+        minimal_leaves_the_user_out_unless_attributes_are_asked_for,
+        a_projection_goes_with_every_answer_of_a_user,
+        a_repeated_request_is_answered_as_the_first_time,
+        the_change_log_tells_of_writes_by_scim_as_of_all_others,
+    }
+    mod lists {
+        q1_a_page_says_how_many_there_are_and_where_it_begins,
+        q2_attributes_are_shown_and_left_out_by_their_names,
+        q9_what_cannot_be_counted_or_reached_is_too_many,
+        q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else,
+        q11_indexes_and_counts_are_brought_into_range,
+        q12_a_walk_by_cursor_ends_where_there_is_no_next,
+        q13_pages_go_by_index_unless_a_cursor_is_asked_for,
+        q14_a_cursor_is_good_for_its_caller_its_question_and_a_day,
+        q15_a_search_in_a_body_is_the_same_list,
+        unknown_parameters_are_passed_over,
+    }
+    mod walks {
+        a_walk_by_index_loses_nobody_when_others_leave,
+        a_walk_by_cursor_loses_nobody_when_others_leave,
+        two_walks_at_once_lose_nobody,
+        an_index_that_nobody_walked_to_is_found_too,
+    }
+    mod profiles {
+        booleans_as_texts_are_taken_at_every_depth,
+        names_are_taken_in_any_case,
+        unknown_attributes_and_schemas_are_passed_over,
+        a_body_without_a_media_type_is_json,
+        what_identity_providers_send_is_kept_as_sent,
+        a_manager_is_a_text_or_a_value,
+        an_entry_without_a_value_is_no_entry,
+        a_strict_caller_is_read_by_the_letter,
+    }
+    mod discovery {
+        the_configuration_tells_what_works,
+        resource_types_and_schemas_are_told_one_by_one_and_together,
+        what_is_told_cannot_be_filtered_or_changed,
+        me_is_not_implemented,
+    }
+    mod errors {
+        every_refusal_below_the_face_has_the_form_of_scim,
+        forms_that_are_not_spoken_are_refused,
+        failures_of_the_store_tell_nothing,
+    }
+    mod access {
+        one_scope_opens_the_whole_face_and_nothing_else,
+        nobody_comes_in_without_a_credential,
+    }
+    mod faces {
+        a_user_of_one_face_is_the_same_user_at_the_other,
+        a_put_by_one_face_keeps_what_it_cannot_show,
+        one_version_serves_both_tags,
+    }
+}
+
+#[test]
+fn every_documented_answer_was_seen() {
+    let stage = Stage::new(Engine::Oracle);
+    for (name, case) in all_cases() {
+        runtime().block_on(case(stage.clone()));
+        println!("{name}");
+    }
+    let document = roster_http::description::openapi("http://roster.test");
+    let description = Description::load(&document).expect("the document is read");
+    let unseen = stage.seen.ledger.unobserved(&description, &[]);
+    let unseen: Vec<_> =
+        unseen.into_iter().filter(|(operation, _)| operation.starts_with("scim")).collect();
+    assert_eq!(unseen, [], "documented, but never given");
+}

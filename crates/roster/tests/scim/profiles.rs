@@ -1,0 +1,170 @@
+//! The two ways of reading: what identity providers send is taken; a strict caller is told.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Reply,
+    service::{Service, Stage},
+    support::{ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, create, named, post, refused, with},
+};
+
+pub(crate) async fn booleans_as_texts_are_taken_at_every_depth(stage: Stage) {
+    let service = stage.open().await;
+    let body = json!({"active": "False", "roles": [{"value": "a", "primary": "True"}],
+        "emails": [{"value": "a@example.com", "primary": "true"}],
+        ROSTER_URN: {"email_verified": "TRUE", "attributes": {"kept": "True"}}});
+    let user = create(&service, with(named("ada"), body)).await;
+    assert_eq!(user["active"], false);
+    assert_eq!(user["roles"][0]["primary"], true);
+    assert_eq!(user["emails"][0]["primary"], true);
+    assert_eq!(user[ROSTER_URN]["email_verified"], true);
+    assert_eq!(user[ROSTER_URN]["attributes"]["kept"], "True");
+    assert_eq!(user[ROSTER_URN]["status"], "suspended");
+    let odd = with(named("bob"), json!({"active": "maybe"}));
+    refused(post(&service, odd).await, 400, Some("invalidValue"));
+}
+
+pub(crate) async fn names_are_taken_in_any_case(stage: Stage) {
+    let service = stage.open().await;
+    let urn = ENTERPRISE_URN.to_uppercase();
+    let body = json!({"SCHEMAS": [USER_URN], "USERNAME": "ada", "Name": {"GIVENNAME": "A"},
+        "EMAILS": [{"Value": "a@example.com", "TYPE": "work"}], urn: {"DEPARTMENT": "d"}});
+    let user = create(&service, body).await;
+    assert_eq!((&user["userName"], &user["name"]["givenName"]), (&json!("ada"), &json!("A")));
+    assert_eq!(user["emails"], json!([{"value": "a@example.com", "type": "work"}]));
+    assert_eq!(user[ENTERPRISE_URN]["department"], "d");
+    let twice = with(named("bob"), json!({"title": "a", "TITLE": "b"}));
+    refused(post(&service, twice).await, 400, Some("invalidSyntax"));
+    let twice = with(named("bob"), json!({"name": {"givenName": "a", "GivenName": "b"}}));
+    refused(post(&service, twice).await, 400, Some("invalidSyntax"));
+}
+
+pub(crate) async fn unknown_attributes_and_schemas_are_passed_over(stage: Stage) {
+    let service = stage.open().await;
+    let foreign = "http://schemas.example.com/2006/11/ResourceManagement/ADSCIM/User";
+    let body = json!({"schemas": [USER_URN, foreign], foreign: {"x": 1}, "favourite": "tea",
+        "groups": [{"value": "g"}], "password": "secret", "emails": [{"value": "a@example.com",
+        "$ref": null, "x": 1}], "name": {"x": 1}, "meta": {"resourceType": "User"}});
+    let user = create(&service, with(named("ada"), body)).await;
+    assert_eq!(user["emails"], json!([{"value": "a@example.com"}]));
+    for member in ["favourite", "groups", "password", "name", foreign] {
+        assert_eq!(user.get(member), None, "{member}");
+    }
+    // A body may come without its schemas, and with dotted or qualified names.
+    let dotted = json!({"userName": "bob", "name.givenName": "B", "name.familyName": "T",
+        format!("{ENTERPRISE_URN}:department"): "d"});
+    let user = create(&service, dotted).await;
+    assert_eq!(user["name"], json!({"familyName": "T", "givenName": "B"}));
+    assert_eq!(user[ENTERPRISE_URN]["department"], "d");
+}
+
+pub(crate) async fn a_body_without_a_media_type_is_json(stage: Stage) {
+    let service = stage.open().await;
+    let bare = ask(&service, "POST", "/Users").bytes(named("ada").to_string());
+    bare.unwitnessed().await.expect(201);
+    for (name, media) in
+        [("bob", "application/json"), ("cid", "application/scim+json; charset=utf-8")]
+    {
+        let reply = ask(&service, "POST", "/Users").body(media, named(name).to_string());
+        reply.send().await.expect(201);
+    }
+    for media in ["text/plain", "application/x-www-form-urlencoded", "application/xml", ""] {
+        let reply = ask(&service, "POST", "/Users").body(media, named("dan").to_string());
+        refused(reply.send().await, 415, None);
+    }
+    let not_json = ask(&service, "POST", "/Users").body("application/scim+json", "{\"userName\":");
+    refused(not_json.send().await, 400, Some("invalidSyntax"));
+    let no_object = ask(&service, "POST", "/Users").body("application/scim+json", "[1]");
+    refused(no_object.send().await, 400, Some("invalidSyntax"));
+    let empty = ask(&service, "POST", "/Users").body("application/scim+json", "");
+    refused(empty.send().await, 400, Some("invalidSyntax"));
+}
+
+pub(crate) async fn what_identity_providers_send_is_kept_as_sent(stage: Stage) {
+    let service = stage.open().await;
+    let sent = json!({"locale": "not a locale", "timezone": "GMT+1 or so",
+        "preferredLanguage": "", "profileUrl": "no url", "photos": [{"value": "photo.png"}],
+        "addresses": [{"country": "United Kingdom", "type": "work"}],
+        "phoneNumbers": [{"value": "ext. none"}]});
+    let user = create(&service, with(named("ada"), sent.clone())).await;
+    for (member, value) in sent.as_object().expect("an object") {
+        assert_eq!(user[member], *value, "{member}");
+    }
+    // The other face takes back what it shows, though it would not have taken it first.
+    let id = user["id"].as_str().expect("an id");
+    let record = service.get(&format!("/users/{id}")).await.expect(200).json();
+    let reply = service.request("PUT", &format!("/users/{id}")).json(&record).send().await;
+    assert_eq!(reply.expect(200).json(), record);
+}
+
+pub(crate) async fn a_manager_is_a_text_or_a_value(stage: Stage) {
+    let service = stage.open().await;
+    for (name, manager, kept) in [
+        ("a", json!("26118915"), json!({"value": "26118915"})),
+        (
+            "b",
+            json!({"value": "26118915", "$ref": "../Users/26118915", "displayName": "J"}),
+            json!({"value": "26118915"}),
+        ),
+        ("c", json!({"Value": "26118915"}), json!({"value": "26118915"})),
+        ("d", json!(""), Value::Null),
+        ("e", json!({"value": null}), Value::Null),
+    ] {
+        let body = json!({ENTERPRISE_URN: {"department": "d", "manager": manager}});
+        let user = create(&service, with(named(name), body)).await;
+        assert_eq!(user[ENTERPRISE_URN]["manager"], kept, "{name}");
+    }
+}
+
+pub(crate) async fn an_entry_without_a_value_is_no_entry(stage: Stage) {
+    let service = stage.open().await;
+    let body = json!({"emails": [{"type": "work", "primary": true}, {"value": "a@example.com"}],
+        "phoneNumbers": [{"type": "work", "value": ""}], "roles": {"value": "one"},
+        "entitlements": ["bare"], "ims": [null]});
+    let user = create(&service, with(named("ada"), body)).await;
+    assert_eq!(user["emails"], json!([{"value": "a@example.com"}]));
+    assert_eq!((user.get("phoneNumbers"), user.get("ims")), (None, None));
+    assert_eq!(user["roles"], json!([{"value": "one"}]));
+    assert_eq!(user["entitlements"], json!([{"value": "bare"}]));
+}
+
+async fn strictly(service: &Service, token: &str, body: &Value) -> Reply {
+    let request = ask(service, "POST", "/Users").bearer(token);
+    request.body("application/scim+json", body.to_string()).send().await
+}
+
+pub(crate) async fn a_strict_caller_is_read_by_the_letter(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let strict = service.new_key(&["scim", "scim:strict"]).await;
+    let token = strict["key"].as_str().expect("a key");
+    for (body, kind) in [
+        (json!({"userName": "a"}), "invalidSyntax"),
+        (json!({"schemas": "x", "userName": "a"}), "invalidSyntax"),
+        (json!({"schemas": [ENTERPRISE_URN], "userName": "a"}), "invalidSyntax"),
+        (json!({"schemas": [USER_URN, "urn:x"], "userName": "a"}), "invalidSyntax"),
+        (with(named("a"), json!({"favourite": "tea"})), "invalidSyntax"),
+        (with(named("a"), json!({"name.givenName": "A"})), "invalidSyntax"),
+        (with(named("a"), json!({"name": {"x": 1}})), "invalidSyntax"),
+        (with(named("a"), json!({ENTERPRISE_URN: {"x": 1}})), "invalidSyntax"),
+        (with(named("a"), json!({"active": "True"})), "invalidValue"),
+        (with(named("a"), json!({"emails": {"value": "a@example.com"}})), "invalidValue"),
+        (with(named("a"), json!({"emails": [{"type": "work"}]})), "invalidValue"),
+        (with(named("a"), json!({"password": "secret"})), "invalidValue"),
+        (with(named("a"), json!({ENTERPRISE_URN: {"manager": "7"}})), "invalidValue"),
+        (with(named("a"), json!({"locale": "not one"})), "invalidValue"),
+    ] {
+        let reply = refused(strictly(&service, token, &body).await, 400, Some(kind));
+        assert!(!reply.text().contains("secret"), "{}", reply.text());
+    }
+    // Names are in any case by the standard itself, and read-only attributes are passed over.
+    let good = json!({"schemas": [USER_URN, ENTERPRISE_URN], "USERNAME": "ada", "id": "x",
+        "groups": [], "meta": {}, ENTERPRISE_URN: {"manager": {"value": "7", "$ref": "x"}}});
+    strictly(&service, token, &good).await.expect(201);
+    let bare = ask(&service, "POST", "/Users").bearer(token).bytes(named("bob").to_string());
+    refused(bare.send().await, 415, None);
+    // The same body, from a caller who is read tolerantly.
+    let tolerant = with(named("cid"), json!({"favourite": "tea", "active": "True"}));
+    let other = service.new_key(&["scim"]).await;
+    strictly(&service, other["key"].as_str().expect("a key"), &tolerant).await.expect(201);
+}

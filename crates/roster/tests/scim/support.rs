@@ -1,0 +1,87 @@
+//! Requests of the suite, and users that are told easily.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Reply, Request},
+    service::Service,
+};
+
+pub(crate) const USER_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
+pub(crate) const ENTERPRISE_URN: &str =
+    "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+pub(crate) const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
+
+/// A request to the face.
+pub(crate) fn ask<'a>(service: &'a Service, method: &str, target: &str) -> Request<'a> {
+    service.request(method, &format!("/scim/v2{target}"))
+}
+
+/// A request with a body of the face's own type.
+pub(crate) fn send<'a>(
+    service: &'a Service,
+    method: &str,
+    target: &str,
+    body: &Value,
+) -> Request<'a> {
+    ask(service, method, target).body("application/scim+json", body.to_string())
+}
+
+pub(crate) async fn get(service: &Service, target: &str) -> Reply {
+    ask(service, "GET", target).send().await
+}
+
+/// The JSON of a fetch that must succeed.
+pub(crate) async fn read(service: &Service, target: &str) -> Value {
+    get(service, target).await.expect(200).json()
+}
+
+pub(crate) async fn post(service: &Service, body: Value) -> Reply {
+    send(service, "POST", "/Users", &body).send().await
+}
+
+/// Creates a user that must be taken.
+pub(crate) async fn create(service: &Service, body: Value) -> Value {
+    post(service, body).await.expect(201).json()
+}
+
+pub(crate) async fn put(service: &Service, user: &Value, body: Value) -> Reply {
+    send(service, "PUT", &at(user), &body).send().await
+}
+
+/// Where a user is, below the face.
+pub(crate) fn at(user: &Value) -> String {
+    format!("/Users/{}", user["id"].as_str().expect("an id"))
+}
+
+/// A user of that name, with the URN that it needs.
+pub(crate) fn named(name: &str) -> Value {
+    json!({"schemas": [USER_URN], "userName": name})
+}
+
+/// The same user with further members.
+pub(crate) fn with(mut user: Value, members: Value) -> Value {
+    let Value::Object(further) = members else { panic!("an object") };
+    user.as_object_mut().expect("an object").extend(further);
+    user
+}
+
+/// The names of the users on a page.
+pub(crate) fn names(page: &Value) -> Vec<&str> {
+    let users = page["Resources"].as_array().expect("resources");
+    users.iter().map(|user| user["userName"].as_str().expect("a name")).collect()
+}
+
+/// Holds a refusal against SCIM's form (RFC 7644 section 3.12).
+#[track_caller]
+pub(crate) fn refused(reply: Reply, status: u16, kind: Option<&str>) -> Reply {
+    let reply = reply.expect(status);
+    let body = reply.json();
+    assert_eq!(body["schemas"], json!(["urn:ietf:params:scim:api:messages:2.0:Error"]));
+    assert_eq!(body["status"], status.to_string());
+    assert_eq!(body.get("scimType").and_then(Value::as_str), kind, "{body}");
+    assert!(body["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{body}");
+    assert_eq!(reply.header("content-type"), "application/scim+json");
+    assert_eq!(reply.header("cache-control"), "no-store");
+    reply
+}

@@ -1,0 +1,130 @@
+//! Walks over a collection that changes meanwhile: nobody who lives through one is missed.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    service::{Service, Stage},
+    support::{ask, at, create, named, names, read},
+};
+
+const CROWD: usize = 60;
+
+async fn crowd(service: &Service) -> Vec<Value> {
+    let mut users = Vec::new();
+    for number in 1..=CROWD {
+        users.push(create(service, named(&format!("u{number:02}"))).await);
+    }
+    users
+}
+
+async fn leave(service: &Service, user: &Value) {
+    ask(service, "DELETE", &at(user)).send().await.expect(204);
+}
+
+/// The names of those who are there at the end.
+async fn living(service: &Service) -> BTreeSet<String> {
+    let page = read(service, "/Users?count=1000").await;
+    names(&page).into_iter().map(str::to_owned).collect()
+}
+
+/// A walk as clients do it: on by what a page held, to the end that the last page told.
+struct Walk {
+    index: u64,
+    total: u64,
+    count: u64,
+    seen: Vec<String>,
+}
+
+impl Walk {
+    fn new(count: u64) -> Self {
+        Self { index: 1, total: u64::MAX, count, seen: Vec::new() }
+    }
+
+    /// One page; tells whether there is another.
+    async fn step(&mut self, service: &Service) -> bool {
+        let query = format!("/Users?startIndex={}&count={}", self.index, self.count);
+        let page = read(service, &query).await;
+        self.total = page["totalResults"].as_u64().expect("a total");
+        self.index += page["itemsPerPage"].as_u64().expect("a number");
+        self.seen.extend(names(&page).into_iter().map(str::to_owned));
+        self.index <= self.total
+    }
+}
+
+pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(stage: Stage) {
+    let service = stage.open().await;
+    let users = crowd(&service).await;
+    let mut walk = Walk::new(7);
+    let mut pages = 0;
+    while walk.step(&service).await {
+        // Those who leave were seen already: all that follow move up.
+        for gone in 0..4 {
+            if let Some(user) = users.get(pages * 7 + gone).filter(|_| pages < 7) {
+                leave(&service, user).await;
+            }
+        }
+        pages += 1;
+    }
+    let seen: BTreeSet<String> = walk.seen.iter().cloned().collect();
+    assert_eq!(walk.seen.len(), CROWD, "each was seen once");
+    assert!(living(&service).await.is_subset(&seen));
+    // A walk in a collection that stands still is told the exact total.
+    let page = read(&service, "/Users?count=1").await;
+    assert_eq!(page["totalResults"], CROWD - 28);
+}
+
+pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(stage: Stage) {
+    let service = stage.open().await;
+    let users = crowd(&service).await;
+    let mut seen = Vec::new();
+    let mut target = "/Users?cursor&count=7".to_owned();
+    let mut left = users.iter();
+    loop {
+        let page = read(&service, &target).await;
+        seen.extend(names(&page).into_iter().map(str::to_owned));
+        let Some(next) = page["nextCursor"].as_str() else { break };
+        target = format!("/Users?cursor={next}&count=7");
+        for user in left.by_ref().take(4) {
+            leave(&service, user).await;
+        }
+    }
+    let once: BTreeSet<String> = seen.iter().cloned().collect();
+    assert_eq!(once.len(), seen.len(), "each was seen once");
+    assert!(living(&service).await.is_subset(&once));
+}
+
+pub(crate) async fn two_walks_at_once_lose_nobody(stage: Stage) {
+    let service = stage.open().await;
+    let users = crowd(&service).await;
+    let (mut first, mut second) = (Walk::new(5), Walk::new(5));
+    first.step(&service).await;
+    first.step(&service).await;
+    for user in &users[..8] {
+        leave(&service, user).await;
+    }
+    // The second begins when the first is on its way, and both go on in turn.
+    let (mut one, mut other) = (true, true);
+    while one || other {
+        one = one && first.step(&service).await;
+        other = other && second.step(&service).await;
+    }
+    let living = living(&service).await;
+    for walk in [first, second] {
+        let seen: BTreeSet<String> = walk.seen.into_iter().collect();
+        assert!(living.is_subset(&seen), "{:?}", living.difference(&seen));
+    }
+}
+
+pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service).await;
+    let page = read(&service, "/Users?startIndex=41&count=3").await;
+    assert_eq!(names(&page), ["u41", "u42", "u43"]);
+    let page = read(&service, "/Users?startIndex=50&count=2").await;
+    assert_eq!(names(&page), ["u50", "u51"]);
+    let page =
+        read(&service, "/Users?startIndex=10&count=2&sortBy=userName&sortOrder=descending").await;
+    assert_eq!(names(&page), ["u51", "u50"]);
+}
