@@ -131,7 +131,7 @@ impl App {
         };
         if parts.method == Method::OPTIONS {
             let mut response = allowing(route.allow);
-            if route.offer(&Method::PATCH).is_some() {
+            if route.offer(&Method::PATCH) == Some(Operation::PatchUser) {
                 response.headers_mut().insert(ACCEPT_PATCH, PATCH_TYPES);
             }
             return Ok(response);

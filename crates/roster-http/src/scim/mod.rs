@@ -106,6 +106,7 @@ pub(crate) async fn dispatch(
         ScimOperation::SearchUsers => Box::pin(users::search(face, call)).await,
         ScimOperation::GetUser => Box::pin(users::get(face, segment, &call)).await,
         ScimOperation::ReplaceUser => Box::pin(users::replace(face, segment, call)).await,
+        ScimOperation::PatchUser => Box::pin(users::patch(face, segment, call)).await,
         ScimOperation::DeleteUser => Box::pin(users::delete(face, segment, &call)).await,
         ScimOperation::GetMe => Err(not_implemented().into()),
         ScimOperation::GetServiceProviderConfig => discovery::get_config(face, &call),

@@ -17,6 +17,8 @@ pub enum ScimOperation {
     GetUser,
     /// `PUT /scim/v2/Users/{id}`
     ReplaceUser,
+    /// `PATCH /scim/v2/Users/{id}`
+    PatchUser,
     /// `DELETE /scim/v2/Users/{id}`
     DeleteUser,
     /// `GET /scim/v2/Me`
@@ -42,6 +44,7 @@ impl ScimOperation {
             Self::SearchUsers => "scimSearchUsers",
             Self::GetUser => "scimGetUser",
             Self::ReplaceUser => "scimReplaceUser",
+            Self::PatchUser => "scimPatchUser",
             Self::DeleteUser => "scimDeleteUser",
             Self::GetMe => "scimGetMe",
             Self::GetServiceProviderConfig => "scimGetServiceProviderConfig",
@@ -85,9 +88,10 @@ pub const SCIM_ROUTES: &[Route] = &[
         offers: &[
             (Method::GET, scim(ScimOperation::GetUser)),
             (Method::PUT, scim(ScimOperation::ReplaceUser)),
+            (Method::PATCH, scim(ScimOperation::PatchUser)),
             (Method::DELETE, scim(ScimOperation::DeleteUser)),
         ],
-        allow: "GET, HEAD, PUT, DELETE, OPTIONS",
+        allow: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
         at_root: false,
     },
     read("/scim/v2/Me", &[(Method::GET, scim(ScimOperation::GetMe))]),

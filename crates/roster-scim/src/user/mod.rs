@@ -4,10 +4,12 @@
 //! follow the table of places, so that a user made by one face is the same user at the other.
 
 mod fault;
+mod flags;
 mod read;
 mod value;
 mod write;
 
 pub use fault::{invalid, refused};
+pub use flags::named_flags;
 pub use read::{Sent, read};
 pub use write::{UserWriter, location};

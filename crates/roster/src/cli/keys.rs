@@ -60,7 +60,7 @@ enum Act {
         name: String,
 
         /// What it may do: users:read, users:write, users:purge, events:read, metrics:read,
-        /// keys:admin, scim; several with commas, or `all`
+        /// keys:admin, scim, scim:strict; several with commas, or `all` but the last
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<String>,
 

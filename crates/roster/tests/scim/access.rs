@@ -31,7 +31,9 @@ pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(stage: Stage
         for (method, target) in targets() {
             let request = ask(&service, &method, &target).bearer(token);
             let request = match method.as_str() {
-                "POST" | "PUT" => request.body("application/scim+json", named("grace").to_string()),
+                "POST" | "PUT" | "PATCH" => {
+                    request.body("application/scim+json", named("grace").to_string())
+                }
                 _ => request,
             };
             let reply = request.send().await;

@@ -21,7 +21,9 @@ mod access;
 mod discovery;
 mod errors;
 mod faces;
+mod filters;
 mod lists;
+mod patches;
 mod profiles;
 mod support;
 mod users;
@@ -116,6 +118,25 @@ cases! {
         q14_a_cursor_is_good_for_its_caller_its_question_and_a_day,
         q15_a_search_in_a_body_is_the_same_list,
         unknown_parameters_are_passed_over,
+    }
+    mod filters {
+        q3_every_operator_finds_whom_it_should,
+        q4_names_are_qualified_and_paths_go_into_parts,
+        q5_brackets_bind_to_one_value,
+        q6_moments_are_compared_as_moments_and_flags_not_at_all,
+        q7_what_does_not_parse_is_refused_with_its_place,
+        q8_an_unknown_attribute_is_refused_with_those_there_are,
+        a_filtered_list_is_paged_and_counted_like_any_other,
+        a_change_moves_a_user_into_a_filter_at_once,
+    }
+    mod patches {
+        a_patch_answers_the_whole_user_and_is_kept,
+        a_patch_that_changes_nothing_leaves_no_trace,
+        a_patch_is_carried_out_whole_or_not_at_all,
+        what_providers_send_is_understood,
+        a_patch_is_held_to_the_version_that_is_named,
+        patches_at_once_lose_nothing,
+        a_changed_address_loses_its_proof_unless_the_patch_names_it,
     }
     mod walks {
         a_walk_by_index_loses_nobody_when_others_leave,

@@ -3,7 +3,7 @@
 
 use roster_core::list::PageQuery;
 use roster_scim::{
-    ListRequest, ScimError, ScimType,
+    ListRequest, Profile, filter,
     list::{COUNT_DEFAULT, Envelope},
     user::UserWriter,
 };
@@ -24,7 +24,8 @@ pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
     let media = media(call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     let request = ListRequest::of_parameters(pairs(&given))?;
-    page(face, call.permit()?, call.authority.actor(), media, request).await
+    let profile = profile(call);
+    page(face, call.permit()?, call.authority.actor(), (media, profile), request).await
 }
 
 pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
@@ -32,17 +33,17 @@ pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
     let (may, actor, profile) = (call.permit()?, call.authority.actor().clone(), profile(&call));
     let (tree, _) = body(face, call).await?;
     let request = ListRequest::of_body(tree, profile)?;
-    page(face, may, &actor, media, request).await
+    page(face, may, &actor, (media, profile), request).await
 }
 
 async fn page(
     face: &Face,
     may: roster_core::access::Permit<roster_core::access::ReadUsers>,
     actor: &roster_core::Actor,
-    media: Media,
+    (media, profile): (Media, Profile),
     request: ListRequest,
 ) -> Answered {
-    let query = query(&request)?;
+    let query = query(&request, profile)?;
     let found = match &request.cursor {
         Some(cursor) => by_cursor(face, may, actor, query, cursor, request.count).await?,
         None => by_index(face, may, actor, query, request.start_index).await?,
@@ -51,12 +52,11 @@ async fn page(
     Ok(text(body, media))
 }
 
-fn query(request: &ListRequest) -> Result<PageQuery, Refused> {
+fn query(request: &ListRequest, profile: Profile) -> Result<PageQuery, Refused> {
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
-    if request.filter.is_some() {
-        let detail = "lists are not filtered yet";
-        return Err(ScimError::new(ScimType::InvalidFilter, detail).into());
+    if let Some(text) = &request.filter {
+        query = query.with_filter(filter::parse(text, profile)?);
     }
     Ok(query)
 }

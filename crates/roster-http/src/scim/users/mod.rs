@@ -5,12 +5,14 @@ mod delete;
 mod get;
 mod list;
 mod page;
+mod patch;
 mod replace;
 
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
 pub(super) use list::{list, search};
+pub(super) use patch::patch;
 pub(super) use replace::replace;
 
 use roster_core::UserId;

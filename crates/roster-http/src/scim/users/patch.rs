@@ -1,0 +1,91 @@
+//! `PATCH /scim/v2/Users/{id}`: change a user by operations (RFC 7644 section 3.5.2).
+//!
+//! The operations are carried out on what the user is shown as; what comes of it replaces the user,
+//! held to the version that was read. Where somebody was faster and the client named no version,
+//! they are carried out again on what the user is by then.
+
+use http::StatusCode;
+use roster_core::{
+    Draft, Failure, Refusal, Terms,
+    access::{Permit, ReadUsers},
+    json,
+    user::Stored,
+};
+use roster_scim::{
+    Profile, Projection,
+    patch::{self, Operation},
+    schema::USER,
+    user::{self, Sent, UserWriter, named_flags},
+};
+
+use super::{no_such_user, user_id};
+use crate::{
+    face::{Call, Face},
+    pressure::Class,
+    problem::{Problem, ProblemCode},
+    scim::{
+        Answered, Refused,
+        answer::{base, written},
+        asked::{Asked, body},
+    },
+};
+
+/// How often a patch is carried out while others are faster each time.
+const ATTEMPTS_MAX: usize = 8;
+
+pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -> Answered {
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let asked = Asked::read(&call)?;
+    let id = user_id(segment)?;
+    let caller = call.caller();
+    let (tree, _) = body(face, call).await?;
+    let operations = patch::read(tree, asked.profile)?;
+    let _entered = face.pressure.enter(Class::Writes).await?;
+    for attempt in 1.. {
+        let stored = current(face, may_read, id, &asked).await?;
+        let draft = patched(face, &stored, &operations, asked.profile)?;
+        let terms = Terms { held: asked.held.clone(), ..Terms::of(caller.clone()) };
+        match face.directory.replace(may, id, draft, terms).await {
+            Err(Failure::Refused(Refusal::VersionMismatch { .. }))
+                if asked.held.is_empty() && attempt < ATTEMPTS_MAX => {}
+            outcome => return written(face, StatusCode::OK, &outcome?, &asked),
+        }
+    }
+    Err(no_such_user().into())
+}
+
+/// The user as it is, if it is what the client means.
+async fn current(
+    face: &Face,
+    may: Permit<ReadUsers>,
+    id: roster_core::UserId,
+    asked: &Asked,
+) -> Result<Stored, Refused> {
+    let stored = face.directory.get(may, id).await?.ok_or_else(no_such_user)?;
+    if asked.held.allow_write(stored.version) {
+        return Ok(stored);
+    }
+    let refusal = Refusal::VersionMismatch { current: stored.version };
+    Err(user::refused(&refusal).into())
+}
+
+/// What the user becomes, held to the version that it was read at.
+fn patched(
+    face: &Face,
+    stored: &Stored,
+    operations: &[Operation],
+    profile: Profile,
+) -> Result<Draft, Refused> {
+    let mut shown = Vec::with_capacity(stored.record.len() + 640);
+    let writer = UserWriter { base: &base(face), projection: &Projection::default() };
+    let written = writer.write(&stored.record, &mut shown);
+    let resource = written.and_then(|()| json::read(&shown).ok());
+    let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let resource = patch::apply(&USER, &resource, operations.to_vec(), profile)?;
+    let mut draft = user::read(resource, profile, Sent::Patched)?;
+    for flag in named_flags(operations) {
+        draft.vouch(flag);
+    }
+    draft.hold_version(stored.version);
+    Ok(draft)
+}

@@ -1,0 +1,171 @@
+//! PATCH over the wire: what clients send, what must come of it (RFC 7644 section 3.5.2).
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Reply,
+    service::{Service, Stage},
+    support::{ENTERPRISE_URN, ROSTER_URN, at, create, named, post, read, refused, send, with},
+};
+
+fn operations(operations: Value) -> Value {
+    json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations})
+}
+
+async fn patch(service: &Service, user: &Value, sent: Value) -> Reply {
+    send(service, "PATCH", &at(user), &operations(sent)).send().await
+}
+
+pub(crate) async fn a_patch_answers_the_whole_user_and_is_kept(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    let now = patch(
+        &service,
+        &user,
+        json!([
+        {"op": "add", "path": "title", "value": "Countess"},
+        {"op": "replace", "path": "name.givenName", "value": "Ada"},
+        {"op": "add", "path": "emails", "value": [{"value": "a@example.com", "type": "work"}]},
+        {"op": "add", "path": format!("{ENTERPRISE_URN}:department"), "value": "Engines"}]),
+    );
+    let reply = now.await.expect(200);
+    assert_eq!(reply.header("etag"), "W/\"2\"");
+    let now = reply.json();
+    assert_eq!(now, read(&service, &at(&user)).await);
+    assert_eq!((&now["title"], &now["name"]["givenName"]), (&json!("Countess"), &json!("Ada")));
+    assert_eq!(now[ENTERPRISE_URN]["department"], "Engines");
+    assert!(now["schemas"].as_array().expect("schemas").contains(&json!(ENTERPRISE_URN)));
+    let now = patch(&service, &user, json!([{"op": "remove", "path": ENTERPRISE_URN}])).await;
+    assert_eq!(now.expect(200).json().get(ENTERPRISE_URN), None);
+}
+
+pub(crate) async fn a_patch_that_changes_nothing_leaves_no_trace(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, with(named("ada"), json!({"title": "Countess"}))).await;
+    let before = service.head().await.position;
+    service.clock.step(9000);
+    let same = patch(
+        &service,
+        &user,
+        json!([
+        {"op": "add", "path": "title", "value": "Countess"},
+        {"op": "replace", "value": {"active": true, "id": user["id"]}}]),
+    );
+    assert_eq!(same.await.expect(200).json(), user);
+    assert_eq!(service.head().await.position, before);
+}
+
+pub(crate) async fn a_patch_is_carried_out_whole_or_not_at_all(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    let bad = patch(
+        &service,
+        &user,
+        json!([
+        {"op": "add", "path": "title", "value": "Countess"},
+        {"op": "remove", "path": "userName"}]),
+    );
+    refused(bad.await, 400, Some("mutability"));
+    let bad = patch(
+        &service,
+        &user,
+        json!([
+        {"op": "add", "path": "title", "value": "Countess"},
+        {"op": "add", "path": "emails", "value": [{"value": "none"}]}]),
+    );
+    refused(bad.await, 400, Some("invalidValue"));
+    assert_eq!(read(&service, &at(&user)).await, user);
+}
+
+pub(crate) async fn what_providers_send_is_understood(stage: Stage) {
+    let service = stage.open().await;
+    let body = json!({"emails": [{"value": "a@example.com", "type": "work", "primary": true},
+        {"value": "b@example.com", "type": "home"}]});
+    let user = create(&service, with(named("ada"), body)).await;
+    let one = async |operation: Value| {
+        patch(&service, &user, json!([operation])).await.expect(200).json()
+    };
+    let now = one(json!({"op": "Replace", "path": "active", "value": "False"})).await;
+    assert_eq!(now["active"], false);
+    let now = one(json!({"op": "replace", "value": {"active": true}})).await;
+    assert_eq!(now["active"], true);
+    let now = one(json!({"op": "Add", "value": {"name.givenName": "Ada",
+        format!("{ENTERPRISE_URN}:employeeNumber"): "7"}}))
+    .await;
+    assert_eq!(
+        (&now["name"]["givenName"], &now[ENTERPRISE_URN]["employeeNumber"]),
+        (&json!("Ada"), &json!("7"))
+    );
+    // The flag moves to the second address: there are never two.
+    let path = "emails[type eq \"home\"].primary";
+    let now = one(json!({"op": "replace", "path": path, "value": "True"})).await;
+    let flags: Vec<bool> = now["emails"]
+        .as_array()
+        .expect("emails")
+        .iter()
+        .map(|mail| mail["primary"] == true)
+        .collect();
+    assert_eq!(flags, [false, true]);
+    // A typed value that is not there is made.
+    let path = "phoneNumbers[type eq \"work\"].value";
+    let now = one(json!({"op": "Replace", "path": path, "value": "+44 20 1"})).await;
+    assert_eq!(now["phoneNumbers"], json!([{"value": "+44 20 1", "type": "work"}]));
+    let now =
+        one(json!({"op": "Add", "path": format!("{ENTERPRISE_URN}:manager"), "value": "26"})).await;
+    assert_eq!(now[ENTERPRISE_URN]["manager"], json!({"value": "26"}));
+    let id = json!([{"op": "replace", "path": "id", "value": "mine"}]);
+    refused(patch(&service, &user, id).await, 400, Some("mutability"));
+    let nobody = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});
+    let some = json!([{"op": "remove", "path": "title"}]);
+    refused(patch(&service, &nobody, some).await, 404, None);
+    create(&service, named("bob")).await;
+    let taken = json!([{"op": "replace", "path": "userName", "value": "BOB"}]);
+    refused(patch(&service, &user, taken).await, 409, Some("uniqueness"));
+    assert_eq!(post(&service, named("bob")).await.status(), 409);
+}
+
+pub(crate) async fn a_patch_is_held_to_the_version_that_is_named(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    let send = |tag: &str, title: &str| {
+        let body = operations(json!([{"op": "add", "path": "title", "value": title}]));
+        send(&service, "PATCH", &at(&user), &body).header("if-match", tag)
+    };
+    send("W/\"1\"", "a").send().await.expect(200);
+    refused(send("W/\"1\"", "b").send().await, 412, None);
+    let reply = send("W/\"2\"", "c").header("prefer", "return=minimal").send().await.expect(204);
+    assert_eq!(reply.header("etag"), "W/\"3\"");
+}
+
+pub(crate) async fn patches_at_once_lose_nothing(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    let add = |number: usize| {
+        let value = json!([{"value": format!("role{number}")}]);
+        patch(&service, &user, json!([{"op": "add", "path": "roles", "value": value}]))
+    };
+    let replies = futures_util::future::join_all((0..6).map(add)).await;
+    for reply in replies {
+        reply.expect(200);
+    }
+    let now = read(&service, &at(&user)).await;
+    assert_eq!(now["roles"].as_array().map(Vec::len), Some(6));
+    assert_eq!(now["meta"]["version"], "W/\"7\"");
+}
+
+pub(crate) async fn a_changed_address_loses_its_proof_unless_the_patch_names_it(stage: Stage) {
+    let service = stage.open().await;
+    let body =
+        json!({"emails": [{"value": "a@example.com"}], ROSTER_URN: {"email_verified": true}});
+    let user = create(&service, with(named("ada"), body)).await;
+    let mail =
+        |value: &str| json!({"op": "replace", "path": "emails", "value": [{"value": value}]});
+    let now = patch(&service, &user, json!([mail("b@example.com")])).await.expect(200).json();
+    assert_eq!(now[ROSTER_URN]["email_verified"], false);
+    let named = json!({"op": "add", "path": format!("{ROSTER_URN}:email_verified"), "value": true});
+    let now = patch(&service, &user, json!([mail("c@example.com"), named])).await;
+    assert_eq!(now.expect(200).json()[ROSTER_URN]["email_verified"], true);
+    let cleared = json!([{"op": "remove", "path": format!("{ROSTER_URN}:email_verified")}]);
+    let now = patch(&service, &user, cleared).await.expect(200).json();
+    assert_eq!(now[ROSTER_URN].get("email_verified"), None);
+}
