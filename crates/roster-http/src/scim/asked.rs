@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::request::Parts;
-use roster_core::{Json, Mode, Preconditions, Terms, access::Scope};
+use roster_core::{Json, Preconditions, Terms, access::Scope};
 use roster_scim::{Profile, Projection, list, schema::USER};
 
 use super::Refused;
@@ -80,6 +80,6 @@ impl Asked {
     pub(super) fn terms(&self, parts: &Parts, caller: roster_core::Caller, body: &[u8]) -> Terms {
         let mark = |key: &String| idempotency(&caller.actor.to_string(), key, parts, body);
         let idempotency = self.key.as_ref().map(mark);
-        Terms { held: self.held.clone(), idempotency, mode: Mode::Write, caller }
+        Terms { held: self.held.clone(), idempotency, ..Terms::of(caller) }
     }
 }

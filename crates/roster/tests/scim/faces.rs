@@ -95,7 +95,7 @@ pub(crate) async fn one_version_serves_both_tags(stage: Stage) {
         let id = user["id"].as_str().expect("an id");
         let rest = service.get(&format!("/users/{id}")).await.expect(200);
         assert_eq!(rest.header("etag"), "\"2\"");
-        let stale = service.request("PUT", &format!("/users/{id}")).header("if-match", "\"1\"");
-        stale.json(&rest.json()).send().await.refused(412, "version-mismatch");
+        let old = service.request("PUT", &format!("/users/{id}")).header("if-match", "\"1\"");
+        old.json(&rest.json()).send().await.refused(412, "version-mismatch");
     }
 }

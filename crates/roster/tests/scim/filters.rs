@@ -10,7 +10,10 @@ use crate::{
 };
 
 fn escaped(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |mut out, byte| {
+        out.push_str(&format!("%{byte:02X}"));
+        out
+    })
 }
 
 async fn asked(service: &Service, filter: &str) -> crate::client::Reply {

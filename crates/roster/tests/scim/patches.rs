@@ -9,7 +9,9 @@ use crate::{
 };
 
 fn operations(operations: Value) -> Value {
-    json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations})
+    let mut body = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"]});
+    body["Operations"] = operations;
+    body
 }
 
 async fn patch(service: &Service, user: &Value, sent: Value) -> Reply {
