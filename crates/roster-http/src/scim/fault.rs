@@ -55,11 +55,11 @@ pub(crate) fn from_problem(problem: Problem, parts: &Parts) -> Response<Body> {
 fn scim_type(code: ProblemCode) -> Option<ScimType> {
     use ProblemCode as Code;
     match code {
-        Code::InvalidQuery | Code::InvalidUser => Some(ScimType::InvalidValue),
+        Code::InvalidQuery | Code::InvalidUser | Code::InvalidGroup => Some(ScimType::InvalidValue),
         Code::InvalidCursor => Some(ScimType::InvalidCursor),
         Code::InvalidFilter => Some(ScimType::InvalidFilter),
         Code::MalformedJson => Some(ScimType::InvalidSyntax),
-        Code::UsernameTaken | Code::EmailTaken | Code::ExternalIdTaken => {
+        Code::UsernameTaken | Code::EmailTaken | Code::ExternalIdTaken | Code::GroupNameTaken => {
             Some(ScimType::Uniqueness)
         }
         Code::InvalidRequest
@@ -71,6 +71,11 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         | Code::NotFound
         | Code::UserNotFound
         | Code::KeyNotFound
+        | Code::GroupNotFound
+        | Code::MemberNotFound
+        | Code::GroupCycle
+        | Code::GroupTooDeep
+        | Code::GroupFull
         | Code::ProblemNotFound
         | Code::MethodNotAllowed
         | Code::NotAcceptable
