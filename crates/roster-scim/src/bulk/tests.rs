@@ -62,7 +62,8 @@ fn statuses(response: &Json) -> Vec<String> {
 fn each_operation_is_told_with_its_place_version_and_status() {
     let operations = format!(
         r#"{},{{"method":"PUT","path":"/Users/a","version":"W/\"4\"","data":{{"x":1}}}},
-           {{"method":"patch","path":"Groups/b","data":{{}}}},{{"method":"DELETE","path":"/Users/c"}}"#,
+           {{"method":"patch","path":"Groups/b","data":{{}}}},
+           {{"method":"DELETE","path":"/Users/c"}}"#,
         post("q", "/Users", r#"{"userName":"ada"}"#)
     );
     let (steps, response) = carried_out(&operations, "");
