@@ -5,7 +5,11 @@
 //! the same address: a credential that has proved itself from there is let through for an hour, as
 //! often as it comes. To learn which those are, a guesser would have to know one already.
 
-use std::{net::IpAddr, time::Instant};
+use std::{
+    net::IpAddr,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
+};
 
 use super::{
     identity::network,
@@ -28,6 +32,8 @@ const TRUSTED_MAX: usize = 20_000;
 pub(crate) struct Attempts {
     quota: Option<Quota>,
     failures: Table,
+    /// When somebody failed last; long after that nobody's allowance is used up.
+    failed_ns: AtomicU64,
     trusted: Table,
     since: Instant,
 }
@@ -38,6 +44,7 @@ impl Attempts {
         Self {
             quota: (per_minute > 0).then(|| Quota::new(per_minute, MINUTE_NS, per_minute)),
             failures: Table::new(CALLERS_MAX),
+            failed_ns: AtomicU64::new(0),
             trusted: Table::new(TRUSTED_MAX),
             since: Instant::now(),
         }
@@ -54,6 +61,11 @@ impl Attempts {
 
     fn may_try_at(&self, address: IpAddr, credential: &str, now: u64) -> Result<(), u32> {
         let Some(quota) = self.quota else { return Ok(()) };
+        let last = self.failed_ns.load(Ordering::Relaxed);
+        // What a minute grants is all that there is to be had at once.
+        if last == 0 || now > last.saturating_add(MINUTE_NS) {
+            return Ok(());
+        }
         let address = network(address);
         let left = quota.left(self.failures.get(address), now);
         if left.count > 0 || self.trusted.get((address, credential)) > now {
@@ -69,6 +81,7 @@ impl Attempts {
 
     fn failed_at(&self, address: IpAddr, now: u64) {
         let Some(quota) = self.quota else { return };
+        self.failed_ns.fetch_max(now.max(1), Ordering::Relaxed);
         self.failures.change(network(address), now, Full::Leave, |until| quota.force(until, now));
     }
 
