@@ -127,11 +127,14 @@ fn schema(base: &str, schema: &Schema) -> Json {
     ])
 }
 
-/// What every resource has is not part of its schema (RFC 7643 section 3.1), but for what a
-/// client may write or look for.
+/// What every resource has is not part of its schema (RFC 7643 section 3.1). A free object cannot
+/// be told: a complex attribute is told by its parts (section 7).
 fn attributes(attributes: &[AttributeSchema]) -> Json {
     let common = ["schemas", "id", "externalId", "meta"];
-    let own = attributes.iter().filter(|attribute| !common.contains(&attribute.name));
+    let own = attributes.iter().filter(|attribute| {
+        let is_free = attribute.is_complex() && attribute.sub_attributes.is_empty();
+        !is_free && !common.contains(&attribute.name)
+    });
     Json::Array(own.map(one).collect())
 }
 

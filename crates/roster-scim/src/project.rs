@@ -79,6 +79,11 @@ impl Projection {
         self.mode == Mode::All
     }
 
+    /// Whether an attribute is shown that is shown by wish alone.
+    pub fn asks(&self, urn: &str, attribute: &str) -> bool {
+        self.mode == Mode::Only && self.attribute(urn, attribute) != Shown::No
+    }
+
     /// How much of an attribute is shown.
     pub fn attribute(&self, urn: &str, attribute: &str) -> Shown {
         if self.mode == Mode::All {

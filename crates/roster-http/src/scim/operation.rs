@@ -13,6 +13,8 @@ pub enum ScimOperation {
     CreateUser,
     /// `POST /scim/v2/Users/.search`
     SearchUsers,
+    /// `POST /scim/v2/.search`
+    Search,
     /// `GET /scim/v2/Users/{id}`
     GetUser,
     /// `PUT /scim/v2/Users/{id}`
@@ -42,6 +44,7 @@ impl ScimOperation {
             Self::ListUsers => "scimListUsers",
             Self::CreateUser => "scimCreateUser",
             Self::SearchUsers => "scimSearchUsers",
+            Self::Search => "scimSearch",
             Self::GetUser => "scimGetUser",
             Self::ReplaceUser => "scimReplaceUser",
             Self::PatchUser => "scimPatchUser",
@@ -80,6 +83,12 @@ pub const SCIM_ROUTES: &[Route] = &[
     Route {
         path: "/scim/v2/Users/.search",
         offers: &[(Method::POST, scim(ScimOperation::SearchUsers))],
+        allow: "POST, OPTIONS",
+        at_root: false,
+    },
+    Route {
+        path: "/scim/v2/.search",
+        offers: &[(Method::POST, scim(ScimOperation::Search))],
         allow: "POST, OPTIONS",
         at_root: false,
     },

@@ -37,7 +37,9 @@ static USER_SCHEMA: Schema = Schema {
         text("preferredLanguage", "The language that the user prefers (BCP 47)"),
         text("locale", "The user's region, for dates, numbers and money (BCP 47)"),
         text("timezone", "The user's time zone, such as Europe/London"),
-        AttributeSchema::boolean("active", "Whether the user takes part; false when suspended"),
+        // A user always has it: where a client says nothing, the service does.
+        AttributeSchema::boolean("active", "Whether the user takes part; false when suspended")
+            .required(),
         AttributeSchema::list("emails", "The user's e-mail addresses", EMAILS),
         AttributeSchema::list("phoneNumbers", "The user's telephone numbers", PHONE_NUMBERS),
         AttributeSchema::list("ims", "The user's instant messaging addresses", PLAIN),

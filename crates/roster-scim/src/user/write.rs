@@ -117,8 +117,11 @@ impl<'r> Writing<'_, 'r, '_> {
             self.out.extend_from_slice(b"\",\"");
             self.out.extend_from_slice(ENTERPRISE_URN.as_bytes());
         }
-        self.out.extend_from_slice(b"\",\"");
-        self.out.extend_from_slice(ROSTER_URN.as_bytes());
+        let asks = self.writer.projection.asks(ROSTER_URN, "status");
+        if asks || ROSTER.iter().any(|attribute| self.get(*attribute).is_some()) {
+            self.out.extend_from_slice(b"\",\"");
+            self.out.extend_from_slice(ROSTER_URN.as_bytes());
+        }
         self.out.extend_from_slice(b"\"]");
     }
 
@@ -215,7 +218,7 @@ impl<'r> Writing<'_, 'r, '_> {
         self.out.push(b'{');
         let start = self.out.len();
         let status = self.get(Attribute::Status)?;
-        if self.writer.projection.attribute(ROSTER_URN, "status") != Shown::No {
+        if self.writer.projection.asks(ROSTER_URN, "status") {
             self.name("status");
             self.out.extend_from_slice(status.as_bytes());
         }

@@ -241,6 +241,9 @@ pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(stage: Stage) {
         "/Users?startIndex=2&count=2&sortBy=userName&sortOrder=descending&attributes=userName";
     assert_eq!(found, read(&service, target).await);
     assert_eq!(names(&found), ["u03", "u02"]);
+    let body = with(json!({"schemas": [urn]}), json!({"count": 1, "startIndex": 2}));
+    let root = send(&service, "POST", "/.search", &body).send().await.expect(200).json();
+    assert_eq!(names(&root), ["u02"]);
     let page = search(json!({"cursor": "", "count": 3})).await.expect(200).json();
     let next = json!({"cursor": page["nextCursor"], "count": 3});
     assert_eq!(names(&search(next).await.expect(200).json()), ["u04"]);
