@@ -4,7 +4,9 @@ use serde_json::json;
 
 use crate::{
     service::Stage,
-    support::{ENTERPRISE_URN, ask, at, create, get, named, put, read, refused, send, with},
+    support::{
+        ENTERPRISE_URN, ROSTER_URN, ask, at, create, get, named, put, read, refused, send, with,
+    },
 };
 
 pub(crate) async fn a_stale_tag_is_refused_weak_or_strong(stage: Stage) {
@@ -81,9 +83,7 @@ pub(crate) async fn a_projection_goes_with_every_answer_of_a_user(stage: Stage) 
     };
     assert_eq!(keys(&made), "id schemas title");
     let place = at(&made);
-    let target = format!(
-        "{place}?excludedAttributes=META,name,urn:ietf:params:scim:schemas:extension:roster:2.0:User"
-    );
+    let target = format!("{place}?excludedAttributes=META,name,{ROSTER_URN}");
     let put = send(&service, "PUT", &target, &body).send().await.expect(200).json();
     assert_eq!(keys(&put), "active id schemas title userName");
     let shown = read(&service, &format!("{place}?attributes=name.givenName,meta.version")).await;
