@@ -14,8 +14,6 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 
 const EVERY: Duration = Duration::from_millis(100);
-/// Whoever asks gives up after this.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What was found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,15 +28,24 @@ pub(super) struct Found {
     pub(super) memory_kib: (u64, u64),
 }
 
+/// The one who asks.
+#[derive(Clone, Copy)]
+pub(super) struct Visitor {
+    pub(super) address: SocketAddr,
+    /// Whose memory is looked at.
+    pub(super) process: u32,
+    /// How long an answer may take.
+    pub(super) patience: Duration,
+}
+
 /// Does something while health is asked after.
 pub(super) fn beside<T>(
-    address: SocketAddr,
-    process: u32,
+    visitor: Visitor,
     action: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Found)> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let asking = scope.spawn(|| ask(address, process, &over));
+        let asking = scope.spawn(|| ask(visitor, &over));
         let done = action();
         over.store(true, Ordering::Relaxed);
         let found = asking.join().map_err(|_| anyhow!("the one who asks panicked"))??;
@@ -46,22 +53,22 @@ pub(super) fn beside<T>(
     })
 }
 
-fn ask(address: SocketAddr, process: u32, over: &AtomicBool) -> Result<Found> {
-    let first = own_memory(process)?;
+fn ask(visitor: Visitor, over: &AtomicBool) -> Result<Found> {
+    let first = own_memory(visitor.process)?;
     let mut found = Found { memory_kib: (first, first), ..Found::default() };
     let mut kept = None;
     while !over.load(Ordering::Relaxed) {
         let began = Instant::now();
         for path in ["/livez", "/readyz"] {
             let asked = Instant::now();
-            let well = question(&mut kept, address, path).is_some();
+            let well = question(&mut kept, visitor, path).is_some();
             found.note(well, asked.elapsed());
             let asked = Instant::now();
-            let well = question(&mut None, address, path).is_some();
+            let well = question(&mut None, visitor, path).is_some();
             found.note(well, asked.elapsed());
         }
         let (first, most) = found.memory_kib;
-        found.memory_kib = (first, most.max(own_memory(process)?));
+        found.memory_kib = (first, most.max(own_memory(visitor.process)?));
         thread::sleep(EVERY.saturating_sub(began.elapsed()));
     }
     Ok(found)
@@ -76,13 +83,14 @@ impl Found {
 }
 
 /// Asks on the connection, or on a new one, which is kept if all was well.
-fn question(kept: &mut Option<TcpStream>, address: SocketAddr, path: &str) -> Option<()> {
+fn question(kept: &mut Option<TcpStream>, visitor: Visitor, path: &str) -> Option<()> {
+    let Visitor { address, patience, .. } = visitor;
     let mut stream = match kept.take() {
         Some(stream) => stream,
-        None => TcpStream::connect_timeout(&address, PATIENCE).ok()?,
+        None => TcpStream::connect_timeout(&address, patience).ok()?,
     };
     stream.set_nodelay(true).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(patience)).ok()?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = Vec::new();
@@ -118,7 +126,9 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
             Ok(())
         };
-        let ((), found) = beside(address, std::process::id(), wait).unwrap();
+        let patience = Duration::from_secs(1);
+        let visitor = Visitor { address, process: std::process::id(), patience };
+        let ((), found) = beside(visitor, wait).unwrap();
         assert!(found.asked >= 4);
         assert_eq!(found.well, 0);
         assert!(found.memory_kib.0 > 100);

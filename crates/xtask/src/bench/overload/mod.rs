@@ -24,12 +24,12 @@ use super::{
     Options, Store, alone,
     load::{self, Load},
     options, parse,
-    process::{self, Server},
+    process::{Server, cpu_times},
     report::{Row, Target, number, print_rows, print_table, say},
     run_optimised, seed, warn_of_company,
     work::Fixed,
 };
-use health::Found;
+use health::{Found, Visitor};
 use open_loop::{Outcome, Plan};
 
 const USAGE: &str = "usage: cargo xtask overload [--slice] [--users N] [--binary PATH]";
@@ -51,6 +51,8 @@ struct Times {
     peak: Duration,
     ordinary: Duration,
     overload: Duration,
+    /// How long an answer to a question after its health may take.
+    patience: Duration,
 }
 
 /// One part of a sitting.
@@ -77,10 +79,20 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     let _alone = alone(&options.place)?;
     let seconds = Duration::from_secs;
     let times = if slice {
-        Times { peak: seconds(1), ordinary: seconds(1), overload: seconds(2) }
+        Times {
+            peak: seconds(1),
+            ordinary: seconds(1),
+            overload: seconds(2),
+            patience: seconds(10),
+        }
     } else {
         warn_of_company()?;
-        Times { peak: seconds(15), ordinary: seconds(30), overload: seconds(60) }
+        Times {
+            peak: seconds(15),
+            ordinary: seconds(30),
+            overload: seconds(60),
+            patience: seconds(1),
+        }
     };
     sitting(&options, times, slice)?;
     Ok(ExitCode::SUCCESS)
@@ -108,7 +120,9 @@ fn sitting(options: &Options, times: Times, slice: bool) -> Result<()> {
     say(&text)?;
     let peak = capacity(&server, waiting, times.peak)?;
     say(&format!("it can do {} for callers who do not wait", number(peak, "/s")))?;
-    let part = |name: &str, share: f64, lasts| part(&server, name, peak * share, lasts);
+    let visitor =
+        Visitor { address: server.address, process: server.id(), patience: times.patience };
+    let part = |name: &str, share: f64, lasts| part(visitor, name, peak * share, lasts);
     let ordinary = part("70 %", ORDINARY, times.ordinary)?;
     let full = part("1.2 x", FULL, times.ordinary)?;
     let mut parts = vec![ordinary, full];
@@ -202,12 +216,12 @@ fn capacity(server: &Server, waiting: f64, lasts: Duration) -> Result<f64> {
     Ok(most)
 }
 
-fn part(server: &Server, name: &str, rate: f64, lasts: Duration) -> Result<Part> {
-    let address = server.address;
+fn part(visitor: Visitor, name: &str, rate: f64, lasts: Duration) -> Result<Part> {
+    let Visitor { address, process, .. } = visitor;
     let plan = Plan { address, path: PATH, rate, lasts, connections: CONNECTIONS, seed: 7 };
-    let before = process::cpu_times(server.id())?;
-    let (outcome, health) = health::beside(address, server.id(), || open_loop::run(&plan))?;
-    let cpu = process::cpu_times(server.id())?.since(&before);
+    let before = cpu_times(process)?;
+    let (outcome, health) = health::beside(visitor, || open_loop::run(&plan))?;
+    let cpu = cpu_times(process)?.since(&before);
     Ok(Part { name: name.to_owned(), outcome, health, cpu })
 }
 
