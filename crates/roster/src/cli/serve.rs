@@ -93,7 +93,7 @@ async fn serve(
     let mut turn = Turn::new(config.takeover_wait, drain.clone());
     let listener = match socket {
         Some(socket) => Some(TcpListener::from_std(socket)?),
-        None => turn.take(async || listener::bind(config.listen).await).await?,
+        None => turn.take(async || listener::bind(config.listen)).await?,
     };
     let Some(listener) = listener else { return Ok(()) };
     let listening = Listening { address: listener.local_addr()?, tls: secured.is_some() };
