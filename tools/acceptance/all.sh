@@ -22,6 +22,7 @@ run() {
 for command in "${both[@]}" "${alone[@]}"; do
     run "$command" "$@"
 done
+run handover "$@" --tls
 
 place=$(mktemp -d) || exit 1
 trap '"$here/../postgres.sh" stop "$place"' EXIT

@@ -9,27 +9,57 @@ stop in every state. A request that finds its connection closed is sent once mor
 write with the same Idempotency-Key. A new connection must always answer, and no write that is sent
 again may have taken place already: what was read is answered. At the end each acknowledged write
 must stand in the change log exactly once, and the records must be those that were acknowledged.
+
+With `--tls` all of it goes over TLS: handshakes meet the stop too. Before each restart the certificate
+is replaced, and the successor must show the new one.
 """
 
 import os
 import random
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 
 from audit import Fault, audit
+from authority import Authority, ecdsa, pem, put, put_key
 from engines import engine
 from kill9_writers import Writer
-from service import Closed, Connection, Workplace, arguments, percentile
+from service import Closed, Workplace, arguments, percentile
 
 WRITERS, READERS = 8, 8
 # The shell's standard input becomes the first socket that a supervisor hands over.
 HAND_OVER = (
     'exec 3<&0 0</dev/null; export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec "$@"'
 )
+
+
+class Certificates:
+    """The service's certificate, which is replaced again and again."""
+
+    def __init__(self, service, place):
+        self.authority, self.service = Authority(place), service
+        self.files = place / "tls.crt", place / "tls.key"
+        service.flags = ("--tls-certificate", self.files[0], "--tls-key", self.files[1])
+        service.tls = ssl.create_default_context(cafile=self.authority.path)
+        self.replace()
+
+    def replace(self):
+        key = ecdsa()
+        self.present = self.authority.certify(key)
+        put(self.files[0], pem(self.present))
+        put_key(self.files[1], key)
+
+    def check(self):
+        """A new connection is shown the present certificate."""
+        connection = self.service.connect()
+        shown = connection.socket.getpeercert(True)
+        connection.close()
+        if pem(self.present) != ssl.DER_cert_to_PEM_cert(shown).encode():
+            raise Fault("the successor shows the certificate of its predecessor")
 
 
 class Supervisor:
@@ -47,6 +77,7 @@ class Supervisor:
         service = self.service
         command = ["sh", "-c", HAND_OVER, "sh", service.binary, "serve", "--data", service.data]
         command += ["--database", service.database] if service.database else []
+        command += service.flags
         environment = {**os.environ, "NOTIFY_SOCKET": str(self.place / "notices")}
         with open(service.log, "ab") as log:
             process = subprocess.Popen(
@@ -107,7 +138,7 @@ class Patient:
 
     def __init__(self, load, name):
         self.load, self.name, self.chance = load, name, random.Random(f"{load.seed}/{name}")
-        self.connection, self.number = Connection(load.service.address), 0
+        self.connection, self.number = load.service.connection(), 0
         self.answered = 0.0
 
     def request(self, method, path, body=None, headers=None):
@@ -246,6 +277,7 @@ def held(store, load):
 def run(options, store, place):
     chance = random.Random(options.seed)
     service = store.service(options.binary, place / "data", place / "service.log")
+    certificates = Certificates(service, place) if options.tls else None
     supervisor = Supervisor(service, place)
     load, pauses, handovers = Load(service, options.seed), [], []
     try:
@@ -254,7 +286,11 @@ def run(options, store, place):
         time.sleep(1.0)
         undisturbed = load.round()
         for number in range(options.restarts):
+            if certificates:
+                certificates.replace()
             handovers.append(supervisor.restart(waiting=number % 2 == 0) * 1000)
+            if certificates:
+                certificates.check()
             time.sleep(chance.uniform(0.2, 0.7))
             pauses.append(load.round())
             load.check()
@@ -266,7 +302,7 @@ def run(options, store, place):
         supervisor.end()
     shortest = f", after {min(load.rests) * 1000:.0f} ms of rest or more" if load.rests else ""
     print(
-        f"handover ({options.engine}): {options.restarts} restarts, {load.reads:,} reads and "
+        f"handover ({kind(options)}): {options.restarts} restarts, {load.reads:,} reads and "
         f"{load.writes:,} writes, all answered; {len(load.rests)} by one retry on a new "
         f"connection{shortest}; from stop to ready p50 "
         f"{percentile(handovers, 0.5):.0f} ms, longest {max(handovers):.0f} ms; longest request "
@@ -275,13 +311,19 @@ def run(options, store, place):
     )
 
 
+def kind(options):
+    return f"{options.engine}, TLS" if options.tls else options.engine
+
+
 def main():
-    options = arguments(__doc__, engines=True, restarts=(50, 6, "restarts"))
+    tls = ("tls", "over TLS")
+    options = arguments(__doc__, engines=True, switches=[tls], restarts=(50, 6, "restarts"))
+    os.umask(0o077)
     with Workplace("handover") as place, engine(options) as store:
         try:
             run(options, store, place)
         except Fault as fault:
-            print(f"handover ({options.engine}): {fault}")
+            print(f"handover ({kind(options)}): {fault}")
             sys.exit(1)
 
 

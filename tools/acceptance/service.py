@@ -42,16 +42,20 @@ class Answer:
 
 
 class Connection:
-    """A keep-alive connection; `send` and `receive` may be apart, `request` is both."""
+    """A keep-alive connection; `send` and `receive` may be apart, `request` is both.
 
-    def __init__(self, address, timeout=30.0):
-        self.address, self.timeout = address, timeout
+    With `tls`, an SSL context, it speaks TLS."""
+
+    def __init__(self, address, timeout=30.0, tls=None):
+        self.address, self.timeout, self.tls = address, timeout, tls
         self.socket, self.buffer = None, b""
 
     def open(self):
         self.close()
         self.socket = socket.create_connection(self.address, self.timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self.tls:
+            self.socket = self.tls.wrap_socket(self.socket, server_hostname="localhost")
         return self
 
     def close(self):
@@ -135,14 +139,15 @@ class Connection:
 class Service:
     """The binary on one data directory; started, killed and started again by the commands.
 
-    With `database`, the URL of a PostgreSQL database, the users are there instead."""
+    With `database`, the URL of a PostgreSQL database, the users are there instead. `tls` is the
+    context of its callers, where its flags name a certificate."""
 
     def __init__(self, binary, data, log=None, database=None, flags=()):
         self.binary, self.data = Path(binary), Path(data)
         self.database, self.flags = database, flags
         self.address = ("127.0.0.1", free_port())
         self.log = Path(log) if log else self.data.parent / f"{self.data.name}.log"
-        self.process = None
+        self.process, self.tls = None, None
 
     def start(self, within=30.0):
         """Starts the binary and waits for the first 200 of the list; seconds until then."""
@@ -158,7 +163,7 @@ class Service:
         while time.monotonic() - began < within:
             if self.process.poll() is not None:
                 raise SystemExit(f"{self.binary} exited {self.process.returncode}; see {self.log}")
-            connection = Connection(self.address, 5.0)
+            connection = self.connection(5.0)
             try:
                 if connection.request("GET", "/users?limit=1").status == 200:
                     return time.monotonic() - began
@@ -197,8 +202,12 @@ class Service:
             self.kill()
             raise SystemExit(f"SIGTERM did not end the service within {within} s") from None
 
+    def connection(self, timeout=30.0):
+        """A connection that opens with its first request."""
+        return Connection(self.address, timeout, self.tls)
+
     def connect(self, timeout=30.0):
-        return Connection(self.address, timeout).open()
+        return self.connection(timeout).open()
 
 
 class Workplace:
@@ -242,10 +251,11 @@ def raise_open_files():
     return hard
 
 
-def arguments(description, engines=False, **counts):
+def arguments(description, engines=False, switches=(), **counts):
     """The command line all commands share; `counts` maps an option to (full, slice, help).
 
-    `engines` is for the commands that run over PostgreSQL as well."""
+    `engines` is for the commands that run over PostgreSQL as well, `switches` are pairs of an
+    option and its help."""
     parser = argparse.ArgumentParser(description=description)
     # Taken out of the environment: the binary refuses settings that it does not know.
     default = os.environ.pop("ROSTER_BINARY", str(ROOT / "target" / "release" / "roster"))
@@ -255,6 +265,8 @@ def arguments(description, engines=False, **counts):
     if engines:
         choice = {"choices": ("sqlite", "postgres"), "default": "sqlite"}
         parser.add_argument("--engine", **choice, help="where the users are (default sqlite)")
+    for name, text in switches:
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     for name, (full, small, text) in counts.items():
         text = f"{text} (default {full}, with --slice {small})"
         option = f"--{name.replace('_', '-')}"
