@@ -79,6 +79,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    banner: String,
     address: String,
 }
 
@@ -140,9 +141,15 @@ impl Process {
             let read = out.read_line(&mut banner).expect("the banner is text");
             assert_ne!(read, 0, "ended early: {banner}");
         }
-        let (_, rest) = banner.split_once("listens on http://").expect("it listens");
-        let address = rest.lines().next().expect("an address").to_owned();
-        Self { child, address }
+        let (_, url) = banner.split_once("listens on ").expect("it listens");
+        let (_, rest) = url.split_once("://").expect("a URL");
+        let address = rest.split(['/', '\n']).next().expect("an address").to_owned();
+        Self { child, banner, address }
+    }
+
+    /// What it said when it began to listen.
+    pub fn banner(&self) -> &str {
+        &self.banner
     }
 
     /// Host and port.
@@ -174,12 +181,22 @@ impl Process {
         self.child.wait().expect("it is ours");
     }
 
-    /// Ends it as an operator does; it must end with success.
-    pub fn stop(mut self) {
-        let kill = format!("kill -TERM {}", self.child.id());
+    /// Sends a signal to this process and no other.
+    pub fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
         assert!(sent.success(), "it runs");
+    }
+
+    /// Ends it as an operator does; it must end with success. Tells its log, where that is piped.
+    pub fn stop(mut self) -> String {
+        self.signal("TERM");
         assert_eq!(self.child.wait().expect("it is ours").code(), Some(0));
+        let mut log = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_string(&mut log).expect("the log is text");
+        }
+        log
     }
 }
 

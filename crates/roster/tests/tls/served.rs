@@ -17,7 +17,7 @@ fn the_service_names_itself_by_https() {
     let made = made();
     let service = Service::start(&made, &[]);
     let users = format!("https://{}/users", service.address());
-    assert!(service.banner.trim_end().ends_with(&users), "{}", service.banner);
+    assert!(service.banner().trim_end().ends_with(&users), "{}", service.banner());
     let mut caller = Caller::connect(&service, &made).unwrap();
     let (head, _) = caller.ask("POST /users", "", r#"{"username":"ada"}"#);
     assert!(head.starts_with("HTTP/1.1 201 "), "{head}");

@@ -2,12 +2,12 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use rcgen::{CertificateParams, KeyPair};
+use roster_testkit::process::Process;
 use tempfile::TempDir;
 
 /// A certificate for loopback and its key, as they stand in files.
@@ -40,11 +40,10 @@ pub(crate) fn roster(place: &Path, arguments: &[&str]) -> Command {
 /// The flags that name `tls.crt` and `tls.key` of the working directory.
 pub(crate) const FILES: [&str; 4] = ["--tls-certificate", "tls.crt", "--tls-key", "tls.key"];
 
-/// A running service, killed where a test fails.
+/// A running service, ended with the test.
 pub(crate) struct Service {
-    child: Child,
+    process: Process,
     pub(crate) place: TempDir,
-    pub(crate) banner: String,
 }
 
 impl Service {
@@ -57,46 +56,27 @@ impl Service {
 
     /// Serves with the certificate that is there.
     pub(crate) fn start_in(place: TempDir, arguments: &[&str]) -> Self {
-        let mut child = roster(place.path(), &["serve", "--listen", "127.0.0.1:0"])
-            .args(FILES)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        Self { child, place, banner }
+        let mut command = roster(place.path(), &["serve", "--listen", "127.0.0.1:0"]);
+        command.args(FILES).args(arguments).stderr(Stdio::piped());
+        Self { process: Process::start(&mut command), place }
+    }
+
+    pub(crate) fn banner(&self) -> &str {
+        self.process.banner()
     }
 
     /// Host and port.
     pub(crate) fn address(&self) -> &str {
-        let (_, rest) = self.banner.split_once("listens on https://").unwrap();
-        rest.split(['/', '\n']).next().unwrap()
+        self.process.address()
     }
 
     /// Sends a signal to this process and no other.
     pub(crate) fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        self.process.signal(name);
     }
 
     /// Ends it as an operator does; tells its log.
-    pub(crate) fn stop(mut self) -> String {
-        self.signal("TERM");
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        let mut log = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-        log
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+    pub(crate) fn stop(self) -> String {
+        self.process.stop()
     }
 }
