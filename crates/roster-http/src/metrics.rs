@@ -127,7 +127,7 @@ impl prometheus_client::collector::Collector for Refused {
         mut encoder: prometheus_client::encoding::DescriptorEncoder<'_>,
     ) -> Result<(), std::fmt::Error> {
         use prometheus_client::{encoding::EncodeMetric as _, metrics::MetricType};
-        let help = "Requests refused for what they would have cost, by reason";
+        let help = "Requests refused for what they would have cost or whom they came from";
         let mut family =
             encoder.encode_descriptor("requests_refused", help, None, MetricType::Counter)?;
         for reason in Reason::ALL {

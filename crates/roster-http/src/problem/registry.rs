@@ -99,7 +99,7 @@ pub const PROBLEMS: &[ProblemKind] = &[
             made or an issuer of tokens is set.",
         remedy: "Send `Authorization: Bearer` with a key or token of this service. `roster keys \
             create` makes a key; tokens come from the issuer that the service is set to.",
-        detail: "send Authorization: Bearer with a key",
+        detail: "send Authorization: Bearer with a key or a token",
     },
     ProblemKind {
         code: "insufficient-scope",

@@ -21,8 +21,11 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// How long the store is waited for.
-const STORE_WAIT_MAX: Duration = Duration::from_secs(1);
+/// How long the store is waited for before it counts as not ready: longer than it takes to find
+/// another way to a database, and shorter than those who ask would wait.
+const READY_WAIT_MAX: Duration = Duration::from_millis(4_500);
+/// How long the counters of the store are waited for; the rest is told without them.
+const COUNTERS_WAIT_MAX: Duration = Duration::from_secs(1);
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The process runs: it answers.
@@ -37,7 +40,7 @@ pub(super) async fn get_readiness(face: &Face) -> Result<Response<Body>, Problem
     }
     // Whatever the store reports, the answer to this question is that it is not ready.
     let not_ready = |cause| Problem::new(ProblemCode::Unavailable).because(cause);
-    let health = timeout(STORE_WAIT_MAX, face.directory.health()).await;
+    let health = timeout(READY_WAIT_MAX, face.directory.health()).await;
     health.unwrap_or(Err(StoreError::TimedOut)).map_err(not_ready)?;
     if !(face.settings.has_room)() {
         return Err(not_ready(StoreError::Unavailable("the disk is below its floor".into())));
@@ -50,7 +53,7 @@ pub(super) async fn get_metrics(face: &Face, call: &Call<'_>) -> Result<Response
     let _may: Permit<ReadMetrics> = call.permit()?;
     refuse_parameters(call.parts.uri.query())?;
     let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
-    let head = timeout(STORE_WAIT_MAX, face.directory.head()).await.ok().and_then(Result::ok);
+    let head = timeout(COUNTERS_WAIT_MAX, face.directory.head()).await.ok().and_then(Result::ok);
     let page = face.metrics.page(head).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     Ok(answer(media.header(), page))
 }

@@ -12,14 +12,14 @@ use crate::tls::{PairError, PairFiles, Part, Tls};
 /// [`Faults`].
 pub(super) fn open(config: &Config, report: &Report) -> anyhow::Result<Option<Tls>> {
     let mut faults = Faults::default();
-    let mut fault = |key, detail: String| faults.push(report.origin_of(key), detail);
+    let mut fault = |key, detail: &str| report.fault(&mut faults, key, detail);
     match (&config.tls_certificate, &config.tls_key) {
         (None, None) => return Ok(None),
         (Some(_), None) => {
-            fault("tls_certificate", "needs the private key too: set tls_key".to_owned());
+            fault("tls_certificate", "needs the private key too: set tls_key");
         }
         (None, Some(_)) => {
-            fault("tls_key", "needs the certificate too: set tls_certificate".to_owned());
+            fault("tls_key", "needs the certificate too: set tls_certificate");
         }
         (Some(certificate), Some(key)) => {
             let files = PairFiles { certificate: certificate.clone(), key: key.clone() };
@@ -29,7 +29,7 @@ pub(super) fn open(config: &Config, report: &Report) -> anyhow::Result<Option<Tl
             };
             match Tls::open(files, least).map_err(anyhow::Error::downcast::<PairError>) {
                 Ok(tls) => return Ok(Some(tls)),
-                Err(Ok(error)) => fault(key_of(error.part), error.to_string()),
+                Err(Ok(error)) => fault(key_of(error.part), &error.to_string()),
                 Err(Err(other)) => return Err(other),
             }
         }

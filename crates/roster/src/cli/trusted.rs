@@ -13,11 +13,11 @@ pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
             let detail = "needs to know for whom its tokens are made: set jwt_audience";
             let whose = if config.jwt_issuer.len() > 1 { issuer.name.as_str() } else { "" };
             let gap = if whose.is_empty() { "" } else { " " };
-            faults.push(report.origin_of("jwt_issuer"), format!("{whose}{gap}{detail}"));
+            report.fault(&mut faults, "jwt_issuer", &format!("{whose}{gap}{detail}"));
         }
     }
     if config.jwt_issuer.is_empty() && !config.jwt_audience.is_empty() {
-        faults.push(report.origin_of("jwt_audience"), "needs an issuer: set jwt_issuer");
+        report.fault(&mut faults, "jwt_audience", "needs an issuer: set jwt_issuer");
         return Err(faults);
     }
     for (key, texts) in [
@@ -28,7 +28,7 @@ pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
         let unknown =
             |name: &&str| config.jwt_issuer.iter().all(|issuer| issuer.name.as_str() != *name);
         for name in texts.names().filter(unknown) {
-            faults.push(report.origin_of(key), format!("no issuer is named {name:?}"));
+            report.fault(&mut faults, key, &format!("no issuer is named {name:?}"));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }

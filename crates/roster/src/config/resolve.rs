@@ -51,6 +51,13 @@ impl Report {
         line.map_or(Origin::Default, |line| line.origin.clone())
     }
 
+    /// Adds what is wrong with the value of `key`, which only showed beside other values.
+    pub fn fault(&self, faults: &mut Faults, key: &str, detail: &str) {
+        let origin = self.origin_of(key);
+        let detail = named(&origin, key, detail);
+        faults.push(origin, detail);
+    }
+
     /// Says that the value of `key` is not what the settings say, but what `origin` gave.
     pub fn overrule(&mut self, key: &str, origin: &Origin) {
         for line in self.lines.iter_mut().filter(|line| line.key == key) {
@@ -98,7 +105,10 @@ pub(super) fn resolve(
                     let origin = claim.origin.clone();
                     lines.push(ReportLine { key: setting.key, value, origin });
                 }
-                Err(detail) => faults.push(claim.origin.clone(), named(claim, &detail)),
+                Err(detail) => {
+                    let detail = named(&claim.origin, setting.key, &detail);
+                    faults.push(claim.origin.clone(), detail);
+                }
             }
         }
     }
@@ -126,9 +136,9 @@ fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
 }
 
 /// The detail of a fault, with the key where the origin does not tell it.
-fn named(claim: &Claim, detail: &str) -> String {
-    match claim.origin {
-        Origin::File { .. } | Origin::Default => format!("{}: {detail}", claim.setting.key),
+fn named(origin: &Origin, key: &str, detail: &str) -> String {
+    match origin {
+        Origin::File { .. } | Origin::Default => format!("{key}: {detail}"),
         Origin::Flag(_) | Origin::Environment(_) | Origin::Supervisor => detail.to_owned(),
     }
 }
