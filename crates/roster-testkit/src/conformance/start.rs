@@ -1,5 +1,5 @@
-//! Changes that somebody waits for a time only: given up before they are begun, they are not; begun,
-//! they are carried out to their end.
+//! Changes that somebody waits for a time only: given up before they are begun, they are not;
+//! begun, they are carried out to their end.
 
 use roster_core::{Act, Command, Failure, Preconditions, Rules, Start, StoreError};
 use serde_json::json;

@@ -5,8 +5,9 @@
 
 use std::fmt::Write as _;
 
+use super::group::Group;
 use super::kind::Kind;
-use super::table::{Group, SETTINGS, Setting};
+use super::table::{SETTINGS, Setting};
 
 /// A heading and a table for each group of settings, in the order of the help.
 pub fn settings_as_markdown() -> String {

@@ -13,6 +13,7 @@ mod database;
 mod environment;
 mod fault;
 mod file;
+mod group;
 mod host_name;
 mod issuer;
 mod keep;
@@ -35,12 +36,13 @@ pub use base_url::BaseUrl;
 pub use choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 pub use database::DatabaseUrl;
 pub use fault::{Fault, Faults, Origin};
+pub use group::Group;
 pub use host_name::HostName;
 pub use issuer::{ForIssuers, NamedIssuer};
 pub use kind::{Kind, Slot};
 pub use markdown::settings_as_markdown;
 pub use resolve::{Given, Report, ReportLine};
-pub use table::{Group, SETTINGS, Setting};
+pub use table::{SETTINGS, Setting};
 pub use web_origin::WebOrigin;
 
 /// Exit status of a process whose settings are wrong (`EX_CONFIG` of `sysexits.h`).

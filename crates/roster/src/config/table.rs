@@ -5,6 +5,7 @@
 //! of one run only (`--dev`, `--config`) is no setting and does not stand here.
 
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
+use super::group::Group;
 use super::issuer;
 use super::kind::Kind;
 
@@ -25,43 +26,6 @@ pub struct Setting {
     pub default: &'static str,
     /// What it does, in one sentence.
     pub doc: &'static str,
-}
-
-/// A heading of the help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
-    /// Where the service listens and where its data lies.
-    Place,
-    /// Who may call.
-    Access,
-    /// How connections are protected.
-    Tls,
-    /// What is logged.
-    Logs,
-    /// What a user may be and how it may be written.
-    Rules,
-    /// How long what is no longer in use is kept.
-    Retention,
-    /// What a caller may cost.
-    Limits,
-    /// What the process takes of the machine.
-    Resources,
-}
-
-impl Group {
-    /// The heading's words.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Place => "Place",
-            Self::Access => "Access",
-            Self::Tls => "TLS",
-            Self::Logs => "Logs",
-            Self::Rules => "Rules",
-            Self::Retention => "Retention",
-            Self::Limits => "Limits",
-            Self::Resources => "Resources",
-        }
-    }
 }
 
 /// Every setting.
