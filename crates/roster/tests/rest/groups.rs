@@ -117,7 +117,7 @@ pub(crate) async fn a_write_of_a_group_is_held_to_its_version(stage: Stage) {
     let service = stage.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
-    let stale = |method: &str, target: &str| {
+    let held_to_old = |method: &str, target: &str| {
         let request = service.request(method, target).header("if-match", "\"7\"");
         request.json(&json!({"display_name": "x"})).send()
     };
@@ -129,7 +129,7 @@ pub(crate) async fn a_write_of_a_group_is_held_to_its_version(stage: Stage) {
         ("PUT", &member_path(&group, &ada)),
         ("DELETE", &member_path(&group, &ada)),
     ] {
-        let refused = stale(method, target).await.refused(412, "version-mismatch");
+        let refused = held_to_old(method, target).await.refused(412, "version-mismatch");
         let told = refused.json()["detail"].as_str().expect("a detail").to_owned();
         assert!(told.starts_with("the group is at version 1"), "{told}");
     }
