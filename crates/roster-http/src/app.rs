@@ -131,7 +131,8 @@ impl App {
         };
         if parts.method == Method::OPTIONS {
             let mut response = allowing(route.allow);
-            if route.offer(&Method::PATCH) == Some(Operation::PatchUser) {
+            let patched = route.offer(&Method::PATCH);
+            if matches!(patched, Some(Operation::PatchUser | Operation::PatchGroup)) {
                 response.headers_mut().insert(ACCEPT_PATCH, PATCH_TYPES);
             }
             return Ok(response);
