@@ -7,6 +7,7 @@ mod attributes;
 mod conflict;
 mod excuses;
 mod held;
+mod kept;
 mod leaving;
 mod parsing;
 mod purity;

@@ -61,7 +61,11 @@ pub(crate) fn user(body: &Value) -> User {
 }
 
 pub(crate) fn replace(current: &User, body: &Value) -> Result<User, Refusal> {
-    let draft = Box::new(Draft::parse(tree(body)));
+    replace_by(current, Draft::parse(tree(body)))
+}
+
+pub(crate) fn replace_by(current: &User, draft: Draft) -> Result<User, Refusal> {
+    let draft = Box::new(draft);
     after(Some(current), Act::Replace { id: current.id, draft, held: Preconditions::default() })
 }
 
