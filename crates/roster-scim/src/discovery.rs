@@ -5,11 +5,11 @@ use roster_core::{Json, limits::PAGE_SIZE_MAX};
 
 use crate::{
     list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
-    schema::{AttributeSchema, AttributeType, ResourceType, Schema, USER},
+    schema::{AttributeSchema, AttributeType, GROUP, ResourceType, Schema, USER},
 };
 
 /// The resource types that are served.
-pub const SERVED: &[&ResourceType] = &[&USER];
+pub const SERVED: &[&ResourceType] = &[&USER, &GROUP];
 
 const CONFIG_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig";
 const RESOURCE_TYPE_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ResourceType";

@@ -8,6 +8,7 @@ pub mod bulk;
 pub mod discovery;
 pub mod error;
 pub mod filter;
+pub mod group;
 pub mod list;
 pub mod patch;
 pub mod profile;

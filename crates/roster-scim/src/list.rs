@@ -17,7 +17,7 @@ use crate::{
     error::{ScimError, ScimType},
     profile::Profile,
     project::Projection,
-    schema::{ResourceType, USER},
+    schema::{GROUP, ResourceType, USER},
 };
 
 /// The URN of a page.
@@ -59,17 +59,22 @@ struct Given {
 impl ListRequest {
     /// Reads the parameters of a URL, decoded.
     pub fn of_parameters<'a>(
+        resource_type: &ResourceType,
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
     ) -> Result<Self, ScimError> {
         let mut given = Given::default();
         for (name, value) in parameters {
             given.take(&name, value.into_owned())?;
         }
-        given.end()
+        given.end(resource_type)
     }
 
     /// Reads a SearchRequest.
-    pub fn of_body(tree: Json, profile: Profile) -> Result<Self, ScimError> {
+    pub fn of_body(
+        resource_type: &ResourceType,
+        tree: Json,
+        profile: Profile,
+    ) -> Result<Self, ScimError> {
         let Json::Object(members) = tree else {
             let detail = "send a SearchRequest as a JSON object";
             return Err(ScimError::new(ScimType::InvalidSyntax, detail));
@@ -87,7 +92,7 @@ impl ListRequest {
         for (name, value) in members {
             given.take_json(&name, value)?;
         }
-        given.end()
+        given.end(resource_type)
     }
 }
 
@@ -198,9 +203,9 @@ impl Given {
         }
     }
 
-    fn end(self) -> Result<ListRequest, ScimError> {
+    fn end(self, resource_type: &ResourceType) -> Result<ListRequest, ScimError> {
         let projection =
-            Projection::read(&USER, self.attributes.as_deref(), self.excluded.as_deref())?;
+            Projection::read(resource_type, self.attributes.as_deref(), self.excluded.as_deref())?;
         if self.cursor.is_some() && self.start_index.is_some() {
             let detail = "send cursor or startIndex, not both";
             return Err(ScimError::new(ScimType::InvalidCursor, detail));
@@ -210,7 +215,7 @@ impl Given {
         let count = self.count.map(|count| usize::try_from(count.max(0)).unwrap_or(usize::MAX));
         Ok(ListRequest {
             filter: self.filter,
-            sort: sort(self.sort_by.as_deref(), self.sort_order.as_deref())?,
+            sort: sort(resource_type, self.sort_by.as_deref(), self.sort_order.as_deref())?,
             start_index,
             count: count.map(|count| count.min(PAGE_SIZE_MAX)),
             cursor: self.cursor,
@@ -249,7 +254,11 @@ fn wrong(name: &str, wanted: &str) -> ScimError {
 }
 
 /// The orders that an index holds; every other one is refused rather than held back.
-fn sort(by: Option<&str>, order: Option<&str>) -> Result<Sort, ScimError> {
+fn sort(
+    resource_type: &ResourceType,
+    by: Option<&str>,
+    order: Option<&str>,
+) -> Result<Sort, ScimError> {
     let direction = match order {
         None => Direction::Ascending,
         Some(word) if word.eq_ignore_ascii_case("ascending") => Direction::Ascending,
@@ -259,6 +268,13 @@ fn sort(by: Option<&str>, order: Option<&str>) -> Result<Sort, ScimError> {
     let Some(by) = by.map(str::trim).filter(|by| !by.is_empty()) else {
         return Ok(Sort { by: SortBy::Id, direction });
     };
+    if resource_type.name == GROUP.name {
+        let found = GROUP.find(by).map(|found| found.attribute.name);
+        if found == Some("id") && direction == Direction::Ascending {
+            return Ok(Sort { by: SortBy::Id, direction });
+        }
+        return Err(wrong("sortBy", "groups are ordered by id, ascending"));
+    }
     let found = USER
         .find(by)
         .map(|found| (found.attribute.name, found.sub_attribute.map_or("", |part| part.name)));
@@ -327,6 +343,7 @@ mod tests {
 
     fn of(pairs: &[(&'static str, &'static str)]) -> Result<ListRequest, ScimError> {
         ListRequest::of_parameters(
+            &USER,
             pairs.iter().map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value))),
         )
     }
@@ -386,9 +403,9 @@ mod tests {
             ("sortBy", "userName"),
             ("sortOrder", "descending"),
         ]);
-        assert_eq!(ListRequest::of_body(tree, Profile::Strict), query);
+        assert_eq!(ListRequest::of_body(&USER, tree, Profile::Strict), query);
         let bare = json::read(b"{}").expect("JSON");
-        assert!(ListRequest::of_body(bare.clone(), Profile::Tolerant).is_ok());
-        assert!(ListRequest::of_body(bare, Profile::Strict).is_err());
+        assert!(ListRequest::of_body(&USER, bare.clone(), Profile::Tolerant).is_ok());
+        assert!(ListRequest::of_body(&USER, bare, Profile::Strict).is_err());
     }
 }

@@ -29,6 +29,7 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/events.json"),
     include_str!("../../openapi/paths/keys.json"),
     include_str!("../../openapi/paths/scim.json"),
+    include_str!("../../openapi/paths/scim_groups.json"),
     include_str!("../../openapi/paths/service.json"),
     include_str!("../../openapi/paths/problems.json"),
     include_str!("../../openapi/paths/health.json"),
@@ -43,6 +44,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("../../openapi/schemas/keys.json"),
     include_str!("../../openapi/schemas/bulk.json"),
     include_str!("../../openapi/schemas/scim.json"),
+    include_str!("../../openapi/schemas/scim_groups.json"),
     include_str!("../../openapi/schemas/answers.json"),
     include_str!("../../openapi/schemas/service.json"),
 ];

@@ -6,10 +6,15 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG},
 };
-use roster_core::{Json, Outcome, Stored, json::write_json};
+use roster_core::{
+    Json, Outcome, Stored, UserId,
+    access::{Permit, ReadUsers},
+    group::GroupsOf,
+    json::write_json,
+};
 use roster_scim::{
     Projection,
-    user::{UserWriter, location},
+    user::{UserWriter, location, shows_groups},
 };
 
 use super::{Refused, asked::Asked};
@@ -21,26 +26,43 @@ use crate::{
 };
 
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
-const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// The absolute URL that the face is below.
 pub(super) fn base(face: &Face) -> String {
     format!("{}/scim/v2", face.settings.base_url)
 }
 
-/// A user.
-pub(super) fn user(
+/// The direct groups of users, where they are shown: one question for all of them.
+pub(super) async fn groups_of(
     face: &Face,
+    may: Permit<ReadUsers>,
+    users: Vec<UserId>,
+    projection: &Projection,
+) -> Result<GroupsOf, Refused> {
+    if users.is_empty() || !shows_groups(projection) {
+        return Ok(GroupsOf::new());
+    }
+    Ok(face.directory.groups().groups_of(may, users).await?)
+}
+
+/// A user.
+pub(super) async fn user(
+    face: &Face,
+    may: Permit<ReadUsers>,
     status: StatusCode,
     stored: &Stored,
     projection: &Projection,
     media: Media,
 ) -> Result<Response<Body>, Refused> {
+    let mut groups = groups_of(face, may, vec![stored.id], projection).await?;
+    let groups = groups.remove(&stored.id).unwrap_or_default();
     let base = base(face);
     let mut body = Vec::with_capacity(stored.record.len() + 640);
     let writer = UserWriter { base: &base, projection };
-    writer.write(&stored.record, &mut body).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let written = writer.write(&stored.record, &groups, &mut body);
+    written.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -50,8 +72,9 @@ pub(super) fn user(
 }
 
 /// What a write came to.
-pub(super) fn written(
+pub(super) async fn written(
     face: &Face,
+    may: Permit<ReadUsers>,
     status: StatusCode,
     outcome: &Outcome,
     asked: &Asked,
@@ -63,7 +86,7 @@ pub(super) fn written(
         describe(response.headers_mut(), &base(face), &outcome.stored);
         response
     } else {
-        user(face, status, &outcome.stored, &asked.projection, asked.media)?
+        user(face, may, status, &outcome.stored, &asked.projection, asked.media).await?
     };
     let headers = response.headers_mut();
     if outcome.replayed {

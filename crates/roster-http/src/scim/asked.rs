@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::request::Parts;
 use roster_core::{Json, Preconditions, Terms, access::Scope};
-use roster_scim::{Profile, Projection, list, schema::USER};
+use roster_scim::{Profile, Projection, ResourceType, list, schema::USER};
 
 use super::Refused;
 use crate::{
@@ -32,10 +32,13 @@ pub(super) fn pairs<'a>(
     given.iter().map(|parameter| (parameter.name.clone(), parameter.value()))
 }
 
-/// Which attributes of a user are asked for.
-pub(super) fn projection(parts: &Parts) -> Result<Projection, Refused> {
+/// Which attributes of a resource are asked for.
+pub(super) fn projection(
+    resource_type: &ResourceType,
+    parts: &Parts,
+) -> Result<Projection, Refused> {
     let given = parameters(parts.uri.query())?;
-    Ok(list::projection(&USER, pairs(&given))?)
+    Ok(list::projection(resource_type, pairs(&given))?)
 }
 
 /// Reads the body as one JSON text.
@@ -60,9 +63,15 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// Reads those of a write on a user.
     pub(super) fn read(call: &Call<'_>) -> Result<Self, Refused> {
+        Self::of(&USER, call)
+    }
+
+    /// Reads those of a write on a resource of that kind.
+    pub(super) fn of(resource_type: &ResourceType, call: &Call<'_>) -> Result<Self, Refused> {
         let headers = &call.parts.headers;
-        let projection = projection(call.parts)?;
+        let projection = projection(resource_type, call.parts)?;
         // RFC 7644 section 3.5.2: who asks for attributes is answered with them.
         let wanted = preferred_return(headers)
             .filter(|wanted| *wanted != Return::Minimal || projection.is_all());

@@ -8,6 +8,7 @@ mod answer;
 mod asked;
 mod discovery;
 mod fault;
+mod groups;
 mod operation;
 mod users;
 
@@ -111,6 +112,13 @@ pub(crate) async fn dispatch(
         ScimOperation::ReplaceUser => Box::pin(users::replace(face, segment, call)).await,
         ScimOperation::PatchUser => Box::pin(users::patch(face, segment, call)).await,
         ScimOperation::DeleteUser => Box::pin(users::delete(face, segment, &call)).await,
+        ScimOperation::ListGroups => Box::pin(groups::list(face, &call)).await,
+        ScimOperation::CreateGroup => Box::pin(groups::create(face, call)).await,
+        ScimOperation::SearchGroups => Box::pin(groups::search(face, call)).await,
+        ScimOperation::GetGroup => Box::pin(groups::get(face, segment, &call)).await,
+        ScimOperation::ReplaceGroup => Box::pin(groups::replace(face, segment, call)).await,
+        ScimOperation::PatchGroup => Box::pin(groups::patch(face, segment, call)).await,
+        ScimOperation::DeleteGroup => Box::pin(groups::delete(face, segment, &call)).await,
         ScimOperation::GetMe => Err(not_implemented().into()),
         ScimOperation::GetServiceProviderConfig => discovery::get_config(face, &call),
         ScimOperation::ListResourceTypes => discovery::list_resource_types(face, &call),

@@ -23,6 +23,20 @@ pub enum ScimOperation {
     PatchUser,
     /// `DELETE /scim/v2/Users/{id}`
     DeleteUser,
+    /// `GET /scim/v2/Groups`
+    ListGroups,
+    /// `POST /scim/v2/Groups`
+    CreateGroup,
+    /// `POST /scim/v2/Groups/.search`
+    SearchGroups,
+    /// `GET /scim/v2/Groups/{id}`
+    GetGroup,
+    /// `PUT /scim/v2/Groups/{id}`
+    ReplaceGroup,
+    /// `PATCH /scim/v2/Groups/{id}`
+    PatchGroup,
+    /// `DELETE /scim/v2/Groups/{id}`
+    DeleteGroup,
     /// `GET /scim/v2/Me`
     GetMe,
     /// `GET /scim/v2/ServiceProviderConfig`
@@ -49,6 +63,13 @@ impl ScimOperation {
             Self::ReplaceUser => "scimReplaceUser",
             Self::PatchUser => "scimPatchUser",
             Self::DeleteUser => "scimDeleteUser",
+            Self::ListGroups => "scimListGroups",
+            Self::CreateGroup => "scimCreateGroup",
+            Self::SearchGroups => "scimSearchGroups",
+            Self::GetGroup => "scimGetGroup",
+            Self::ReplaceGroup => "scimReplaceGroup",
+            Self::PatchGroup => "scimPatchGroup",
+            Self::DeleteGroup => "scimDeleteGroup",
             Self::GetMe => "scimGetMe",
             Self::GetServiceProviderConfig => "scimGetServiceProviderConfig",
             Self::ListResourceTypes => "scimListResourceTypes",
@@ -99,6 +120,32 @@ pub const SCIM_ROUTES: &[Route] = &[
             (Method::PUT, scim(ScimOperation::ReplaceUser)),
             (Method::PATCH, scim(ScimOperation::PatchUser)),
             (Method::DELETE, scim(ScimOperation::DeleteUser)),
+        ],
+        allow: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+        at_root: false,
+    },
+    Route {
+        path: "/scim/v2/Groups",
+        offers: &[
+            (Method::GET, scim(ScimOperation::ListGroups)),
+            (Method::POST, scim(ScimOperation::CreateGroup)),
+        ],
+        allow: "GET, HEAD, POST, OPTIONS",
+        at_root: false,
+    },
+    Route {
+        path: "/scim/v2/Groups/.search",
+        offers: &[(Method::POST, scim(ScimOperation::SearchGroups))],
+        allow: "POST, OPTIONS",
+        at_root: false,
+    },
+    Route {
+        path: "/scim/v2/Groups/{id}",
+        offers: &[
+            (Method::GET, scim(ScimOperation::GetGroup)),
+            (Method::PUT, scim(ScimOperation::ReplaceGroup)),
+            (Method::PATCH, scim(ScimOperation::PatchGroup)),
+            (Method::DELETE, scim(ScimOperation::DeleteGroup)),
         ],
         allow: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
         at_root: false,

@@ -24,6 +24,8 @@ pub(super) fn no_part(attribute: &'static AttributeSchema) -> String {
     let AttributeSchema { name, .. } = attribute;
     match attribute.sub_attributes {
         [] => format!("{name} has no parts"),
+        // Such as groups, which are found where they are.
+        _ if askable_parts(attribute).next().is_none() => unknown(name),
         _ => format!("what can be asked for of {name} is {}", listed(askable_parts(attribute))),
     }
 }

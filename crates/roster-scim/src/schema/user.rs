@@ -48,8 +48,23 @@ static USER_SCHEMA: Schema = Schema {
         AttributeSchema::list("entitlements", "What the user is entitled to", PLAIN),
         AttributeSchema::list("roles", "The roles that the user has", PLAIN),
         AttributeSchema::list("x509Certificates", "The user's certificates", CERTIFICATES),
+        AttributeSchema {
+            mutability: Mutability::ReadOnly,
+            ..AttributeSchema::list("groups", "The groups that the user is a member of", GROUPS)
+        },
     ],
 };
+
+/// They change by the group alone (RFC 7643 section 4.1.2).
+const GROUPS: &[AttributeSchema] = &[
+    text("value", "The id of the group").exact().read_only(),
+    AttributeSchema {
+        reference_types: &["Group"],
+        ..AttributeSchema::url("$ref", "Where the group is").read_only()
+    },
+    text("display", "The group's name").read_only(),
+    text("type", "How the user is a member").suggesting(&["direct"]).read_only(),
+];
 
 /// `schemas` (RFC 7643 section 3).
 pub(super) const SCHEMAS: AttributeSchema = AttributeSchema {

@@ -2,7 +2,7 @@
 //!
 //! Matched without a wildcard: a new refusal has no answer until it gets one here.
 
-use roster_core::{Attribute, GroupRefusal, Refusal, Taken, UsernameOrigin, Violation};
+use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violation};
 
 use crate::{
     error::{ScimError, ScimType},
@@ -32,29 +32,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::KeyReused => {
             ScimError::of_status(422, "this Idempotency-Key came with another request before")
         }
-        Refusal::Group(refusal) => of_group(refusal),
-    }
-}
-
-fn of_group(refusal: &GroupRefusal) -> ScimError {
-    let invalid = |detail: &'static str| ScimError::new(ScimType::InvalidValue, detail);
-    match refusal {
-        GroupRefusal::NotFound => ScimError::of_status(404, "there is no group of this id"),
-        GroupRefusal::NameTaken => {
-            ScimError::new(ScimType::Uniqueness, "displayName: another group has it")
-        }
-        GroupRefusal::UnknownMembers(_) => {
-            invalid("members: a value is the id of neither a user nor a group")
-        }
-        GroupRefusal::Cycle => ScimError::of_status(
-            409,
-            "members: a group cannot be its own member, at however many removes",
-        ),
-        GroupRefusal::TooDeep | GroupRefusal::TooWide => {
-            invalid("members: too many groups would stand within one another")
-        }
-        GroupRefusal::TooManyMembers => invalid("members: the group is full"),
-        GroupRefusal::TooManyGroups(_) => invalid("members: one of them is in too many groups"),
+        Refusal::Group(refusal) => crate::group::of_group(refusal),
     }
 }
 

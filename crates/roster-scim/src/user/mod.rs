@@ -12,4 +12,4 @@ mod write;
 pub use fault::{invalid, refused};
 pub use flags::named_flags;
 pub use read::{Sent, read};
-pub use write::{UserWriter, location};
+pub use write::{UserWriter, location, shows_groups};

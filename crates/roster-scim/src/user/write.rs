@@ -5,6 +5,7 @@
 
 use roster_core::{
     Attribute, Json, UserId,
+    group::GroupRef,
     json::{self, write_json, write_text},
     project,
 };
@@ -67,9 +68,14 @@ pub struct UserWriter<'a> {
     pub projection: &'a Projection,
 }
 
+/// Whether the groups of users are to be shown, so that they have to be known.
+pub fn shows_groups(projection: &Projection) -> bool {
+    projection.attribute(USER_URN, "groups") != Shown::No
+}
+
 impl UserWriter<'_> {
-    /// Appends the user of a record; `None` if the bytes are no record.
-    pub fn write(&self, record: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    /// Appends the user of a record, who is in these groups; `None` if the bytes are no record.
+    pub fn write(&self, record: &[u8], groups: &[GroupRef], out: &mut Vec<u8>) -> Option<()> {
         let members = project::members(record)?;
         let mut user = Writing { writer: *self, members, out };
         user.out.push(b'{');
@@ -81,6 +87,7 @@ impl UserWriter<'_> {
         user.all(BEFORE_ACTIVE)?;
         user.active()?;
         user.all(LISTS)?;
+        user.groups(groups);
         user.enterprise()?;
         user.roster()?;
         user.meta()?;
@@ -200,6 +207,27 @@ impl<'r> Writing<'_, 'r, '_> {
             self.out.extend_from_slice(active);
         }
         Some(())
+    }
+
+    fn groups(&mut self, groups: &[GroupRef]) {
+        let UserWriter { base, projection } = self.writer;
+        if groups.is_empty() || !shows_groups(projection) {
+            return;
+        }
+        let wanted = |part: &str| projection.part(USER_URN, "groups", part);
+        let shown = groups.iter().map(|group| {
+            let parts = [
+                ("value", group.id.to_string()),
+                ("$ref", format!("{base}/Groups/{}", group.id)),
+                ("display", group.display_name.clone()),
+                ("type", "direct".to_owned()),
+            ];
+            let parts = parts.into_iter().filter(|(part, _)| wanted(part));
+            Json::Object(parts.map(|(part, text)| (part.to_owned(), Json::Text(text))).collect())
+        });
+        let shown = Json::Array(shown.collect());
+        self.name("groups");
+        write_json(self.out, &shown);
     }
 
     fn enterprise(&mut self) -> Option<()> {

@@ -295,7 +295,10 @@ pub(crate) async fn an_unchanged_list_of_groups_is_304(stage: Stage) {
     for target in ["/groups".to_owned(), format!("{}/members", group_path(&group))] {
         let tag = service.get(&target).await.expect(200).header("etag").to_owned();
         let known = || service.request("GET", &target).header("if-none-match", &tag).send();
+        let before = service.store.memberships();
         known().await.expect(304);
+        service.request("HEAD", &target).send().await.expect(200);
+        assert_eq!(service.store.memberships(), before, "no member is looked at");
         let user = service.user(json!({"username": format!("u{}", target.len())})).await;
         service.join(&group, &user).await.expect(200);
         known().await.expect(200);

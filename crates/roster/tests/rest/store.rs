@@ -57,6 +57,7 @@ pub(crate) struct Watched {
     made: Mutex<Option<Page>>,
     made_events: Mutex<Option<EventsPage>>,
     pages: AtomicUsize,
+    memberships: AtomicUsize,
     pages_hang: AtomicBool,
     keys_fail: AtomicBool,
 }
@@ -73,6 +74,7 @@ impl Watched {
             made,
             made_events,
             pages: AtomicUsize::new(0),
+            memberships: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
             keys_fail: AtomicBool::new(false),
         }
@@ -101,6 +103,11 @@ impl Watched {
     /// From now on whoever lets callers in learns nothing of the keys, or does again.
     pub(crate) fn fail_keys(&self, fail: bool) {
         self.keys_fail.store(fail, Ordering::Relaxed);
+    }
+
+    /// How often the members of a group, or the groups of users, were asked for.
+    pub(crate) fn memberships(&self) -> usize {
+        self.memberships.load(Ordering::Relaxed)
     }
 
     /// How many pages were asked for.
@@ -157,6 +164,7 @@ impl GroupStore for Watched {
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
+        self.memberships.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.stands().await?;
             self.inner.members(query).await
@@ -164,6 +172,7 @@ impl GroupStore for Watched {
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
+        self.memberships.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.stands().await?;
             self.inner.groups_of(users).await

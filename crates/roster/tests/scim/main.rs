@@ -22,6 +22,7 @@ mod discovery;
 mod errors;
 mod faces;
 mod filters;
+mod groups;
 mod lists;
 mod patches;
 mod profiles;
@@ -128,6 +129,19 @@ cases! {
         q8_an_unknown_attribute_is_refused_with_those_there_are,
         a_filtered_list_is_paged_and_counted_like_any_other,
         a_change_moves_a_user_into_a_filter_at_once,
+    }
+    mod groups {
+        a_group_is_made_with_its_members_in_one_step,
+        a_put_of_a_group_replaces_its_members,
+        members_join_and_leave_by_patch_as_clients_send_it,
+        a_patch_of_a_group_answers_as_it_is_asked_to,
+        groups_are_found_by_what_clients_ask_for,
+        excluded_members_are_never_asked_for,
+        a_user_shows_its_direct_groups,
+        what_cannot_be_a_group_is_refused_in_words_of_scim,
+        groups_are_paged_like_users,
+        a_stale_write_of_a_group_is_refused,
+        a_deleted_group_is_gone,
     }
     mod patches {
         a_patch_answers_the_whole_user_and_is_kept,

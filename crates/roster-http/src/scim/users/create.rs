@@ -1,7 +1,7 @@
 //! `POST /scim/v2/Users`: create a user (RFC 7644 section 3.3).
 
 use http::{HeaderValue, StatusCode, header::LOCATION};
-use roster_core::Preconditions;
+use roster_core::{Preconditions, access::ReadUsers};
 use roster_scim::user::{self, Sent, location};
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
-    let may = call.permit()?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
     // What does not exist has no version to be held to.
     let asked = Asked { held: Preconditions::default(), ..Asked::read(&call)? };
     let (parts, caller) = (call.parts, call.caller());
@@ -27,7 +27,7 @@ pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
     let outcome = face.directory.create(may, draft, terms).await?;
     drop(entered);
 
-    let mut response = written(face, StatusCode::CREATED, &outcome, &asked)?;
+    let mut response = written(face, may_read, StatusCode::CREATED, &outcome, &asked).await?;
     let location = HeaderValue::try_from(location(&base(face), outcome.stored.id))
         .map_err(|_| Problem::new(ProblemCode::Internal))?;
     response.headers_mut().insert(LOCATION, location);

@@ -1,10 +1,11 @@
 //! `GET /scim/v2/Users` and `POST /scim/v2/Users/.search`: one page of the users (RFC 7644
 //! sections 3.4.2 and 3.4.3, RFC 9865).
 
-use roster_core::list::PageQuery;
+use roster_core::{group::GroupsOf, list::PageQuery};
 use roster_scim::{
     ListRequest, Profile, filter,
     list::{COUNT_DEFAULT, Envelope},
+    schema::USER,
     user::UserWriter,
 };
 
@@ -15,7 +16,7 @@ use crate::{
     problem::{Problem, ProblemCode},
     scim::{
         Answered, Refused,
-        answer::{base, text},
+        answer::{base, groups_of, text},
         asked::{body, media, pairs, profile},
     },
 };
@@ -23,7 +24,7 @@ use crate::{
 pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
     let media = media(call.parts)?;
     let given = parameters(call.parts.uri.query())?;
-    let request = ListRequest::of_parameters(pairs(&given))?;
+    let request = ListRequest::of_parameters(&USER, pairs(&given))?;
     let profile = profile(call);
     page(face, call.permit()?, call.authority.actor(), (media, profile), request).await
 }
@@ -32,7 +33,7 @@ pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
     let media = media(call.parts)?;
     let (may, actor, profile) = (call.permit()?, call.authority.actor().clone(), profile(&call));
     let (tree, _) = body(face, call).await?;
-    let request = ListRequest::of_body(tree, profile)?;
+    let request = ListRequest::of_body(&USER, tree, profile)?;
     page(face, may, &actor, (media, profile), request).await
 }
 
@@ -48,7 +49,9 @@ async fn page(
         Some(cursor) => by_cursor(face, may, actor, query, cursor, request.count).await?,
         None => by_index(face, may, actor, query, request.start_index).await?,
     };
-    let body = rendered(face, &request, found)?;
+    let ids = found.items.iter().map(|item| item.id).collect();
+    let groups = groups_of(face, may, ids, &request.projection).await?;
+    let body = rendered(face, &request, found, &groups)?;
     Ok(text(body, media))
 }
 
@@ -62,7 +65,12 @@ fn query(request: &ListRequest, profile: Profile) -> Result<PageQuery, Refused> 
 }
 
 /// The page as JSON: each user is written straight from its record.
-fn rendered(face: &Face, request: &ListRequest, found: Found) -> Result<Vec<u8>, Refused> {
+fn rendered(
+    face: &Face,
+    request: &ListRequest,
+    found: Found,
+    groups: &GroupsOf,
+) -> Result<Vec<u8>, Refused> {
     let base = base(face);
     let writer = UserWriter { base: &base, projection: &request.projection };
     let envelope = Envelope {
@@ -78,7 +86,9 @@ fn rendered(face: &Face, request: &ListRequest, found: Found) -> Result<Vec<u8>,
         if index > 0 {
             out.push(b',');
         }
-        writer.write(&item.record, &mut out).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        let groups = groups.get(&item.id).map(Vec::as_slice).unwrap_or_default();
+        let written = writer.write(&item.record, groups, &mut out);
+        written.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     }
     Envelope::close(&mut out);
     Ok(out)

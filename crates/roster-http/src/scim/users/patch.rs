@@ -48,7 +48,9 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -
         match face.directory.replace(may, id, draft, terms).await {
             Err(Failure::Refused(Refusal::VersionMismatch { .. }))
                 if asked.held.is_empty() && attempt < ATTEMPTS_MAX => {}
-            outcome => return written(face, StatusCode::OK, &outcome?, &asked),
+            outcome => {
+                return written(face, may_read, StatusCode::OK, &outcome?, &asked).await;
+            }
         }
     }
     Err(no_such_user().into())
@@ -78,7 +80,7 @@ fn patched(
 ) -> Result<Draft, Refused> {
     let mut shown = Vec::with_capacity(stored.record.len() + 640);
     let writer = UserWriter { base: &base(face), projection: &Projection::default() };
-    let written = writer.write(&stored.record, &mut shown);
+    let written = writer.write(&stored.record, &[], &mut shown);
     let resource = written.and_then(|()| json::read(&shown).ok());
     let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let resource = patch::apply(&USER, &resource, operations.to_vec(), profile)?;

@@ -1,6 +1,7 @@
 //! `PUT /scim/v2/Users/{id}`: replace a user; never creates (RFC 7644 section 3.5.1).
 
 use http::StatusCode;
+use roster_core::access::ReadUsers;
 use roster_scim::user::{self, Sent};
 
 use super::user_id;
@@ -15,7 +16,7 @@ use crate::{
 };
 
 pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: Call<'_>) -> Answered {
-    let may = call.permit()?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
     let asked = Asked::read(&call)?;
     let id = user_id(segment)?;
     let (parts, caller) = (call.parts, call.caller());
@@ -25,5 +26,5 @@ pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: Call<'_>)
     let entered = face.pressure.enter(Class::Writes).await?;
     let outcome = face.directory.replace(may, id, draft, terms).await?;
     drop(entered);
-    written(face, StatusCode::OK, &outcome, &asked)
+    written(face, may_read, StatusCode::OK, &outcome, &asked).await
 }

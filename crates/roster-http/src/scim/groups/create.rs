@@ -1,0 +1,36 @@
+//! `POST /scim/v2/Groups`: create a group with its members, in one step (RFC 7644 section 3.3).
+
+use http::{HeaderValue, StatusCode, header::LOCATION};
+use roster_core::{Preconditions, access::ReadUsers};
+use roster_scim::{
+    group::{self, GroupBody, location},
+    schema::GROUP,
+};
+
+use super::{answer::written, pass};
+use crate::{
+    face::{Call, Face},
+    problem::{Problem, ProblemCode},
+    scim::{
+        Answered,
+        answer::base,
+        asked::{Asked, body},
+    },
+};
+
+pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    // What does not exist has no version to be held to.
+    let asked = Asked { held: Preconditions::default(), ..Asked::of(&GROUP, &call)? };
+    let (parts, caller) = (call.parts, call.caller());
+    let (tree, bytes) = body(face, call).await?;
+    let GroupBody { draft, members } = group::read(tree, asked.profile)?;
+    let terms = asked.terms(parts, caller, &bytes);
+    let desk = face.directory.groups();
+    let outcome = pass(face, desk.create(may, draft, members, terms)).await?;
+    let location = HeaderValue::try_from(location(&base(face), outcome.stored.id))
+        .map_err(|_| Problem::new(ProblemCode::Internal))?;
+    let mut response = written(face, may_read, StatusCode::CREATED, outcome, &asked).await?;
+    response.headers_mut().insert(LOCATION, location);
+    Ok(response)
+}

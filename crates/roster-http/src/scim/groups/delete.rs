@@ -1,0 +1,18 @@
+//! `DELETE /scim/v2/Groups/{id}`: delete a group (RFC 7644 section 3.6).
+
+use roster_scim::schema::GROUP;
+
+use super::{group_id, pass};
+use crate::{
+    face::{Call, Face},
+    scim::{Answered, answer::gone, asked::Asked},
+};
+
+pub(in crate::scim) async fn delete(face: &Face, segment: &str, call: &Call<'_>) -> Answered {
+    let asked = Asked::of(&GROUP, call)?;
+    let id = group_id(segment)?;
+    let terms = asked.terms(call.parts, call.caller(), b"");
+    let desk = face.directory.groups();
+    let outcome = pass(face, desk.delete(call.permit()?, id, terms)).await?;
+    Ok(gone(&outcome))
+}

@@ -1,0 +1,74 @@
+//! `GET /scim/v2/Groups` and `POST /scim/v2/Groups/.search`: one page of the groups (RFC 7644
+//! sections 3.4.2 and 3.4.3, RFC 9865).
+
+use roster_core::{
+    Actor,
+    access::{Permit, ReadUsers},
+};
+use roster_scim::{ListRequest, Profile, group::GroupWriter, list::Envelope, schema::GROUP};
+
+use super::{
+    answer::group_of,
+    page::{Asking, Found},
+};
+use crate::{
+    extract::{Media, parameters},
+    face::{Call, Face},
+    scim::{
+        Answered, Refused,
+        answer::{base, text},
+        asked::{body, media, pairs, profile},
+    },
+};
+
+pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
+    let media = media(call.parts)?;
+    let given = parameters(call.parts.uri.query())?;
+    let request = ListRequest::of_parameters(&GROUP, pairs(&given))?;
+    let profile = profile(call);
+    page(face, call.permit()?, call.authority.actor(), (media, profile), request).await
+}
+
+pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
+    let media = media(call.parts)?;
+    let (may, actor, profile) = (call.permit()?, call.authority.actor().clone(), profile(&call));
+    let (tree, _) = body(face, call).await?;
+    let request = ListRequest::of_body(&GROUP, tree, profile)?;
+    page(face, may, &actor, (media, profile), request).await
+}
+
+async fn page(
+    face: &Face,
+    may: Permit<ReadUsers>,
+    actor: &Actor,
+    (media, profile): (Media, Profile),
+    request: ListRequest,
+) -> Answered {
+    let asking = Asking::read(face, may, actor, &request, profile)?;
+    let found = match &request.cursor {
+        Some(cursor) => asking.by_cursor(cursor, request.count).await?,
+        None => asking.by_index(request.start_index).await?,
+    };
+    Ok(text(rendered(face, &request, &found)?, media))
+}
+
+fn rendered(face: &Face, request: &ListRequest, found: &Found) -> Result<Vec<u8>, Refused> {
+    let base = base(face);
+    let writer = GroupWriter { base: &base, projection: &request.projection };
+    let envelope = Envelope {
+        total: found.total,
+        start_index: found.start_index,
+        items: found.items.len(),
+        next_cursor: found.next_cursor.clone(),
+    };
+    let mut out = Vec::with_capacity(found.items.len() * 640 + 256);
+    envelope.open(&mut out);
+    for (index, shown) in found.items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        writer.write(&group_of(&shown.stored)?, &shown.members, &mut out);
+    }
+    Envelope::close(&mut out);
+    Ok(out)
+}

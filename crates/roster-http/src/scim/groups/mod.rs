@@ -1,0 +1,50 @@
+//! The groups of the SCIM face (RFC 7643 section 4.2).
+//!
+//! Members are loaded only where they are shown: `excludedAttributes=members` never asks for them.
+
+mod answer;
+mod create;
+mod delete;
+mod get;
+mod list;
+mod page;
+mod patch;
+mod replace;
+
+pub(super) use create::create;
+pub(super) use delete::delete;
+pub(super) use get::get;
+pub(super) use list::{list, search};
+pub(super) use patch::patch;
+pub(super) use replace::replace;
+
+use roster_core::{Failure, GroupId, Outcome};
+use roster_scim::{ScimError, group::refused};
+
+use super::Refused;
+use crate::{face::Face, pressure::Class};
+
+/// The id in a path. A text of any other form names no group.
+fn group_id(segment: &str) -> Result<GroupId, ScimError> {
+    GroupId::parse(segment).ok_or_else(no_such_group)
+}
+
+fn no_such_group() -> ScimError {
+    ScimError::of_status(404, "there is no group of this id")
+}
+
+/// Lets a write pass when there is room for it; its refusals speak of groups.
+async fn pass(
+    face: &Face,
+    write: impl Future<Output = Result<Outcome, Failure>>,
+) -> Result<Outcome, Refused> {
+    let _entered = face.pressure.enter(Class::Writes).await?;
+    told(write.await)
+}
+
+fn told(result: Result<Outcome, Failure>) -> Result<Outcome, Refused> {
+    result.map_err(|failure| match failure {
+        Failure::Refused(refusal) => refused(&refusal).into(),
+        Failure::Store(error) => error.into(),
+    })
+}

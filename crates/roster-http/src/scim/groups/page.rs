@@ -1,0 +1,303 @@
+//! The groups of a page, found by its index or by a cursor.
+//!
+//! Both go on where the page before ended, so that nobody is lost when groups go meanwhile. A
+//! filter that no index answers is tested on every group, up to a bound. A page ends early once
+//! its groups have so many members that are shown.
+
+use roster_core::{
+    Actor, Stored, Timestamp,
+    access::{Permit, ReadUsers},
+    group::GroupQuery,
+    limits::{PAGE_EXAMINED_MAX, PAGE_SIZE_MAX, TOTAL_EXACT_MAX},
+    list::{Direction, PageKey, SortKey, Total},
+};
+use roster_scim::{
+    ListRequest, Profile, Projection, ScimError, ScimType,
+    filter::{GroupFacts, GroupFilter},
+    list::COUNT_DEFAULT,
+};
+use sha2::{Digest, Sha256};
+
+use super::answer::{Shown, group_of, shown};
+use crate::{
+    face::Face,
+    pressure::{Class, SHORT_PAGE_MAX},
+    problem::{Problem, ProblemCode},
+    scim::{CURSOR_KEEP_MS, Refused, SKIP_MAX},
+};
+
+/// A page ends early once its groups have so many members.
+pub(in crate::scim) const LIST_MEMBERS_MAX: usize = 20_000;
+
+/// A page.
+pub(super) struct Found {
+    pub(super) items: Vec<Shown>,
+    pub(super) total: Option<u64>,
+    pub(super) start_index: Option<u64>,
+    pub(super) next_cursor: Option<String>,
+}
+
+/// A question for groups.
+pub(super) struct Asking<'a> {
+    face: &'a Face,
+    may: Permit<ReadUsers>,
+    actor: &'a Actor,
+    projection: &'a Projection,
+    query: GroupQuery,
+    filter: GroupFilter,
+    /// The filter as it was sent.
+    text: &'a str,
+}
+
+/// Groups in their order, before they are shown.
+struct Run {
+    items: Vec<Stored>,
+    /// Whether none follows.
+    ended: bool,
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn read(
+        face: &'a Face,
+        may: Permit<ReadUsers>,
+        actor: &'a Actor,
+        request: &'a ListRequest,
+        profile: Profile,
+    ) -> Result<Self, Refused> {
+        let text = request.filter.as_deref().unwrap_or_default();
+        let filter = match &request.filter {
+            Some(text) => GroupFilter::parse(text, profile)?,
+            None => GroupFilter::default(),
+        };
+        let query = GroupQuery {
+            ids: filter.ids.clone(),
+            name_key: filter.name_key.clone(),
+            external_id: filter.external_id.clone(),
+            member: filter.member,
+            ..GroupQuery::first(request.count.unwrap_or(COUNT_DEFAULT))
+        };
+        Ok(Self { face, may, actor, projection: &request.projection, query, filter, text })
+    }
+
+    /// The page that begins at an index.
+    pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
+        let _entered = self.face.pressure.enter(self.class()).await?;
+        let question: [u8; 32] = Sha256::digest(self.question()).into();
+        let ascending = Direction::Ascending;
+        let known = if start == 1 {
+            None
+        } else {
+            let now = self.face.directory.now();
+            self.face.scim.places().before(&question, start, ascending, now)
+        };
+        let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place.id)));
+        self.query.after = after;
+        let run = self.run(start - from).await?;
+        let count = run.items.len();
+        let items = self.shown(run.items).await?;
+        let ended = run.ended && items.len() == count;
+
+        let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let reached = start.saturating_add(shown);
+        let holds_all = start == 1 && ended && self.query.limit > 0;
+        let mut total = if holds_all { shown } else { self.total().await? };
+        if shown > 0 {
+            // Those who are still to come count by the index that the walk will show them at.
+            total = total.max(if ended { reached - 1 } else { reached });
+        }
+        if let Some(last) = items.last() {
+            let place = PageKey { key: SortKey::Id, id: last.stored.id };
+            let now = self.face.directory.now();
+            self.face.scim.places().note(question, reached, place, ascending, now);
+        }
+        Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
+    }
+
+    /// The page that a cursor leads to; an empty one begins.
+    pub(super) async fn by_cursor(
+        mut self,
+        cursor: &str,
+        count: Option<usize>,
+    ) -> Result<Found, Refused> {
+        if !cursor.is_empty() {
+            let (limit, place) = self.open(cursor)?;
+            if count.is_some_and(|count| count != limit) {
+                let detail = "count: a walk by cursor keeps the count that it began with";
+                return Err(ScimError::new(ScimType::InvalidCount, detail).into());
+            }
+            self.query.limit = limit;
+            self.query.after = Some(place.id);
+        }
+        let _entered = self.face.pressure.enter(self.class()).await?;
+        let run = self.run(0).await?;
+        let count = run.items.len();
+        let items = self.shown(run.items).await?;
+        let ended = run.ended && items.len() == count;
+        let last = items.last().filter(|_| !ended).map(|last| last.stored.id);
+        let next_cursor = match last {
+            Some(id) => Some(self.seal(&PageKey { key: SortKey::Id, id })?),
+            None => None,
+        };
+        // RFC 9865 section 2: it may be left out.
+        let total = self.total().await.ok();
+        Ok(Found { items, total, start_index: None, next_cursor })
+    }
+
+    /// The groups of a page, once so many were passed over.
+    async fn run(&self, pass_over: u64) -> Result<Run, Refused> {
+        if pass_over > SKIP_MAX {
+            let detail = format!(
+                "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
+                 on; walk from the start, or by cursor"
+            );
+            return Err(ScimError::new(ScimType::TooMany, detail).into());
+        }
+        let mut left = usize::try_from(pass_over).unwrap_or(usize::MAX);
+        let limit = self.query.limit;
+        if !self.filter.is_indexed() {
+            let mut items = self.matching(self.query.after).await?;
+            let mut items = items.split_off(left.min(items.len()));
+            let ended = items.len() <= limit;
+            items.truncate(limit);
+            return Ok(Run { items, ended });
+        }
+        let (mut after, mut run) = (self.query.after, Run { items: Vec::new(), ended: false });
+        while !run.ended && (left > 0 || run.items.len() < limit) {
+            let wanted = if left > 0 { left } else { limit - run.items.len() };
+            let query =
+                GroupQuery { after, limit: wanted.min(PAGE_SIZE_MAX), ..self.query.clone() };
+            let page = self.face.directory.groups().list(self.may, query).await?;
+            run.ended = page.next.is_none();
+            after = page.next;
+            if left > 0 {
+                left -= page.items.len();
+            } else {
+                run.items.extend(page.items);
+            }
+        }
+        Ok(run)
+    }
+
+    /// All groups that meet a filter which no index answers, behind a place.
+    async fn matching(
+        &self,
+        mut after: Option<roster_core::GroupId>,
+    ) -> Result<Vec<Stored>, Refused> {
+        let (mut items, mut examined) = (Vec::new(), 0);
+        loop {
+            let query = GroupQuery { after, limit: PAGE_SIZE_MAX, ..self.query.clone() };
+            let page = self.face.directory.groups().list(self.may, query).await?;
+            examined += page.items.len();
+            for stored in page.items {
+                if self.matches(&stored)? {
+                    items.push(stored);
+                }
+            }
+            match page.next {
+                None => return Ok(items),
+                Some(_) if examined >= PAGE_EXAMINED_MAX => {
+                    let detail = "filter: too many groups have to be looked at; narrow it by \
+                                  id, displayName, externalId or members";
+                    return Err(ScimError::new(ScimType::TooMany, detail).into());
+                }
+                next @ Some(_) => after = next,
+            }
+        }
+    }
+
+    fn matches(&self, stored: &Stored) -> Result<bool, Problem> {
+        let group = group_of(stored)?;
+        let id = group.id.to_string();
+        let created: Timestamp = group.id.created_at();
+        Ok(self.filter.matches(&GroupFacts {
+            id: &id,
+            display_name: &group.display_name,
+            external_id: group.external_id.as_deref(),
+            created,
+            last_modified: group.updated_at,
+        }))
+    }
+
+    /// The groups with their members where these are shown, until they are too many.
+    async fn shown(&self, groups: Vec<Stored>) -> Result<Vec<Shown>, Refused> {
+        let shows = roster_scim::group::shows_members(self.projection);
+        let (mut items, mut members) = (Vec::with_capacity(groups.len()), 0);
+        for stored in groups {
+            if !shows {
+                items.push(Shown { stored, members: Vec::new() });
+                continue;
+            }
+            if members >= LIST_MEMBERS_MAX {
+                break;
+            }
+            // Who is gone by now was there when the page was read: shown without members.
+            let now = shown(self.face, self.may, stored.id, self.projection).await?;
+            let now = now.unwrap_or(Shown { stored, members: Vec::new() });
+            members += now.members.len();
+            items.push(now);
+        }
+        Ok(items)
+    }
+
+    /// How many there are, if that can be told.
+    async fn total(&self) -> Result<u64, Refused> {
+        if !self.filter.is_indexed() {
+            let all = self.matching(None).await?;
+            return Ok(u64::try_from(all.len()).unwrap_or(u64::MAX));
+        }
+        let query = GroupQuery { limit: 0, count: true, after: None, ..self.query.clone() };
+        match self.face.directory.groups().list(self.may, query).await?.total {
+            Some(Total::Exactly(total)) => Ok(total),
+            Some(Total::AtLeast(_)) | None => {
+                let detail = format!(
+                    "filter: more than {TOTAL_EXACT_MAX} groups match; narrow it, or page by cursor"
+                );
+                Err(ScimError::new(ScimType::TooMany, detail).into())
+            }
+        }
+    }
+
+    const fn class(&self) -> Class {
+        if self.filter.is_indexed() && self.query.limit <= SHORT_PAGE_MAX {
+            Class::Lists
+        } else {
+            Class::LongLists
+        }
+    }
+
+    /// A cursor is `<count>.<moment>.<sealed place>`, the first two of which are sealed with it.
+    fn seal(&self, place: &PageKey) -> Result<String, Refused> {
+        let head = format!("{}.{}", self.query.limit, self.face.directory.now().as_millis());
+        let question = [self.question().as_bytes(), head.as_bytes()].concat();
+        let sealed = self.face.cursors.seal(place, &question);
+        let sealed = sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        Ok(format!("{head}.{sealed}"))
+    }
+
+    fn open(&self, cursor: &str) -> Result<(usize, PageKey), ScimError> {
+        let read = || {
+            let (head, sealed) = cursor.rsplit_once('.')?;
+            let (count, moment) = head.split_once('.')?;
+            let question = [self.question().as_bytes(), head.as_bytes()].concat();
+            let place = self.face.cursors.open(sealed, &question)?;
+            let moment: i64 = moment.parse().ok()?;
+            Some((count.parse().ok()?, place, moment))
+        };
+        let Some((count, place, moment)) = read() else {
+            // The same words for what was forged and for what is another caller's (RFC 9865
+            // section 5.2).
+            let detail = "cursor: it is none of this list, as this caller asked for it";
+            return Err(ScimError::new(ScimType::InvalidCursor, detail));
+        };
+        if self.face.directory.now().as_millis().saturating_sub(moment) > CURSOR_KEEP_MS {
+            let detail = "cursor: it is older than a day; begin again";
+            return Err(ScimError::new(ScimType::ExpiredCursor, detail));
+        }
+        Ok((count, place))
+    }
+
+    /// What a place belongs to: the caller and the conditions.
+    fn question(&self) -> String {
+        format!("scim groups {} {:?} ", self.actor, self.text)
+    }
+}

@@ -1,0 +1,99 @@
+//! `PATCH /scim/v2/Groups/{id}`: change a group by operations (RFC 7644 section 3.5.2).
+//!
+//! The members are never read for it: who joins and who leaves is told to the directory as such. A
+//! change of the group's own attributes is held to the version that was read; where somebody was
+//! faster and the client named no version, the operations are carried out again.
+
+use http::StatusCode;
+use roster_core::{
+    Failure, Group, Preconditions, Refusal, Tags, Terms,
+    access::ReadUsers,
+    group::{GroupEdit, MembersEdit},
+};
+use roster_scim::{
+    Profile,
+    group::{self, own_tree, refused},
+    patch::{
+        self, Operation,
+        group::{GroupPatch, MembersChange},
+    },
+    schema::GROUP,
+};
+
+use super::{
+    answer::{group_of, written},
+    group_id, no_such_group, told,
+};
+use crate::{
+    face::{Call, Face},
+    pressure::Class,
+    scim::{
+        Answered, Refused,
+        asked::{Asked, body},
+    },
+};
+
+/// How often a patch is carried out while others are faster each time.
+const ATTEMPTS_MAX: usize = 8;
+
+pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -> Answered {
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let asked = Asked::of(&GROUP, &call)?;
+    let id = group_id(segment)?;
+    let (parts, caller) = (call.parts, call.caller());
+    let (tree, bytes) = body(face, call).await?;
+    let operations = patch::read(tree, asked.profile)?;
+    let terms = asked.terms(parts, caller, &bytes);
+    let desk = face.directory.groups();
+    let entered = face.pressure.enter(Class::Writes).await?;
+    for attempt in 1.. {
+        let stored = desk.get(may_read, id).await?.ok_or_else(no_such_group)?;
+        if !asked.held.allow_write(stored.version) {
+            return Err(refused(&Refusal::VersionMismatch { current: stored.version }).into());
+        }
+        let current = group_of(&stored)?;
+        let (edit, members) = patched(&current, &operations, asked.profile)?;
+        let held = match &edit {
+            GroupEdit::Keep => asked.held.clone(),
+            GroupEdit::Replace(_) | GroupEdit::Patch(_) => Preconditions {
+                if_match: Some(Tags::Versions(vec![stored.version])),
+                if_none_match: None,
+            },
+        };
+        let terms = Terms { held, ..terms.clone() };
+        match desk.change(may, id, edit, members, terms).await {
+            Err(Failure::Refused(Refusal::VersionMismatch { .. }))
+                if asked.held.is_empty() && attempt < ATTEMPTS_MAX => {}
+            result => {
+                let outcome = told(result)?;
+                drop(entered);
+                return written(face, may_read, StatusCode::OK, outcome, &asked).await;
+            }
+        }
+    }
+    Err(no_such_group().into())
+}
+
+/// What the operations make of the group, and of its members.
+fn patched(
+    current: &Group,
+    operations: &[Operation],
+    profile: Profile,
+) -> Result<(GroupEdit, MembersEdit), Refused> {
+    let own = own_tree(current);
+    let GroupPatch { tree, members } = patch::group::apply(&own, operations.to_vec(), profile)?;
+    let edit = if tree == own {
+        GroupEdit::Keep
+    } else {
+        GroupEdit::Replace(Box::new(group::read(tree, profile)?.draft))
+    };
+    let MembersChange { replaces, added, removed } = members;
+    let members = if replaces {
+        MembersEdit::All(added)
+    } else if added.is_empty() && removed.is_empty() {
+        MembersEdit::Keep
+    } else {
+        MembersEdit::Delta { added, removed }
+    };
+    Ok((edit, members))
+}
