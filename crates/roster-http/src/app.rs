@@ -149,6 +149,13 @@ impl App {
         }
     }
 
+    /// Counts what is refused for whom it comes from.
+    fn count(&self, problem: &Problem) {
+        if let Some(reason) = Reason::of(problem.code) {
+            self.face.pressure.refused(reason);
+        }
+    }
+
     /// Turns a problem into its answer; what failed inside is logged here and only here.
     fn refuse(&self, problem: Problem, request_id: &str) -> Response<Body> {
         log(&problem, request_id);
@@ -171,6 +178,7 @@ impl Handle for App {
         let mut response = match self.answer(call, found, operation, &mut standing).await {
             Ok(response) => response,
             Err(problem) if scim::is_below(self.face.settings.base_path(), &parts) => {
+                self.count(&problem);
                 log(&problem, request_id);
                 scim::from_problem(problem, &parts)
             }
@@ -184,9 +192,7 @@ impl Handle for App {
                 response
             }
             Err(problem) => {
-                if let Some(reason) = Reason::of(problem.code) {
-                    self.face.pressure.refused(reason);
-                }
+                self.count(&problem);
                 self.refuse(problem, request_id)
             }
         };

@@ -3,7 +3,7 @@
 use roster_core::access::Scope;
 use roster_http::{
     PressureSettings,
-    router::{Need, Operation, ROUTES},
+    router::{self, Need, Operation},
 };
 use serde_json::{Value, json};
 
@@ -22,10 +22,10 @@ fn target(route: &str) -> String {
 /// The id of nobody, in every target that names a user.
 pub(crate) const NOBODY: &str = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
-/// Every operation with its method and a target.
+/// Every operation of every face, with its method and a target.
 pub(crate) fn operations() -> Vec<(Operation, String, String)> {
     let mut all = Vec::new();
-    for route in ROUTES {
+    for route in router::routes() {
         for (method, operation) in route.offers {
             all.push((*operation, method.to_string(), target(route.path)));
         }

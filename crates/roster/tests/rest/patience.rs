@@ -37,12 +37,13 @@ pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(s
         let began = Instant::now();
         let reply = request.send().await;
         assert!(began.elapsed() < SOON, "{target}");
-        if reply.status() != 200 {
+        // What says the same to everybody asks no store.
+        if ![200, 404, 501].contains(&reply.status()) {
             late(reply, "there was no answer within 0 s, as you asked for");
             late_ones += 1;
         }
     }
-    assert!(late_ones >= 6, "{late_ones}");
+    assert!(late_ones >= 9, "{late_ones}");
     service.store.fail(None);
     let reply = service.request("GET", &user).header("prefer", "wait=0").send().await;
     assert!([200, 503].contains(&reply.status()), "at hand or not: {}", reply.text());
