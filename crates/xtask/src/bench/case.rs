@@ -21,6 +21,10 @@ pub(super) enum Kind {
     ListLast,
     /// The first page of 50, on a service without a byte cache.
     ListCold,
+    /// One user of all by SCIM, on a service without a byte cache.
+    ScimGet,
+    /// The first page of 50 by SCIM, on a service without a byte cache.
+    ScimList,
     /// The user with a username.
     ByUsername,
     /// The user with an e-mail address.
@@ -62,7 +66,7 @@ pub(super) struct Case {
 
 /// Every case, in the order in which a round goes through them. Creates come before deletes, which
 /// take what they made.
-pub(super) const CASES: [Case; 39] = [
+pub(super) const CASES: [Case; 42] = [
     case(Kind::Hello, 1),
     case(Kind::GetHot, 1),
     case(Kind::GetBesideScans, 1),
@@ -75,6 +79,8 @@ pub(super) const CASES: [Case; 39] = [
     case(Kind::ListFirst, 16),
     case(Kind::ListLast, 16),
     case(Kind::ListCold, 16),
+    case(Kind::ScimGet, 16),
+    case(Kind::ScimList, 16),
     case(Kind::HelloPage, 16),
     case(Kind::ByUsername, 16),
     case(Kind::ByEmail, 16),
@@ -91,6 +97,7 @@ pub(super) const CASES: [Case; 39] = [
     case(Kind::GetHot, 64),
     case(Kind::GetKeyed, 64),
     case(Kind::GetCold, 64),
+    case(Kind::ScimGet, 64),
     case(Kind::ListFirst, 64),
     case(Kind::ByUsername, 64),
     case(Kind::ByEmail, 64),
@@ -117,12 +124,14 @@ impl Kind {
             | Self::ListFirst
             | Self::ListLast
             | Self::ListCold
+            | Self::ScimList
             | Self::SearchCommon
             | Self::SearchLetter => 50 * 200,
             Self::Hello
             | Self::GetHot
             | Self::GetKeyed
             | Self::GetCold
+            | Self::ScimGet
             | Self::ByUsername
             | Self::ByEmail
             | Self::FilterUsername
@@ -146,6 +155,8 @@ impl Kind {
             Self::ListFirst => "list of 50, first page",
             Self::ListLast => "list of 50, last page",
             Self::ListCold => "list of 50, no byte cache",
+            Self::ScimGet => "SCIM get, cold",
+            Self::ScimList => "SCIM list of 50, no byte cache",
             Self::ByUsername => "list by username",
             Self::ByEmail => "list by email",
             Self::FilterUsername => "filter by username",

@@ -173,7 +173,7 @@ impl Sitting<'_> {
     fn measure(&mut self, case: Case, round: u32) -> Result<Sample> {
         let server = match case.kind {
             Kind::Hello | Kind::HelloPage => &self.hello,
-            Kind::GetCold | Kind::ListCold => &self.cold,
+            Kind::GetCold | Kind::ListCold | Kind::ScimGet | Kind::ScimList => &self.cold,
             Kind::GetKeyed => &self.keyed,
             Kind::GetHot
             | Kind::ListFirst
@@ -245,6 +245,8 @@ impl Sitting<'_> {
                 load::run(load, &mut Reads { key, ..reads(hot, work::one) })
             }
             Kind::GetCold => load::run(load, &mut reads(all, work::one)),
+            Kind::ScimGet => load::run(load, &mut reads(all, work::one_by_scim)),
+            Kind::ScimList => load::run(load, &mut fixed(work::SCIM_PAGE)),
             Kind::ListFirst | Kind::ListCold => load::run(load, &mut fixed("/users")),
             Kind::ListLast => load::run(load, &mut fixed(&self.last_page)),
             Kind::ByUsername => load::run(load, &mut reads(all, work::by_username)),

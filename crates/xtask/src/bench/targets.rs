@@ -46,6 +46,10 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         let (a, b) = (case(Kind::GetKeyed, connections), case(Kind::GetHot, connections));
         row(format!("{a} / without"), results.ratio(a, b, RATE), "x", Target::AtLeast(0.9))
     };
+    let scim = |kind, rest, connections| {
+        let (a, b) = (case(kind, connections), case(rest, connections));
+        row(format!("{a} / REST"), results.ratio(a, b, RATE), "x", Target::AtLeast(0.65))
+    };
     let export = results.export_to(case(Kind::Hello, 16));
     let page = results.ratio(case(Kind::ListFirst, 16), case(Kind::HelloPage, 16), RATE);
     let depth = results.ratio(case(Kind::ListLast, 1), case(Kind::ListFirst, 1), P50);
@@ -56,6 +60,9 @@ fn reads(results: &Results, users: u64) -> Vec<Row> {
         keyed(64),
         of_hello(Kind::GetCold, 16, cold),
         of_hello(Kind::GetCold, 64, cold),
+        scim(Kind::ScimGet, Kind::GetCold, 16),
+        scim(Kind::ScimGet, Kind::GetCold, 64),
+        scim(Kind::ScimList, Kind::ListCold, 16),
         of_hello(Kind::ListFirst, 16, 0.12),
         of_hello(Kind::ListLast, 16, 0.12),
         row("list of 50, first page / hello of 24 KB, 16 conn", page, "x", Target::Told),

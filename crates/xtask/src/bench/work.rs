@@ -182,6 +182,14 @@ pub(super) fn one(user: &Known) -> String {
     format!("/users/{}", user.id)
 }
 
+/// The same by SCIM.
+pub(super) fn one_by_scim(user: &Known) -> String {
+    format!("/scim/v2/Users/{}", user.id)
+}
+
+/// The first page of 50 by SCIM.
+pub(super) const SCIM_PAGE: &str = "/scim/v2/Users?count=50";
+
 /// The list of users with this username.
 pub(super) fn by_username(user: &Known) -> String {
     format!("/users?username={}", people::username(user.number))
