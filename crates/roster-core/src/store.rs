@@ -1,7 +1,7 @@
 //! What the directory asks of an engine.
 //!
-//! An engine keeps users, groups, the change log and one secret. Each command is its own atomic step; a
-//! result is given only once its transaction is on disk. No transaction and no stream ever
+//! An engine keeps users, groups, the change log and one secret. Each command is its own atomic
+//! step; a result is given only once its transaction is on disk. No transaction and no stream ever
 //! crosses this trait. The rules are not the engine's: it loads, calls [`crate::decide()`], and
 //! writes what was decided.
 

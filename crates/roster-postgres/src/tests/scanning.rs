@@ -15,7 +15,8 @@ use super::support::{
 /// How often each table was scanned, but for those of one row or of a few.
 const SCANS: &str = "SELECT relname || ' ' || seq_scan FROM pg_stat_user_tables \
      WHERE schemaname = current_schema() \
-     AND relname NOT IN ('log_head', 'keys_head', 'groups_head', 'schema_steps', 'settings') ORDER BY relname";
+     AND relname NOT IN ('log_head', 'keys_head', 'groups_head', 'schema_steps', 'settings') \
+     ORDER BY relname";
 
 /// What the sessions of that name did is counted once they are gone.
 async fn scans_after(client: &Client, name: &str) -> Vec<String> {

@@ -4,118 +4,25 @@ use std::collections::BTreeSet;
 
 use roster_core::{
     Clock as _, Effect, EventKind, GroupId, GroupRefusal, Idempotency, Member, MemberKind,
-    MembersChanged, Outcome, Preconditions, Refusal, Rules, Stored, Tags, UserId, ViolationCode,
+    MembersChanged, Outcome, Preconditions, Refusal, Rules, Tags, UserId, ViolationCode,
     group::{
-        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupPage, GroupQuery, GroupRef, GroupsOf,
-        MembersEdit, MembersPage, MembersQuery, group_name_key,
+        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupQuery, GroupRef, MembersEdit,
+        MembersQuery, group_name_key,
     },
     limits::{GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX},
     list::Total,
 };
 use serde_json::{Value, json};
 
-use super::scene::{Scene, faults, refused, restoring, tree, view};
+use super::{
+    grouping::joining,
+    scene::{Scene, faults, refused, restoring, tree, view},
+};
 use crate::replay::replay_groups;
 
 pub const RULES: Rules = super::DEFAULT;
 
 type Answered = Result<Outcome, Refusal>;
-
-impl Scene {
-    /// A group command of this moment.
-    pub fn group_command(&self, act: GroupAct) -> GroupCommand {
-        let caller = self.command(restoring(self.new_id())).caller;
-        GroupCommand { act, at: self.clock.now(), caller, idempotency: None, start: None }
-    }
-
-    /// Has a group command carried out.
-    pub async fn on_group(&self, act: GroupAct) -> Answered {
-        refused(self.store().change_group(self.group_command(act)).await)
-    }
-
-    /// What a group command would come to.
-    pub async fn try_group(&self, act: GroupAct) -> Answered {
-        refused(self.store().preview_group(self.group_command(act)).await)
-    }
-
-    /// Creates a group of that name that must be taken, with these members.
-    pub async fn group(&self, name: &str, members: &[UserId]) -> GroupId {
-        let act = self.grouping(&json!({"display_name": name}), members);
-        self.on_group(act).await.unwrap_or_else(|no| panic!("{name}: {no:?}")).stored.id
-    }
-
-    /// The act of creating a group, with a new id.
-    pub fn grouping(&self, body: &Value, members: &[UserId]) -> GroupAct {
-        let draft = Box::new(GroupDraft::parse(tree(body)));
-        GroupAct::Create { id: self.new_id(), draft, members: members.iter().copied().collect() }
-    }
-
-    /// Has some join a group and some leave it.
-    pub async fn join(&self, id: GroupId, added: &[UserId], removed: &[UserId]) -> Answered {
-        self.on_group(joining(id, added, removed)).await
-    }
-
-    /// All members of a group, read in short pages; `None` where there is no such group.
-    pub async fn members_of(&self, group: GroupId) -> Option<Vec<Member>> {
-        let (mut members, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.members_page(MembersQuery { group, after, limit: 2 }).await?;
-            members.extend(page.items);
-            match page.next {
-                Some(next) => after = Some(next),
-                None => break,
-            }
-        }
-        assert!(members.is_sorted_by(|one, other| one.id < other.id), "in the order of ids");
-        Some(members)
-    }
-
-    /// One page of members.
-    pub async fn members_page(&self, query: MembersQuery) -> Option<MembersPage> {
-        self.store().members(query).await.expect("the store answers")
-    }
-
-    /// All groups that meet the conditions, read in short pages.
-    pub async fn walk_groups(&self, mut query: GroupQuery) -> Vec<GroupId> {
-        let mut groups = Vec::new();
-        loop {
-            let page = self.group_page(query.clone()).await;
-            groups.extend(page.items.iter().map(|stored| stored.id));
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return groups,
-            }
-        }
-    }
-
-    /// One page of groups.
-    pub async fn group_page(&self, query: GroupQuery) -> GroupPage {
-        self.store().groups(query).await.expect("the store answers")
-    }
-
-    /// The group of an id.
-    pub async fn group_now(&self, id: GroupId) -> Option<Stored> {
-        self.store().group(id).await.expect("the store answers")
-    }
-
-    /// The direct groups of several.
-    pub async fn groups_of_many(&self, users: Vec<UserId>) -> GroupsOf {
-        self.store().groups_of(users).await.expect("the store answers")
-    }
-
-    /// The names of the groups that somebody is a direct member of.
-    pub async fn groups_of(&self, user: UserId) -> Vec<GroupRef> {
-        let mut of = self.groups_of_many(vec![user]).await;
-        of.remove(&user).unwrap_or_default()
-    }
-}
-
-/// The act by which some join a group and some leave it.
-pub fn joining(id: GroupId, added: &[UserId], removed: &[UserId]) -> GroupAct {
-    let set = |ids: &[UserId]| ids.iter().copied().collect();
-    let members = MembersEdit::Delta { added: set(added), removed: set(removed) };
-    GroupAct::Change { id, edit: GroupEdit::Keep, members, held: Preconditions::default() }
-}
 
 fn replacing(id: GroupId, body: &Value, held: Preconditions) -> GroupAct {
     let edit = GroupEdit::Replace(Box::new(GroupDraft::parse(tree(body))));

@@ -15,6 +15,7 @@ pub mod dry_run;
 pub mod events;
 pub mod filter;
 pub mod forget;
+pub mod grouping;
 pub mod groups;
 pub mod guards;
 pub mod idempotency;
@@ -402,6 +403,7 @@ mod tests {
             include_str!("events.rs"),
             include_str!("forget.rs"),
             include_str!("keys.rs"),
+            include_str!("groups.rs"),
             include_str!("start.rs"),
         ] {
             for line in module.lines() {
