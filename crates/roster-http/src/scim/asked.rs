@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::request::Parts;
-use roster_core::{Json, Preconditions, Terms, access::Scope};
+use roster_core::{Failure, Json, Preconditions, Terms, access::Scope};
 use roster_scim::{Profile, Projection, ResourceType, list, schema::USER};
 
 use super::Refused;
@@ -13,6 +13,9 @@ use crate::{
         negotiate, parameters, parse_json, preferred_return, read_bytes, weak_preconditions,
     },
     face::{Call, Face},
+    patience::Patience,
+    pressure::Class,
+    problem::Problem,
 };
 
 /// How what a caller sends is read.
@@ -60,6 +63,7 @@ pub(super) struct Asked {
     pub(super) wanted: Option<Return>,
     pub(super) held: Preconditions,
     pub(super) key: Option<String>,
+    pub(super) patience: Option<Patience>,
 }
 
 impl Asked {
@@ -82,6 +86,7 @@ impl Asked {
             wanted,
             held: weak_preconditions(headers)?,
             key: idempotency_key(headers)?,
+            patience: Patience::of(headers),
         })
     }
 
@@ -89,6 +94,22 @@ impl Asked {
     pub(super) fn terms(&self, parts: &Parts, caller: roster_core::Caller, body: &[u8]) -> Terms {
         let mark = |key: &String| idempotency(&caller.actor.to_string(), key, parts, body);
         let idempotency = self.key.as_ref().map(mark);
-        Terms { held: self.held.clone(), idempotency, ..Terms::of(caller) }
+        let start = self.patience.as_ref().map(Patience::start);
+        Terms { held: self.held.clone(), idempotency, start, ..Terms::of(caller) }
+    }
+
+    /// Has the write carried out once it may begin, unless its caller would not wait so long.
+    pub(super) async fn carry_out<T>(
+        &self,
+        face: &Face,
+        write: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Refused> {
+        let write = async { Ok::<_, Problem>(write.await) };
+        let write = face.pressure.pass(Class::Writes, write);
+        let outcome = match &self.patience {
+            Some(patience) => patience.hold(write).await?,
+            None => write.await?,
+        };
+        Ok(outcome?)
     }
 }

@@ -6,7 +6,6 @@ use roster_scim::user::{self, Sent, location};
 
 use crate::{
     face::{Call, Face},
-    pressure::Class,
     problem::{Problem, ProblemCode},
     scim::{
         Answered,
@@ -23,9 +22,7 @@ pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
     let (tree, bytes) = body(face, call).await?;
     let draft = user::read(tree, asked.profile, Sent::Created)?;
     let terms = asked.terms(parts, caller, &bytes);
-    let entered = face.pressure.enter(Class::Writes).await?;
-    let outcome = face.directory.create(may, draft, terms).await?;
-    drop(entered);
+    let outcome = asked.carry_out(face, face.directory.create(may, draft, terms)).await?;
 
     let mut response = written(face, may_read, StatusCode::CREATED, &outcome, &asked).await?;
     let location = HeaderValue::try_from(location(&base(face), outcome.stored.id))

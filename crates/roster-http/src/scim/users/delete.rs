@@ -3,7 +3,6 @@
 use super::user_id;
 use crate::{
     face::{Call, Face},
-    pressure::Class,
     scim::{Answered, answer::gone, asked::Asked},
 };
 
@@ -11,8 +10,7 @@ pub(in crate::scim) async fn delete(face: &Face, segment: &str, call: &Call<'_>)
     let asked = Asked::read(call)?;
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
-    let entered = face.pressure.enter(Class::Writes).await?;
-    let outcome = face.directory.delete(call.permit()?, id, terms).await?;
-    drop(entered);
+    let delete = face.directory.delete(call.permit()?, id, terms);
+    let outcome = asked.carry_out(face, delete).await?;
     Ok(gone(&outcome))
 }

@@ -7,7 +7,6 @@ use roster_scim::user::{self, Sent};
 use super::user_id;
 use crate::{
     face::{Call, Face},
-    pressure::Class,
     scim::{
         Answered,
         answer::written,
@@ -23,8 +22,6 @@ pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: Call<'_>)
     let (tree, bytes) = body(face, call).await?;
     let draft = user::read(tree, asked.profile, Sent::Replaced)?;
     let terms = asked.terms(parts, caller, &bytes);
-    let entered = face.pressure.enter(Class::Writes).await?;
-    let outcome = face.directory.replace(may, id, draft, terms).await?;
-    drop(entered);
+    let outcome = asked.carry_out(face, face.directory.replace(may, id, draft, terms)).await?;
     written(face, may_read, StatusCode::OK, &outcome, &asked).await
 }
