@@ -24,10 +24,8 @@ fn decided(current: Option<&User>, act: Act) -> Option<Decision> {
 fn created(draft: Draft) -> Option<User> {
     let id = UserId::from_bytes([7; 16]);
     let act = Act::Create { id, draft: Box::new(draft), on_conflict: OnConflict::Fail };
-    match decided(None, act)? {
-        Decision::Write(change) => Some(change.user),
-        _ => None,
-    }
+    let Decision::Write(change) = decided(None, act)? else { return None };
+    Some(change.user)
 }
 
 fn shown(user: &User) -> roster_core::Json {
