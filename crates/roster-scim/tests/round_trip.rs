@@ -32,7 +32,7 @@ fn shown(user: &User) -> roster_core::Json {
     let mut out = Vec::new();
     let projection = Projection::default();
     let written = UserWriter { base: BASE, projection: &projection };
-    written.write(&user.to_record(), &mut out).expect("a record");
+    written.write(&user.to_record(), &[], &mut out).expect("a record");
     json::read(&out).expect("JSON")
 }
 
