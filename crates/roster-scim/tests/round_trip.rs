@@ -51,7 +51,8 @@ proptest! {
                     held: Preconditions::default(),
                 };
                 let decision = decided(Some(&user), replace);
-                prop_assert!(matches!(decision, Some(Decision::Unchanged)), "{profile}: {decision:?}");
+                let same = matches!(decision, Some(Decision::Unchanged));
+                prop_assert!(same, "{profile}: {decision:?}");
             }
             let copy = read(shown(&user), *profile, Sent::Created).expect("a user");
             let copy = created(copy).expect("as valid as the user was");
