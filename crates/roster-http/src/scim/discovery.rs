@@ -1,7 +1,7 @@
 //! What the service says of itself (RFC 7644 section 4): made of the tables that the rest follows.
 
 use percent_encoding::percent_decode_str;
-use roster_core::Json;
+use roster_core::{Json, limits::BULK_OPERATIONS_MAX};
 use roster_scim::{
     ScimError,
     discovery::{
@@ -21,7 +21,8 @@ use crate::{
 };
 
 pub(super) fn get_config(face: &Face, call: &Call<'_>) -> Answered {
-    let abilities = Abilities { bulk: None, cursor_timeout_s: CURSOR_KEEP_MS / 1000 };
+    let bulk = (BULK_OPERATIONS_MAX, face.settings.body_bytes_max);
+    let abilities = Abilities { bulk: Some(bulk), cursor_timeout_s: CURSOR_KEEP_MS / 1000 };
     let docs = format!("{}/docs", face.settings.base_url);
     shown(call, Some(service_provider_config(&base(face), &docs, abilities)))
 }

@@ -1,7 +1,7 @@
 //! Errors of the face: SCIM's own, and what all faces share in SCIM's form (RFC 7644 section 3.12).
 
 use http::{
-    HeaderValue, Response, StatusCode,
+    HeaderName, HeaderValue, Response, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
     request::Parts,
 };
@@ -38,17 +38,24 @@ pub(crate) fn from_problem(problem: Problem, parts: &Parts) -> Response<Body> {
     } else {
         problem
     };
-    let (status, detail, headers) = problem.into_parts();
-    let scim_type = scim_type(code);
-    // What is read but not valid is 400 in SCIM, with a word for it.
-    let status = scim_type.map_or(status, ScimType::status);
-    let mut response = answer(&ScimError { status, scim_type, detail: detail.into() });
+    let (error, headers) = in_scim(problem);
+    let status = error.status;
+    let mut response = answer(&error);
     for (name, value) in headers {
         if name != ALLOW || status == 405 {
             response.headers_mut().append(name, value);
         }
     }
     response
+}
+
+/// A problem in SCIM's words, and the headers that go with it.
+pub(super) fn in_scim(problem: Problem) -> (ScimError, Vec<(HeaderName, HeaderValue)>) {
+    let scim_type = scim_type(problem.code);
+    let (status, detail, headers) = problem.into_parts();
+    // What is read but not valid is 400 in SCIM, with a word for it.
+    let status = scim_type.map_or(status, ScimType::status);
+    (ScimError { status, scim_type, detail: detail.into() }, headers)
 }
 
 /// SCIM's word for a code of ours, where it has one.

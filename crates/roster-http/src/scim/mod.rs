@@ -6,6 +6,7 @@
 
 mod answer;
 mod asked;
+mod bulk;
 mod discovery;
 mod fault;
 mod groups;
@@ -119,6 +120,7 @@ pub(crate) async fn dispatch(
         ScimOperation::ReplaceGroup => Box::pin(groups::replace(face, segment, call)).await,
         ScimOperation::PatchGroup => Box::pin(groups::patch(face, segment, call)).await,
         ScimOperation::DeleteGroup => Box::pin(groups::delete(face, segment, &call)).await,
+        ScimOperation::Bulk => Box::pin(bulk::bulk(face, call)).await,
         ScimOperation::GetMe => Err(not_implemented().into()),
         ScimOperation::GetServiceProviderConfig => discovery::get_config(face, &call),
         ScimOperation::ListResourceTypes => discovery::list_resource_types(face, &call),

@@ -37,6 +37,8 @@ pub enum ScimOperation {
     PatchGroup,
     /// `DELETE /scim/v2/Groups/{id}`
     DeleteGroup,
+    /// `POST /scim/v2/Bulk`
+    Bulk,
     /// `GET /scim/v2/Me`
     GetMe,
     /// `GET /scim/v2/ServiceProviderConfig`
@@ -70,6 +72,7 @@ impl ScimOperation {
             Self::ReplaceGroup => "scimReplaceGroup",
             Self::PatchGroup => "scimPatchGroup",
             Self::DeleteGroup => "scimDeleteGroup",
+            Self::Bulk => "scimBulk",
             Self::GetMe => "scimGetMe",
             Self::GetServiceProviderConfig => "scimGetServiceProviderConfig",
             Self::ListResourceTypes => "scimListResourceTypes",
@@ -148,6 +151,12 @@ pub const SCIM_ROUTES: &[Route] = &[
             (Method::DELETE, scim(ScimOperation::DeleteGroup)),
         ],
         allow: "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+        at_root: false,
+    },
+    Route {
+        path: "/scim/v2/Bulk",
+        offers: &[(Method::POST, scim(ScimOperation::Bulk))],
+        allow: "POST, OPTIONS",
         at_root: false,
     },
     read("/scim/v2/Me", &[(Method::GET, scim(ScimOperation::GetMe))]),

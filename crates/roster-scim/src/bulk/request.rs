@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use roster_core::{Json, limits::BULK_OPERATIONS_MAX};
+use roster_core::{
+    Json,
+    limits::{BULK_OPERATIONS_MAX, TEXT_LENGTH_MAX},
+};
 
 use super::BULK_REQUEST_URN;
 use crate::{Profile, ScimError, ScimType};
@@ -118,8 +121,9 @@ fn operation(one: Json, place: &str, profile: Profile) -> Result<BulkOperation, 
         invalid(format!("{place}: give method, which is POST, PUT, PATCH or DELETE"))
     })?;
     let path = path.ok_or_else(|| invalid(format!("{place}: give its path, such as /Users")))?;
-    if bulk_id.as_ref().is_some_and(String::is_empty) {
-        return Err(invalid(format!("{place}: bulkId has at least one character")));
+    let lengths = 1..=TEXT_LENGTH_MAX;
+    if bulk_id.as_ref().is_some_and(|name| !lengths.contains(&name.chars().count())) {
+        return Err(invalid(format!("{place}: bulkId has 1 to {TEXT_LENGTH_MAX} characters")));
     }
     // RFC 7644 section 3.7.
     if method == BulkMethod::Post && bulk_id.is_none() && !profile.is_tolerant() {

@@ -187,6 +187,7 @@ fn nothing_of_a_malformed_request_is_carried_out() {
         r#"{"method":"POST","path":"/Users","data":{}}"#,
         r#"{"method":"POST","bulkId":"","path":"/Users","data":{}}"#,
         &format!("{0},{0}", post("a", "/Users", "{}")),
+        &post(&"x".repeat(257), "/Users", "{}"),
     ] {
         let error = request(operations, "").expect_err(operations);
         assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax), "{operations}");

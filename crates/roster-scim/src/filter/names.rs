@@ -22,7 +22,8 @@ use crate::{
     Profile,
     profile::as_flag,
     schema::{
-        AttributeSchema, AttributeType, Schema, ScimPath, USER, USER_URN, scim_part, scim_path,
+        AttributeSchema, AttributeType, Returned, Schema, ScimPath, USER, USER_URN, scim_part,
+        scim_path,
     },
 };
 
@@ -313,7 +314,9 @@ fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Optio
 fn schemas_in_use() -> Vec<(&'static str, Expression)> {
     let mut texts = vec![(USER_URN, Expression::always())];
     for extension in USER.extensions {
-        let named = extension.attributes.iter().filter_map(|found| of_attribute(extension, found));
+        // What is shown on request alone brings no URN.
+        let shown = extension.attributes.iter().filter(|it| it.returned == Returned::Default);
+        let named = shown.filter_map(|found| of_attribute(extension, found));
         let in_use = named.map(|named| present(&named)).reduce(simplest);
         texts.extend(in_use.map(|in_use| (extension.urn, in_use)));
     }

@@ -172,7 +172,8 @@ fn what_every_user_has_is_known_without_reading_one() {
     means(r#"schemas co "core:2.0:User""#, "id pr");
     means(r#"schemas eq "urn:nobody""#, "not (id pr)");
     means("schemas pr", "id pr");
-    means(&format!(r#"schemas eq "{ROSTER}""#), "id pr");
+    let own = "email_verified pr or phone_number_verified pr or attributes pr";
+    means(&format!(r#"schemas eq "{ROSTER}""#), own);
     means(r#"meta.resourceType eq "User""#, "id pr");
     means(r#"meta.resourceType eq "Group""#, "not (id pr)");
     means("meta pr", "id pr");

@@ -18,12 +18,14 @@ mod service;
 mod store;
 
 mod access;
+mod bulk;
 mod discovery;
 mod errors;
 mod faces;
 mod filters;
 mod groups;
 mod lists;
+mod patch_rules;
 mod patches;
 mod profiles;
 mod support;
@@ -151,6 +153,26 @@ cases! {
         a_patch_is_held_to_the_version_that_is_named,
         patches_at_once_lose_nothing,
         a_changed_address_loses_its_proof_unless_the_patch_names_it,
+    }
+    mod patch_rules {
+        p1_operations_go_in_order_and_none_goes_alone,
+        p2_a_removal_needs_a_path_and_others_do_not,
+        p3_a_path_that_is_none_is_refused,
+        p4_adding_appends_merges_and_leaves_what_is_there,
+        p5_removing_unassigns_but_not_what_is_required,
+        p6_replacing_adds_merges_and_misses,
+        p7_becoming_primary_takes_the_flag_from_the_others,
+        p8_what_the_service_makes_is_refused,
+        p9_an_attribute_of_an_extension_brings_its_urn,
+        p10_the_answer_is_the_user_or_nothing_by_wish,
+    }
+    mod bulk {
+        b1_each_operation_is_told_by_itself,
+        b1_references_are_resolved_in_whatever_order,
+        b1_a_group_is_made_with_the_users_of_the_same_request,
+        b1_after_enough_failures_the_rest_is_left_undone,
+        b2_what_is_too_large_names_its_limit,
+        nothing_of_a_malformed_bulk_request_is_carried_out,
     }
     mod walks {
         a_walk_by_index_loses_nobody_when_others_leave,

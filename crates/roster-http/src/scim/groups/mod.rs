@@ -15,7 +15,7 @@ pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
 pub(super) use list::{list, search};
-pub(super) use patch::patch;
+pub(super) use patch::{carry_out, patch};
 pub(super) use replace::replace;
 
 use roster_core::{Failure, GroupId, Outcome};
@@ -25,7 +25,7 @@ use super::Refused;
 use crate::{face::Face, pressure::Class};
 
 /// The id in a path. A text of any other form names no group.
-fn group_id(segment: &str) -> Result<GroupId, ScimError> {
+pub(super) fn group_id(segment: &str) -> Result<GroupId, ScimError> {
     GroupId::parse(segment).ok_or_else(no_such_group)
 }
 
@@ -34,7 +34,7 @@ fn no_such_group() -> ScimError {
 }
 
 /// Lets a write pass when there is room for it; its refusals speak of groups.
-async fn pass(
+pub(super) async fn pass(
     face: &Face,
     write: impl Future<Output = Result<Outcome, Failure>>,
 ) -> Result<Outcome, Refused> {

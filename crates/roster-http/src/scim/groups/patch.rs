@@ -6,8 +6,8 @@
 
 use http::StatusCode;
 use roster_core::{
-    Failure, Group, Preconditions, Refusal, Tags, Terms,
-    access::ReadUsers,
+    Failure, Group, GroupId, Outcome, Preconditions, Refusal, Tags, Terms,
+    access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
 };
 use roster_scim::{
@@ -44,31 +44,40 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -
     let (tree, bytes) = body(face, call).await?;
     let operations = patch::read(tree, asked.profile)?;
     let terms = asked.terms(parts, caller, &bytes);
+    let outcome = carry_out(face, (may, may_read), id, &operations, asked.profile, &terms).await?;
+    written(face, may_read, StatusCode::OK, outcome, &asked).await
+}
+
+/// Carries operations out upon a group.
+pub(in crate::scim) async fn carry_out(
+    face: &Face,
+    (may, may_read): (Permit<WriteUsers>, Permit<ReadUsers>),
+    id: GroupId,
+    operations: &[Operation],
+    profile: Profile,
+    terms: &Terms,
+) -> Result<Outcome, Refused> {
     let desk = face.directory.groups();
-    let entered = face.pressure.enter(Class::Writes).await?;
+    let _entered = face.pressure.enter(Class::Writes).await?;
     for attempt in 1.. {
         let stored = desk.get(may_read, id).await?.ok_or_else(no_such_group)?;
-        if !asked.held.allow_write(stored.version) {
+        if !terms.held.allow_write(stored.version) {
             return Err(refused(&Refusal::VersionMismatch { current: stored.version }).into());
         }
         let current = group_of(&stored)?;
-        let (edit, members) = patched(&current, &operations, asked.profile)?;
+        let (edit, members) = patched(&current, operations, profile)?;
         let held = match &edit {
-            GroupEdit::Keep => asked.held.clone(),
+            GroupEdit::Keep => terms.held.clone(),
             GroupEdit::Replace(_) | GroupEdit::Patch(_) => Preconditions {
                 if_match: Some(Tags::Versions(vec![stored.version])),
                 if_none_match: None,
             },
         };
-        let terms = Terms { held, ..terms.clone() };
-        match desk.change(may, id, edit, members, terms).await {
+        let held_terms = Terms { held, ..terms.clone() };
+        match desk.change(may, id, edit, members, held_terms).await {
             Err(Failure::Refused(Refusal::VersionMismatch { .. }))
-                if asked.held.is_empty() && attempt < ATTEMPTS_MAX => {}
-            result => {
-                let outcome = told(result)?;
-                drop(entered);
-                return written(face, may_read, StatusCode::OK, outcome, &asked).await;
-            }
+                if terms.held.is_empty() && attempt < ATTEMPTS_MAX => {}
+            result => return told(result),
         }
     }
     Err(no_such_group().into())

@@ -12,14 +12,14 @@ pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
 pub(super) use list::{list, search};
-pub(super) use patch::patch;
+pub(super) use patch::{Patching, patch};
 pub(super) use replace::replace;
 
 use roster_core::UserId;
 use roster_scim::ScimError;
 
 /// The id in a path. A text of any other form names no user.
-fn user_id(segment: &str) -> Result<UserId, ScimError> {
+pub(super) fn user_id(segment: &str) -> Result<UserId, ScimError> {
     UserId::parse(segment).ok_or_else(no_such_user)
 }
 

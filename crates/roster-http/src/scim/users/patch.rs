@@ -6,8 +6,8 @@
 
 use http::StatusCode;
 use roster_core::{
-    Draft, Failure, Refusal, Terms,
-    access::{Permit, ReadUsers},
+    Caller, Draft, Failure, Outcome, Preconditions, Refusal, Terms, UserId,
+    access::{Permit, ReadUsers, WriteUsers},
     json,
     user::Stored,
 };
@@ -40,35 +40,52 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -
     let caller = call.caller();
     let (tree, _) = body(face, call).await?;
     let operations = patch::read(tree, asked.profile)?;
-    let _entered = face.pressure.enter(Class::Writes).await?;
-    for attempt in 1.. {
-        let stored = current(face, may_read, id, &asked).await?;
-        let draft = patched(face, &stored, &operations, asked.profile)?;
-        let terms = Terms { held: asked.held.clone(), ..Terms::of(caller.clone()) };
-        match face.directory.replace(may, id, draft, terms).await {
-            Err(Failure::Refused(Refusal::VersionMismatch { .. }))
-                if asked.held.is_empty() && attempt < ATTEMPTS_MAX => {}
-            outcome => {
-                return written(face, may_read, StatusCode::OK, &outcome?, &asked).await;
-            }
-        }
-    }
-    Err(no_such_user().into())
+    let patching =
+        Patching { may, may_read, caller, held: asked.held.clone(), profile: asked.profile };
+    let outcome = patching.carry_out(face, id, &operations).await?;
+    written(face, may_read, StatusCode::OK, &outcome, &asked).await
 }
 
-/// The user as it is, if it is what the client means.
-async fn current(
-    face: &Face,
-    may: Permit<ReadUsers>,
-    id: roster_core::UserId,
-    asked: &Asked,
-) -> Result<Stored, Refused> {
-    let stored = face.directory.get(may, id).await?.ok_or_else(no_such_user)?;
-    if asked.held.allow_write(stored.version) {
-        return Ok(stored);
+/// Who patches, and on which terms.
+pub(in crate::scim) struct Patching {
+    pub(in crate::scim) may: Permit<WriteUsers>,
+    pub(in crate::scim) may_read: Permit<ReadUsers>,
+    pub(in crate::scim) caller: Caller,
+    pub(in crate::scim) held: Preconditions,
+    pub(in crate::scim) profile: Profile,
+}
+
+impl Patching {
+    /// Carries operations out upon a user.
+    pub(in crate::scim) async fn carry_out(
+        &self,
+        face: &Face,
+        id: UserId,
+        operations: &[Operation],
+    ) -> Result<Outcome, Refused> {
+        let _entered = face.pressure.enter(Class::Writes).await?;
+        for attempt in 1.. {
+            let stored = self.current(face, id).await?;
+            let draft = patched(face, &stored, operations, self.profile)?;
+            let terms = Terms { held: self.held.clone(), ..Terms::of(self.caller.clone()) };
+            match face.directory.replace(self.may, id, draft, terms).await {
+                Err(Failure::Refused(Refusal::VersionMismatch { .. }))
+                    if self.held.is_empty() && attempt < ATTEMPTS_MAX => {}
+                outcome => return Ok(outcome?),
+            }
+        }
+        Err(no_such_user().into())
     }
-    let refusal = Refusal::VersionMismatch { current: stored.version };
-    Err(user::refused(&refusal).into())
+
+    /// The user as it is, if it is what the client means.
+    async fn current(&self, face: &Face, id: UserId) -> Result<Stored, Refused> {
+        let stored = face.directory.get(self.may_read, id).await?.ok_or_else(no_such_user)?;
+        if self.held.allow_write(stored.version) {
+            return Ok(stored);
+        }
+        let refusal = Refusal::VersionMismatch { current: stored.version };
+        Err(user::refused(&refusal).into())
+    }
 }
 
 /// What the user becomes, held to the version that it was read at.

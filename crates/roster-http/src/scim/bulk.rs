@@ -1,0 +1,163 @@
+//! `POST /scim/v2/Bulk`: many writes in one request (RFC 7644 section 3.7).
+//!
+//! Which operation comes next, and what it refers to, `roster-scim` knows; each is carried out here
+//! as a request of its own would be, and waits for its place among the writes.
+
+use roster_core::{
+    Caller, Outcome, Preconditions, Tags, Terms, UserId,
+    access::{Permit, ReadUsers, WriteUsers},
+    group::{GroupEdit, MembersEdit},
+};
+use roster_scim::{
+    Profile,
+    bulk::{self, Act, Done, Run, Step},
+    discovery::SERVED,
+    group::{self, GroupBody},
+    patch,
+    schema::GROUP,
+    user::{self, Sent},
+};
+
+use super::{
+    Answered, Refused,
+    answer::{base, tree},
+    asked::{body, media, profile},
+    fault::in_scim,
+    groups::{carry_out, group_id, pass},
+    users::{Patching, user_id},
+};
+use crate::{
+    face::{Call, Face},
+    pressure::Class,
+};
+
+pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
+    let media = media(call.parts)?;
+    let writing = Writing {
+        may: call.permit()?,
+        may_read: call.permit()?,
+        caller: call.caller(),
+        profile: profile(&call),
+    };
+    let (sent, _) = body(face, call).await?;
+    let mut run = Run::new(bulk::read(sent, writing.profile)?, SERVED);
+    let base = base(face);
+    while let Some(step) = run.next_step() {
+        let place = writing.place(&base, &step);
+        let done = if step.kind == GROUP.name {
+            Box::pin(writing.upon_group(face, &step)).await
+        } else {
+            Box::pin(writing.upon_user(face, &step)).await
+        };
+        let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
+        match done {
+            Ok(done) => run.done(step, done),
+            Err(Refused::Scim(error)) => run.refused(step, &error, place.as_deref()),
+            Err(Refused::Problem(problem)) => {
+                run.refused(step, &in_scim(problem).0, place.as_deref());
+            }
+        }
+    }
+    Ok(tree(&run.response(), media))
+}
+
+/// Who writes.
+struct Writing {
+    may: Permit<WriteUsers>,
+    may_read: Permit<ReadUsers>,
+    caller: Caller,
+    profile: Profile,
+}
+
+impl Writing {
+    async fn upon_user(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
+        let held = held(step.version.as_deref());
+        let terms = Terms { held: held.clone(), ..Terms::of(self.caller.clone()) };
+        let directory = &face.directory;
+        Ok(match &step.act {
+            Act::Create(sent) => {
+                let draft = user::read(sent.clone(), self.profile, Sent::Created)?;
+                let _entered = face.pressure.enter(Class::Writes).await?;
+                // What does not exist has no version to be held to.
+                let terms = Terms::of(self.caller.clone());
+                (201, directory.create(self.may, draft, terms).await?)
+            }
+            Act::Replace(id, sent) => {
+                let id = user_id(id)?;
+                let draft = user::read(sent.clone(), self.profile, Sent::Replaced)?;
+                let _entered = face.pressure.enter(Class::Writes).await?;
+                (200, directory.replace(self.may, id, draft, terms).await?)
+            }
+            Act::Patch(id, sent) => {
+                let operations = patch::read(sent.clone(), self.profile)?;
+                let Self { may, may_read, caller, profile } = self;
+                let (caller, profile) = (caller.clone(), *profile);
+                let patching = Patching { may: *may, may_read: *may_read, caller, held, profile };
+                (200, patching.carry_out(face, user_id(id)?, &operations).await?)
+            }
+            Act::Delete(id) => {
+                let id = user_id(id)?;
+                let _entered = face.pressure.enter(Class::Writes).await?;
+                (204, directory.delete(self.may, id, terms).await?)
+            }
+        })
+    }
+
+    async fn upon_group(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
+        let held = held(step.version.as_deref());
+        let terms = Terms { held, ..Terms::of(self.caller.clone()) };
+        let (desk, may) = (face.directory.groups(), self.may);
+        Ok(match &step.act {
+            Act::Create(sent) => {
+                let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
+                let terms = Terms::of(self.caller.clone());
+                (201, pass(face, desk.create(may, draft, members, terms)).await?)
+            }
+            Act::Replace(id, sent) => {
+                let id = group_id(id)?;
+                let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
+                let edit = GroupEdit::Replace(Box::new(draft));
+                let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
+                (200, pass(face, change).await?)
+            }
+            Act::Patch(id, sent) => {
+                let operations = patch::read(sent.clone(), self.profile)?;
+                let (id, may) = (group_id(id)?, (may, self.may_read));
+                (200, carry_out(face, may, id, &operations, self.profile, &terms).await?)
+            }
+            Act::Delete(id) => (204, pass(face, desk.delete(may, group_id(id)?, terms)).await?),
+        })
+    }
+
+    /// Where the resource of a step is, if it is one that may be there.
+    fn place(&self, base: &str, step: &Step) -> Option<String> {
+        let (Act::Replace(id, _) | Act::Patch(id, _) | Act::Delete(id)) = &step.act else {
+            return None;
+        };
+        UserId::parse(id).map(|id| location_of(base, step, id))
+    }
+}
+
+fn done_at(base: &str, step: &Step, status: u16, outcome: &Outcome) -> Done {
+    let stored = &outcome.stored;
+    Done {
+        status,
+        id: stored.id.to_string(),
+        location: location_of(base, step, stored.id),
+        version: (status != 204).then(|| format!("W/\"{}\"", stored.version)),
+    }
+}
+
+fn location_of(base: &str, step: &Step, id: UserId) -> String {
+    if step.kind == GROUP.name { group::location(base, id) } else { user::location(base, id) }
+}
+
+/// The version that an operation names, as the tag in `If-Match` would (RFC 7644 section 3.7). One
+/// that is none of ours is nobody's.
+fn held(version: Option<&str>) -> Preconditions {
+    let tags = |tag: &str| {
+        let number = tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"').parse();
+        Tags::Versions(number.into_iter().collect())
+    };
+    Preconditions { if_match: version.map(tags), if_none_match: None }
+}

@@ -1,0 +1,161 @@
+//! Bulk over the wire (RFC 7644 section 3.7).
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Reply,
+    service::{Service, Stage},
+    support::{ENTERPRISE_URN, create, get, named, read, refused, send, with},
+};
+
+const REQUEST: &str = "urn:ietf:params:scim:api:messages:2.0:BulkRequest";
+const RESPONSE: &str = "urn:ietf:params:scim:api:messages:2.0:BulkResponse";
+
+async fn bulk(service: &Service, operations: Value, more: Value) -> Reply {
+    let body = with(json!({"schemas": [REQUEST], "Operations": operations}), more);
+    send(service, "POST", "/Bulk", &body).send().await
+}
+
+/// What became of each operation of a request that is carried out.
+async fn carried_out(service: &Service, operations: Value, more: Value) -> Vec<Value> {
+    let body = bulk(service, operations, more).await.expect(200).json();
+    assert_eq!(body["schemas"], json!([RESPONSE]));
+    body["Operations"].as_array().expect("operations").clone()
+}
+
+fn post(name: &str) -> Value {
+    json!({"method": "POST", "path": "/Users", "bulkId": name, "data": named(name)})
+}
+
+fn statuses(told: &[Value]) -> Vec<&str> {
+    told.iter().map(|told| told["status"].as_str().expect("a status is a text")).collect()
+}
+
+/// The path of a resource below the face.
+fn below(location: &Value) -> String {
+    let location = location.as_str().expect("a location");
+    location.split_once("/scim/v2").expect("a place of the face").1.to_owned()
+}
+
+pub(crate) async fn b1_each_operation_is_told_by_itself(stage: Stage) {
+    let service = stage.open().await;
+    let ada = create(&service, named("ada")).await;
+    let (id, location) = (ada["id"].as_str().expect("an id"), &ada["meta"]["location"]);
+    let at = format!("/Users/{id}");
+    let patch = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+        "Operations": [{"op": "replace", "path": "title", "value": "Countess"}]});
+    let told = carried_out(
+        &service,
+        json!([
+            post("grace"), post("ADA"),
+            {"method": "PATCH", "path": at, "version": "W/\"1\"", "data": patch},
+            {"method": "PUT", "path": at, "version": "W/\"1\"", "data": named("ada")},
+            {"method": "PUT", "path": at, "data": with(named("ada"), json!({"title": "Lady"}))},
+            {"method": "DELETE", "path": at},
+            {"method": "DELETE", "path": at},
+            {"method": "DELETE", "path": "/Devices/x"}]),
+        json!({}),
+    )
+    .await;
+    assert_eq!(statuses(&told), ["201", "409", "200", "412", "200", "204", "404", "404"]);
+    assert_eq!(told[0]["bulkId"], "grace");
+    assert_eq!(read(&service, &below(&told[0]["location"])).await["userName"], "grace");
+    assert_eq!(told[1].get("location"), None);
+    assert_eq!(told[1]["response"]["scimType"], "uniqueness");
+    assert_eq!(told[1]["response"]["status"], "409");
+    assert_eq!((&told[2]["location"], &told[2]["version"]), (location, &json!("W/\"2\"")));
+    assert_eq!(told[4]["version"], "W/\"3\"");
+    for done in &told[3..7] {
+        assert_eq!(&done["location"], location);
+    }
+    refused(get(&service, &at).await, 404, None);
+}
+
+pub(crate) async fn b1_references_are_resolved_in_whatever_order(stage: Stage) {
+    let service = stage.open().await;
+    let managed = |name: &str, by: &str| {
+        let manager = json!({"manager": {"value": format!("bulkId:{by}")}});
+        let mut operation = post(name);
+        operation["data"][ENTERPRISE_URN] = manager;
+        operation
+    };
+    let told = carried_out(
+        &service,
+        json!([managed("ada", "grace"), post("grace"), managed("a", "b"), managed("b", "a"),
+            managed("c", "nobody"),
+            {"method": "PATCH", "path": "/Users/bulkId:grace",
+                "data": {"Operations": [{"op": "add", "path": "title", "value": "Admiral"}]}}]),
+        json!({}),
+    )
+    .await;
+    assert_eq!(statuses(&told), ["201", "201", "409", "409", "400", "200"]);
+    let ada = read(&service, &below(&told[0]["location"])).await;
+    let grace = read(&service, &below(&told[1]["location"])).await;
+    assert_eq!(ada[ENTERPRISE_URN]["manager"]["value"], grace["id"]);
+    assert_eq!(grace["title"], "Admiral");
+}
+
+pub(crate) async fn b1_a_group_is_made_with_the_users_of_the_same_request(stage: Stage) {
+    let service = stage.open().await;
+    let group = json!({"method": "POST", "path": "/Groups", "bulkId": "g",
+        "data": {"schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
+            "displayName": "Engines", "members": [{"value": "bulkId:ada"}]}});
+    let member = json!([{"value": "bulkId:grace"}]);
+    let join = json!({"method": "PATCH", "path": "/Groups/bulkId:g",
+        "data": {"Operations": [{"op": "add", "path": "members", "value": member}]}});
+    let told =
+        carried_out(&service, json!([group, post("ada"), post("grace"), join]), json!({})).await;
+    assert_eq!(statuses(&told), ["201", "201", "201", "200"]);
+    assert_eq!(told[0]["location"], told[3]["location"]);
+    let at = below(&told[0]["location"]);
+    let made = read(&service, &at).await;
+    assert_eq!(made["members"].as_array().map(Vec::len), Some(2), "{made}");
+    let again = json!([{"method": "PUT", "path": at, "version": "W/\"1\"",
+        "data": {"displayName": "Engines"}}, {"method": "DELETE", "path": at},
+        {"method": "DELETE", "path": at}]);
+    assert_eq!(statuses(&carried_out(&service, again, json!({})).await), ["412", "204", "404"]);
+}
+
+pub(crate) async fn b1_after_enough_failures_the_rest_is_left_undone(stage: Stage) {
+    let service = stage.open().await;
+    let twice = |name: &str, bulk_id: &str| {
+        let mut operation = post(name);
+        operation["bulkId"] = json!(bulk_id);
+        operation
+    };
+    let operations = json!([post("ada"), twice("ada", "x"), post("grace")]);
+    let told = carried_out(&service, operations, json!({"failOnErrors": 1})).await;
+    assert_eq!(statuses(&told), ["201", "409"]);
+    let page = read(&service, "/Users?count=0").await;
+    assert_eq!(page["totalResults"], 1);
+}
+
+pub(crate) async fn b2_what_is_too_large_names_its_limit(stage: Stage) {
+    let service = stage.open().await;
+    let config = read(&service, "/ServiceProviderConfig").await;
+    assert_eq!(config["bulk"]["supported"], true);
+    let most = config["bulk"]["maxOperations"].as_u64().expect("a number");
+    let operations: Vec<Value> =
+        (0..=most).map(|n| json!({"method": "DELETE", "path": format!("/Users/{n}")})).collect();
+    let reply = refused(bulk(&service, json!(operations), json!({})).await, 413, None);
+    assert!(reply.json()["detail"].as_str().expect("a detail").contains(&most.to_string()));
+    let bytes = config["bulk"]["maxPayloadSize"].as_u64().expect("a number");
+    let padding = "x".repeat(usize::try_from(bytes).expect("a size"));
+    let reply = bulk(&service, json!([post("ada")]), json!({"padding": padding})).await;
+    let reply = refused(reply, 413, None);
+    assert!(reply.json()["detail"].as_str().expect("a detail").contains(&bytes.to_string()));
+}
+
+pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(stage: Stage) {
+    let service = stage.open().await;
+    for operations in [
+        json!([]),
+        json!({}),
+        json!([post("ada"), {"method": "GET", "path": "/Users"}]),
+        json!([post("ada"), post("ada")]),
+        json!([post("ada"), {"method": "PUT", "path": "/Users/x"}]),
+    ] {
+        refused(bulk(&service, operations, json!({})).await, 400, Some("invalidSyntax"));
+    }
+    assert_eq!(read(&service, "/Users?count=0").await["totalResults"], 0);
+}
