@@ -428,7 +428,7 @@ pub async fn the_log_replays_to_the_groups(scene: Scene) {
 }
 
 /// That the log tells of exactly the groups that there are.
-pub async fn assert_replays(scene: &Scene) {
+pub(crate) async fn assert_replays(scene: &Scene) {
     let events = scene.events().await.into_iter().map(|(_, event)| event);
     let replayed = replay_groups(events);
     let ids: Vec<GroupId> = replayed.keys().copied().collect();
