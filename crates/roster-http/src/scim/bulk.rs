@@ -43,7 +43,7 @@ pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
     let mut run = Run::new(bulk::read(sent, writing.profile)?, SERVED);
     let base = base(face);
     while let Some(step) = run.next_step() {
-        let place = writing.place(&base, &step);
+        let place = place(&base, &step);
         let done = if step.kind == GROUP.name {
             Box::pin(writing.upon_group(face, &step)).await
         } else {
@@ -128,14 +128,14 @@ impl Writing {
             Act::Delete(id) => (204, pass(face, desk.delete(may, group_id(id)?, terms)).await?),
         })
     }
+}
 
-    /// Where the resource of a step is, if it is one that may be there.
-    fn place(&self, base: &str, step: &Step) -> Option<String> {
-        let (Act::Replace(id, _) | Act::Patch(id, _) | Act::Delete(id)) = &step.act else {
-            return None;
-        };
-        UserId::parse(id).map(|id| location_of(base, step, id))
-    }
+/// Where the resource of a step is, if it is one that may be there.
+fn place(base: &str, step: &Step) -> Option<String> {
+    let (Act::Replace(id, _) | Act::Patch(id, _) | Act::Delete(id)) = &step.act else {
+        return None;
+    };
+    UserId::parse(id).map(|id| location_of(base, step, id))
 }
 
 fn done_at(base: &str, step: &Step, status: u16, outcome: &Outcome) -> Done {
