@@ -2,13 +2,13 @@
 //!
 //! Whoever would have to wait longer than the line may take is refused at once: refusing somebody
 //! who has waited costs twice, and a caller that was told early can try elsewhere. First come,
-//! first served, so everybody who is let in waits about as long as the others. A line that is
-//! allowed for a burst is kept short under lasting overload: it would only make everybody late.
+//! first served, so everybody who is let in waits about as long as the others. A line is there for
+//! bursts: one that does not end is kept short, for it would only make everybody late.
 
 use std::{
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -38,6 +38,8 @@ pub(super) struct Gate {
     /// How long a place is taken on average, in nanoseconds.
     taken_ns: AtomicU64,
     wait_max: Duration,
+    /// Whether everybody who came since the line began found all places taken.
+    stands: AtomicBool,
     strain: Mutex<Strain>,
 }
 
@@ -59,6 +61,8 @@ struct Strain {
     since: Option<Instant>,
     came: u32,
     refused: u32,
+    /// Since when there is a line.
+    stands_since: Option<Instant>,
 }
 
 impl Gate {
@@ -71,6 +75,7 @@ impl Gate {
             waiting: AtomicUsize::new(0),
             taken_ns: AtomicU64::new(0),
             wait_max,
+            stands: AtomicBool::new(false),
             strain: Mutex::default(),
         }
     }
@@ -78,6 +83,9 @@ impl Gate {
     /// A place, at once or after a short wait; nothing where there is none.
     pub(super) async fn enter(&self) -> Option<Entered<'_>> {
         if let Ok(permit) = self.places.try_acquire() {
+            if self.stands.load(Ordering::Relaxed) {
+                self.stands.store(false, Ordering::Relaxed);
+            }
             return Some(self.entered(permit));
         }
         let line = self.line_up()?;
@@ -107,8 +115,10 @@ impl Gate {
     /// A place in the line, unless it is too long.
     fn line_up(&self) -> Option<Waiting<'_>> {
         let waiting = self.waiting.load(Ordering::Relaxed);
+        let (now, goes_on) = (Instant::now(), self.stands.swap(true, Ordering::Relaxed));
         let mut strain = self.strain();
-        let longest = if strain.is_on(Instant::now()) { STRAINED_WAIT_MAX } else { self.wait_max };
+        strain.stand(goes_on, now, self.wait_max);
+        let longest = if strain.is_on(now) { STRAINED_WAIT_MAX } else { self.wait_max };
         if waiting >= WAITING_MAX || self.expected(waiting) > longest {
             strain.refused();
             return None;
@@ -165,6 +175,16 @@ impl Strain {
         }
         self.came = self.came.saturating_add(1);
         self.is_on
+    }
+
+    /// There is a line, which goes on or has just begun; one that has stood for so long is no
+    /// burst's.
+    fn stand(&mut self, goes_on: bool, now: Instant, burst_max: Duration) {
+        let since = self.stands_since.filter(|_| goes_on).unwrap_or(now);
+        self.stands_since = Some(since);
+        if now.saturating_duration_since(since) > burst_max {
+            self.is_on = true;
+        }
     }
 
     fn refused(&mut self) {
@@ -234,6 +254,22 @@ mod tests {
         assert_eq!(gate.waiting.load(Ordering::Relaxed), 0);
         drop(held);
         assert!(gate.enter().await.is_some());
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_kept_short() {
+        let (mut strain, burst) = (Strain::default(), Duration::from_millis(100));
+        let start = Instant::now();
+        let mut stands = |goes_on, ms| {
+            let now = start + Duration::from_millis(ms);
+            strain.stand(goes_on, now, burst);
+            strain.is_on(now)
+        };
+        assert!(!stands(false, 0));
+        assert!(!stands(true, 100));
+        assert!(!stands(false, 101), "it had ended, and another one began");
+        assert!(!stands(true, 201));
+        assert!(stands(true, 202));
     }
 
     #[test]
