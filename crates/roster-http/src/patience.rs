@@ -7,6 +7,7 @@
 
 use std::{
     future::poll_fn,
+    mem,
     pin::{Pin, pin},
     task::Poll,
     time::Duration,
@@ -36,7 +37,12 @@ pub(crate) async fn in_time<T>(
         return answer;
     }
     let preferred = preferred_wait(headers).filter(|wait| *wait < most);
-    let answer = Box::pin(timeout(preferred.unwrap_or(most), reading)).await;
+    // It was polled just now, by this very task: polled again at once, it could not have yielded.
+    let mut is_fresh = true;
+    let rest = poll_fn(|context| {
+        if mem::take(&mut is_fresh) { Poll::Pending } else { reading.as_mut().poll(context) }
+    });
+    let answer = Box::pin(timeout(preferred.unwrap_or(most), rest)).await;
     answer.unwrap_or_else(|_| {
         Err(match preferred.map(|wait| wait.as_secs()) {
             Some(wait) => late(format!("there was no answer within {wait} s, as you asked for")),

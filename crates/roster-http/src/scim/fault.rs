@@ -1,7 +1,7 @@
 //! Errors of the face: SCIM's own, and what all faces share in SCIM's form (RFC 7644 section 3.12).
 
 use http::{
-    HeaderName, HeaderValue, Response, StatusCode,
+    HeaderName, HeaderValue, Method, Response, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
     request::Parts,
 };
@@ -30,7 +30,10 @@ pub(super) fn answer(error: &ScimError) -> Response<Body> {
 /// The answer to a problem that a request of this face met.
 pub(crate) fn from_problem(problem: Problem, parts: &Parts) -> Response<Body> {
     let code = problem.code;
-    if code == ProblemCode::MethodNotAllowed && parts.uri.path().ends_with("/Me") {
+    // The methods that SCIM has for it (RFC 7644 section 3.11); no other is offered anywhere.
+    let writes = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+    let is_me = parts.uri.path().ends_with("/Me") && writes.contains(&parts.method);
+    if code == ProblemCode::MethodNotAllowed && is_me {
         return answer(&super::not_implemented());
     }
     let problem = if problem.is_plain(ProblemCode::Overloaded) {

@@ -11,6 +11,7 @@ mod discovery;
 mod fault;
 mod groups;
 mod operation;
+mod search;
 mod users;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -105,10 +106,8 @@ pub(crate) async fn dispatch(
     let answered = match operation {
         ScimOperation::ListUsers => Box::pin(users::list(face, &call)).await,
         ScimOperation::CreateUser => Box::pin(users::create(face, call)).await,
-        // There is one kind of resource to search.
-        ScimOperation::SearchUsers | ScimOperation::Search => {
-            Box::pin(users::search(face, call)).await
-        }
+        ScimOperation::SearchUsers => Box::pin(users::search(face, call)).await,
+        ScimOperation::Search => Box::pin(search::search(face, call)).await,
         ScimOperation::GetUser => Box::pin(users::get(face, segment, &call)).await,
         ScimOperation::ReplaceUser => Box::pin(users::replace(face, segment, call)).await,
         ScimOperation::PatchUser => Box::pin(users::patch(face, segment, call)).await,

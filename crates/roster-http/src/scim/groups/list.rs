@@ -18,6 +18,7 @@ use crate::{
         Answered, Refused,
         answer::{base, text},
         asked::{body, media, pairs, profile},
+        search::Part,
     },
 };
 
@@ -37,6 +38,21 @@ pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
     page(face, may, &actor, (media, profile), request).await
 }
 
+/// What there is of groups on a page that shows more than groups.
+pub(in crate::scim) async fn part(
+    face: &Face,
+    may: Permit<ReadUsers>,
+    actor: &Actor,
+    profile: Profile,
+    request: &ListRequest,
+) -> Result<Part, Refused> {
+    let asking = Asking::read(face, may, actor, request, profile)?;
+    let found = asking.by_index(request.start_index).await?;
+    let mut text = Vec::new();
+    write(face, request, &found, &mut text)?;
+    Ok(Part { total: found.total.unwrap_or(0), items: found.items.len(), text })
+}
+
 async fn page(
     face: &Face,
     may: Permit<ReadUsers>,
@@ -53,8 +69,6 @@ async fn page(
 }
 
 fn rendered(face: &Face, request: &ListRequest, found: &Found) -> Result<Vec<u8>, Refused> {
-    let base = base(face);
-    let writer = GroupWriter { base: &base, projection: &request.projection };
     let envelope = Envelope {
         total: found.total,
         start_index: found.start_index,
@@ -63,12 +77,24 @@ fn rendered(face: &Face, request: &ListRequest, found: &Found) -> Result<Vec<u8>
     };
     let mut out = Vec::with_capacity(found.items.len() * 640 + 256);
     envelope.open(&mut out);
+    write(face, request, found, &mut out)?;
+    Envelope::close(&mut out);
+    Ok(out)
+}
+
+fn write(
+    face: &Face,
+    request: &ListRequest,
+    found: &Found,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let base = base(face);
+    let writer = GroupWriter { base: &base, projection: &request.projection };
     for (index, shown) in found.items.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        writer.write(&group_of(&shown.stored)?, &shown.members, &mut out);
+        writer.write(&group_of(&shown.stored)?, &shown.members, out);
     }
-    Envelope::close(&mut out);
-    Ok(out)
+    Ok(())
 }

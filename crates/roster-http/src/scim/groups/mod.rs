@@ -14,7 +14,7 @@ mod replace;
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
-pub(super) use list::{list, search};
+pub(super) use list::{list, part, search};
 pub(super) use patch::{carry_out, patch};
 pub(super) use replace::replace;
 

@@ -18,6 +18,7 @@ use crate::{
         Answered, Refused,
         answer::{base, groups_of, text},
         asked::{body, media, pairs, profile},
+        search::Part,
     },
 };
 
@@ -37,6 +38,22 @@ pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
     page(face, may, &actor, (media, profile), request).await
 }
 
+/// What there is of users on a page that shows more than users.
+pub(in crate::scim) async fn part(
+    face: &Face,
+    may: roster_core::access::Permit<roster_core::access::ReadUsers>,
+    actor: &roster_core::Actor,
+    profile: Profile,
+    request: &ListRequest,
+) -> Result<Part, Refused> {
+    let found = by_index(face, may, actor, query(request, profile)?, request.start_index).await?;
+    let ids = found.items.iter().map(|item| item.id).collect();
+    let groups = groups_of(face, may, ids, &request.projection).await?;
+    let mut text = Vec::new();
+    write(face, request, &found, &groups, &mut text)?;
+    Ok(Part { total: found.total.unwrap_or(0), items: found.items.len(), text })
+}
+
 async fn page(
     face: &Face,
     may: roster_core::access::Permit<roster_core::access::ReadUsers>,
@@ -51,7 +68,7 @@ async fn page(
     };
     let ids = found.items.iter().map(|item| item.id).collect();
     let groups = groups_of(face, may, ids, &request.projection).await?;
-    let body = rendered(face, &request, found, &groups)?;
+    let body = rendered(face, &request, &found, &groups)?;
     Ok(text(body, media))
 }
 
@@ -68,28 +85,39 @@ fn query(request: &ListRequest, profile: Profile) -> Result<PageQuery, Refused> 
 fn rendered(
     face: &Face,
     request: &ListRequest,
-    found: Found,
+    found: &Found,
     groups: &GroupsOf,
 ) -> Result<Vec<u8>, Refused> {
-    let base = base(face);
-    let writer = UserWriter { base: &base, projection: &request.projection };
     let envelope = Envelope {
         total: found.total,
         start_index: found.start_index,
         items: found.items.len(),
-        next_cursor: found.next_cursor,
+        next_cursor: found.next_cursor.clone(),
     };
     let bytes: usize = found.items.iter().map(|item| item.record.len() + 640).sum();
     let mut out = Vec::with_capacity(bytes + 256);
     envelope.open(&mut out);
+    write(face, request, found, groups, &mut out)?;
+    Envelope::close(&mut out);
+    Ok(out)
+}
+
+fn write(
+    face: &Face,
+    request: &ListRequest,
+    found: &Found,
+    groups: &GroupsOf,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let base = base(face);
+    let writer = UserWriter { base: &base, projection: &request.projection };
     for (index, item) in found.items.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
         let groups = groups.get(&item.id).map(Vec::as_slice).unwrap_or_default();
-        let written = writer.write(&item.record, groups, &mut out);
+        let written = writer.write(&item.record, groups, out);
         written.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     }
-    Envelope::close(&mut out);
-    Ok(out)
+    Ok(())
 }

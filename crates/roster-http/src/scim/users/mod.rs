@@ -11,7 +11,7 @@ mod replace;
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
-pub(super) use list::{list, search};
+pub(super) use list::{list, part, search};
 pub(super) use patch::{Patching, patch};
 pub(super) use replace::replace;
 

@@ -187,7 +187,7 @@ fn generator_alone(program: &Path) -> Result<()> {
 /// The most that it does for callers who wait for their answers, and what each of these costs.
 fn peak(server: &Server, lasts: Duration) -> Result<(f64, f64)> {
     let mut most = (0.0_f64, 0.0);
-    for connections in [2, 8, 32] {
+    for connections in [2, 8] {
         let load = Load {
             address: server.address,
             process: Some(server.id()),
