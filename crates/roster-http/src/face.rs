@@ -19,9 +19,9 @@ use crate::{
     front::{FrontCounters, Peer},
     metrics::Metrics,
     pages::Pages,
-    pressure::Pressure,
+    pressure::{Alike, Pressure},
     problem::Problem,
-    rest::Bulk,
+    rest::{Bulk, Rendered},
     scim::Scim,
     settings::FaceSettings,
 };
@@ -38,6 +38,8 @@ pub(crate) struct Face {
     pub(crate) scim: Scim,
     draining: AtomicBool,
     pub(crate) pressure: Pressure,
+    /// The long pages that are waited for.
+    pub(crate) long_pages: Alike<Arc<Rendered>>,
 }
 
 impl Face {
@@ -52,6 +54,7 @@ impl Face {
             metrics: Metrics::new(front, pressure.refusals()),
             pressure,
             pages: Pages::new(&settings),
+            long_pages: Alike::default(),
             bulk: Bulk::new(),
             scim: Scim::default(),
             access: Arc::new(Access::new(directory.clone(), settings.issuers.clone())),

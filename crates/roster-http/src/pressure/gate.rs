@@ -52,7 +52,7 @@ pub(crate) struct Entered<'a> {
 }
 
 /// A place in the line.
-struct Waiting<'a>(&'a Gate);
+pub(super) struct Waiting<'a>(&'a Gate);
 
 /// Whether the overload lasts.
 #[derive(Debug, Default)]
@@ -82,15 +82,21 @@ impl Gate {
 
     /// A place, at once or after a short wait; nothing where there is none.
     pub(super) async fn enter(&self) -> Option<Entered<'_>> {
-        if let Ok(permit) = self.places.try_acquire() {
-            if self.stands.load(Ordering::Relaxed) {
-                self.stands.store(false, Ordering::Relaxed);
-            }
-            return Some(self.entered(permit));
+        if let Some(entered) = self.try_enter() {
+            return Some(entered);
         }
         let line = self.line_up()?;
         // Few come here and are let in: the rest need no room for it.
         Box::pin(self.wait(line)).await
+    }
+
+    /// A place, if there is one.
+    pub(super) fn try_enter(&self) -> Option<Entered<'_>> {
+        let permit = self.places.try_acquire().ok()?;
+        if self.stands.load(Ordering::Relaxed) {
+            self.stands.store(false, Ordering::Relaxed);
+        }
+        Some(self.entered(permit))
     }
 
     /// Whether one more would be refused at once; it is counted if so.
@@ -98,7 +104,8 @@ impl Gate {
         self.places.available_permits() == 0 && self.line_up().is_none()
     }
 
-    async fn wait(&self, line: Waiting<'_>) -> Option<Entered<'_>> {
+    /// Waits in line for a place; nothing where that takes too long.
+    pub(super) async fn wait(&self, line: Waiting<'_>) -> Option<Entered<'_>> {
         let permit = timeout(self.wait_max, self.places.acquire()).await;
         drop(line);
         if let Ok(Ok(permit)) = permit {
@@ -113,7 +120,7 @@ impl Gate {
     }
 
     /// A place in the line, unless it is too long.
-    fn line_up(&self) -> Option<Waiting<'_>> {
+    pub(super) fn line_up(&self) -> Option<Waiting<'_>> {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let (now, goes_on) = (Instant::now(), self.stands.swap(true, Ordering::Relaxed));
         let mut strain = self.strain();

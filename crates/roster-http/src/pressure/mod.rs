@@ -5,6 +5,7 @@
 //! be borne nearly all that is done here is to refuse. Memory is bounded whatever callers do. It
 //! must not know how a caller proved who it is, nor what an engine does.
 
+mod alike;
 mod attempts;
 mod class;
 mod gate;
@@ -21,6 +22,8 @@ mod unread;
 pub use identity::Identity;
 pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX, UNREAD_ANSWERS_BYTES_MAX};
 
+pub(crate) use alike::Alike;
+use alike::{Part, Teller};
 use attempts::Attempts;
 pub(crate) use class::{Class, SHORT_PAGE_MAX};
 pub(crate) use gate::Entered;
@@ -53,6 +56,14 @@ pub(crate) struct Pressure {
     writes: Gate,
     unread: Unread,
     refusals: Arc<Refusals>,
+}
+
+/// How somebody gets what was asked for.
+pub(crate) enum Turn<'a, T> {
+    /// By a reading of its own, and perhaps there are others to be told.
+    Own(Entered<'a>, Option<Teller<'a, T>>),
+    /// By somebody else's.
+    Told(T),
 }
 
 impl Pressure {
@@ -106,11 +117,43 @@ impl Pressure {
             return Err(Problem::new(ProblemCode::Overloaded));
         };
         if class.is_long() {
-            // Whoever came meanwhile is told at once whether to wait: all of them, before the
-            // thread has its hands full for as long as a long page takes.
-            yield_now().await;
+            look_around().await;
         }
         Ok(entered)
+    }
+
+    /// As [`enter`](Self::enter) into the long lists; but whoever has to wait, and asks for the same
+    /// as somebody who waits already, shares that one's reading.
+    pub(crate) async fn enter_or_share<'a, T: Clone>(
+        &'a self,
+        alike: &'a Alike<T>,
+        asked: &str,
+    ) -> Result<Turn<'a, T>, Problem> {
+        let gate = &self.long_lists;
+        if !self.unread.is_full() {
+            if let Some(entered) = gate.try_enter() {
+                look_around().await;
+                return Ok(Turn::Own(entered, None));
+            }
+            if let Some(line) = gate.line_up() {
+                let teller = match alike.part(asked) {
+                    Part::Tells(teller) => Some(teller),
+                    Part::Listens(listener) => match listener.told().await {
+                        Some(told) => return Ok(Turn::Told(told)),
+                        None => None,
+                    },
+                };
+                if let Some(entered) = gate.wait(line).await {
+                    look_around().await;
+                    if let Some(teller) = &teller {
+                        teller.begin();
+                    }
+                    return Ok(Turn::Own(entered, teller));
+                }
+            }
+        }
+        self.overloaded();
+        Err(Problem::new(ProblemCode::Overloaded))
     }
 
     /// Whether one more of a class would be refused at once; it is counted if so.
@@ -179,6 +222,12 @@ impl Pressure {
     pub(crate) fn succeeded(&self, address: IpAddr, credential: &str) {
         self.attempts.succeeded(address, credential);
     }
+}
+
+/// Whoever came meanwhile is told at once whether to wait: all of them, before the thread has its
+/// hands full for as long as a long page takes.
+async fn look_around() {
+    yield_now().await;
 }
 
 fn too_many(detail: String, wait_s: u32) -> Problem {

@@ -3,6 +3,7 @@
 //! The tag follows from where the log stands and from what was asked in which form, so a caller
 //! that polls an unchanged collection is answered before any page is read.
 
+use bytes::Bytes;
 use http::{
     HeaderValue, Method, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
@@ -69,8 +70,13 @@ impl<'a> View<'a> {
 
     /// The answer with a page that was read at this place in the log; `next` is the target of the
     /// page after it.
-    pub(super) fn page(&self, number: i64, body: Vec<u8>, next: Option<&str>) -> Response<Body> {
-        let mut response = Response::new(Body::from(body));
+    pub(super) fn page(
+        &self,
+        number: i64,
+        body: impl Into<Bytes>,
+        next: Option<&str>,
+    ) -> Response<Body> {
+        let mut response = Response::new(Body::full(body));
         self.describe(&mut response, number);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.media.header());
@@ -98,6 +104,12 @@ impl<'a> View<'a> {
         let log = self.face.directory.log_id();
         format!("{}-{}", Position { log, number }, self.digest)
     }
+}
+
+/// Whether the page itself is wanted, whatever its caller may know.
+pub(super) fn is_wanted(parts: &Parts) -> bool {
+    let knows = [IF_MATCH, IF_NONE_MATCH].iter().any(|name| parts.headers.contains_key(name));
+    parts.method == Method::GET && !knows
 }
 
 fn digest(uri: &http::Uri, media: &str) -> String {

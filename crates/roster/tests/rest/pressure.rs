@@ -1,6 +1,6 @@
 //! What becomes of those who ask for more than they may, or than can be done.
 
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
 use roster_http::PressureSettings;
 use serde_json::json;
@@ -166,7 +166,7 @@ pub(crate) async fn refusals_are_counted_by_reason(stage: Stage) {
         if reply.status() == 200 {
             break reply;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     };
     let count = |reason: &str| {
         let name = format!("roster_requests_refused_total{{reason=\"{reason}\"}} ");
@@ -193,4 +193,53 @@ pub(crate) async fn a_page_of_a_thousand_is_whole(stage: Stage) {
         "user.created"
     );
     service.get("/deleted-users?limit=1000").await.expect(200);
+}
+
+pub(crate) async fn those_who_wait_for_the_same_page_share_its_reading(stage: Stage) {
+    let service = stage.open_with(narrow()).await;
+    service.user(json!({"username": "ada"})).await;
+    let same = "/users?limit=1000";
+    // How many pages are read for one who has the only place and for three who wait; on a machine
+    // that is busy elsewhere they may come too late to wait, or wait too long.
+    let read_for = async |waiting: [&str; 3]| {
+        let before = service.store.pages();
+        service.store.hang_pages(true);
+        let rest = async {
+            while service.store.pages() == before {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let [first, second, third] = waiting.map(|target| service.get(target));
+            let on = async {
+                tokio::time::sleep(Duration::from_millis(30)).await;
+                service.store.hang_pages(false);
+            };
+            let (first, second, third, ()) = tokio::join!(first, second, third, on);
+            [first, second, third]
+        };
+        let (held, replies) = tokio::join!(service.get(same), rest);
+        held.expect(200);
+        let served = replies.iter().all(|reply| reply.status() == 200);
+        served.then(|| (service.store.pages() - before, replies))
+    };
+    let mut shared = None;
+    for _ in 0..50 {
+        shared = read_for([same; 3]).await.filter(|(pages, _)| *pages == 2);
+        if shared.is_some() {
+            break;
+        }
+    }
+    let (_, [first, second, third]) = shared.expect("one reading for three");
+    for other in [&second, &third] {
+        assert_eq!(first.json(), other.json());
+        for name in ["etag", "content-type", "roster-position"] {
+            assert_eq!(first.find(name), other.find(name), "{name}");
+        }
+    }
+    assert_eq!(first.json()["items"].as_array().map(Vec::len), Some(1));
+    let others = ["/users?limit=999", "/users?limit=998", "/users?limit=997"];
+    let mut pages = None;
+    while pages.is_none() {
+        pages = read_for(others).await.map(|(pages, _)| pages);
+    }
+    assert_eq!(pages, Some(4), "what differs is not shared");
 }

@@ -112,6 +112,16 @@ pub(super) fn last_page(server: &Server) -> Result<String> {
     Ok(format!("/users?limit={PAGE_SIZE}&cursor={cursor}"))
 }
 
+/// The paths of the second page of so many users, each by a cursor of its own.
+pub(super) fn second_pages(server: &Server, limit: usize, count: usize) -> Result<Vec<String>> {
+    let path = || {
+        let page = get_json(server, &format!("/users?limit={limit}"))?;
+        let next = page.get("next_cursor").and_then(serde_json::Value::as_str);
+        Ok(format!("/users?limit={limit}&cursor={}", next.context("there is one page only")?))
+    };
+    (0..count).map(|_| path()).collect()
+}
+
 fn get_json(server: &Server, path: &str) -> Result<serde_json::Value> {
     struct Once(Fixed, Option<Vec<u8>>);
     impl load::Work for Once {

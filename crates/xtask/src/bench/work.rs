@@ -43,6 +43,26 @@ impl Work for Fixed {
     }
 }
 
+/// GETs of some paths in turn.
+pub(super) struct Turns<'a> {
+    /// The server, for the Host field.
+    pub(super) host: SocketAddr,
+    /// The paths that are still to come, and come again.
+    pub(super) paths: std::iter::Cycle<std::slice::Iter<'a, String>>,
+}
+
+impl Work for Turns<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> bool {
+        let Some(path) = self.paths.next() else { return false };
+        write_request(request, "GET", path, self.host, None);
+        true
+    }
+
+    fn expected(&self) -> u16 {
+        200
+    }
+}
+
 /// GETs of users at random.
 pub(super) struct Reads<'a> {
     /// The server, for the Host field.

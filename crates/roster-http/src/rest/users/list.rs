@@ -1,5 +1,8 @@
 //! `GET /users`: one page of the collection.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use http::Response;
 use roster_core::{
     list::{Page, Total},
@@ -11,10 +14,18 @@ use crate::{
     extract::{JSON, NDJSON, negotiate},
     face::{Call, Face},
     front::Body,
-    pressure::Class,
+    pressure::{Class, Turn},
     problem::{Problem, ProblemCode},
-    rest::page::{View, close_items, open, separate},
+    rest::page::{View, close_items, is_wanted, open, separate},
 };
+
+/// A page as it is sent.
+#[derive(Debug)]
+pub(crate) struct Rendered {
+    position: i64,
+    body: Bytes,
+    target: Option<String>,
+}
 
 pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
@@ -22,23 +33,40 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     if media == NDJSON {
         return bulk::export(face, call).await;
     }
+    let permit = call.permit()?;
     let class = Class::of_list(parts.uri.query());
-    let _entered = face.pressure.enter(class).await?;
+    let view = || View::new(face, parts, media, true);
+    // All who may see users see the same of them.
+    let asked = parts.uri.query().filter(|_| class == Class::LongLists && is_wanted(parts));
+    let turn = match asked {
+        Some(asked) => face.pressure.enter_or_share(&face.long_pages, asked).await?,
+        None => Turn::Own(face.pressure.enter(class).await?, None),
+    };
+    let (_entered, teller) = match turn {
+        Turn::Own(entered, teller) => (entered, teller),
+        Turn::Told(page) => {
+            return Ok(view().page(page.position, page.body.clone(), page.target.as_deref()));
+        }
+    };
     let query = ListQuery::read(parts.uri.query(), &face.cursors)?;
-    let view = View::new(face, parts, media, true);
+    let view = view();
     if let Some(response) = view.without_page().await? {
         return Ok(response);
     }
     // The query asks for more than was to be seen of it.
     let is_longer = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
     let _longer = if is_longer { Some(face.pressure.enter(Class::LongLists).await?) } else { None };
-    let page = face.directory.list(call.permit()?, query.page.clone()).await?;
+    let page = face.directory.list(permit, query.page.clone()).await?;
     let next = match &page.next {
         Some(place) => Some(query.seal(place, &face.cursors)?),
         None => None,
     };
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
-    let body = envelope(&query, &page, next.as_deref())?;
+    let body = Bytes::from(envelope(&query, &page, next.as_deref())?);
+    if let Some(teller) = teller {
+        let (position, body) = (page.position, body.clone());
+        teller.tell(|| Arc::new(Rendered { position, body, target: target.clone() }));
+    }
     Ok(view.page(page.position, body, target.as_deref()))
 }
 

@@ -13,6 +13,7 @@ pub(crate) use bulk::{Bulk, EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX};
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
+pub(crate) use list::Rendered;
 pub(super) use list::list;
 pub(super) use patch::patch;
 pub(super) use replace::replace;

@@ -1,9 +1,11 @@
 //! More than the service can do: what it still does, for whom, and what becomes of it.
 //!
 //! `cargo xtask overload` asks for the longest pages in an open loop, at twice and at ten times
-//! what the service was found to be able to do, for a minute each; the service has one processor
-//! and the generator the other. With `--slice` it is short and only sees to it that everybody gets
-//! an answer: times of a busy machine say nothing.
+//! what the service was found to be able to do, for a minute each. That is found with callers who
+//! each ask for a page of their own; the load comes from callers who ask for the same page, and
+//! share its reading while they wait, and then from the others. The service has one processor and
+//! the generator the other. With `--slice` it is short and only sees to it that everybody gets an
+//! answer: times of a busy machine say nothing. With `--quick` all takes a sixth of its time.
 
 mod arrivals;
 mod health;
@@ -27,14 +29,16 @@ use super::{
     process::{Server, cpu_times},
     report::{Row, Target, number, print_rows, print_table, say},
     run_optimised, seed, warn_of_company,
-    work::Fixed,
+    work::Turns,
 };
 use health::{Found, Visitor};
 use open_loop::{Outcome, Plan};
 
-const USAGE: &str = "usage: cargo xtask overload [--slice] [--users N] [--binary PATH]";
+const USAGE: &str = "usage: cargo xtask overload [--slice | --quick] [--users N] [--binary PATH]";
 /// The longest page there is.
-const PATH: &str = "/users?limit=1000";
+const PAGE: usize = 1_000;
+/// So many callers who ask for pages of their own.
+const OWN: usize = 256;
 /// The processor of the service, and that of the generator.
 const PROCESSORS: (&str, &str) = ("0", "1");
 const CONNECTIONS: usize = 256;
@@ -73,7 +77,7 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     }
     let words: Vec<String> = words.iter().filter(|word| *word != "--slice").cloned().collect();
     let asked = parse(&words).context(USAGE)?;
-    ensure!(asked.store == Store::Sqlite && !asked.quick, USAGE);
+    ensure!(asked.store == Store::Sqlite && !(asked.quick && slice), USAGE);
     let mut options = options(&asked)?;
     options.place = options.program.with_file_name("overload");
     let _alone = alone(&options.place)?;
@@ -87,10 +91,11 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         }
     } else {
         warn_of_company()?;
+        let share = if asked.quick { 6 } else { 1 };
         Times {
-            peak: seconds(15),
-            ordinary: seconds(30),
-            overload: seconds(60),
+            peak: seconds(15) / share.min(3),
+            ordinary: seconds(30) / share,
+            overload: seconds(60) / share,
             patience: seconds(1),
         }
     };
@@ -114,22 +119,34 @@ fn sitting(options: &Options, times: Times, slice: bool) -> Result<()> {
     if !slice {
         generator_alone(&options.program)?;
     }
-    let (waiting, cpu_us) = peak(&server, times.peak)?;
+    let own = seed::second_pages(&server, PAGE, OWN)?;
+    let same = [format!("/users?limit={PAGE}")];
+    let (waiting, cpu_us) = peak(&server, &own, times.peak)?;
     let cpu = number(cpu_us, "us");
     let text = format!("callers who wait get {}, with {cpu} each", number(waiting, "/s"));
     say(&text)?;
-    let peak = capacity(&server, waiting, times.peak)?;
+    let peak = capacity(&server, &own, waiting, times.peak)?;
     say(&format!("it can do {} for callers who do not wait", number(peak, "/s")))?;
+    let shared = capacity(&server, &same, 2.0 * peak, times.peak)?;
+    say(&format!("and {} where all ask for the same page", number(shared, "/s")))?;
     let visitor =
         Visitor { address: server.address, process: server.id(), patience: times.patience };
-    let part = |name: &str, share: f64, lasts| part(visitor, name, peak * share, lasts);
-    let ordinary = part("70 %", ORDINARY, times.ordinary)?;
-    let full = part("1.2 x", FULL, times.ordinary)?;
+    let part =
+        |name: &str, paths, share: f64, lasts| part(visitor, name, paths, peak * share, lasts);
+    let ordinary = part("70 %", &same, ORDINARY, times.ordinary)?;
+    let full = part("1.2 x", &same, FULL, times.ordinary)?;
     let mut parts = vec![ordinary, full];
     for (name, share) in [("2 x", 2.0), ("10 x", 10.0)] {
         thread::sleep(Duration::from_secs(2));
-        parts.push(part(name, share, times.overload)?);
-        parts.push(part(&format!("after {name}"), ORDINARY, times.ordinary.min(times.overload))?);
+        parts.push(part(name, &same, share, times.overload)?);
+        let after = times.ordinary.min(times.overload);
+        parts.push(part(&format!("after {name}"), &same, ORDINARY, after)?);
+    }
+    for (name, share) in [("2 x, own pages", 2.0), ("10 x, own pages", 10.0)] {
+        thread::sleep(Duration::from_secs(2));
+        parts.push(part(name, &own, share, times.overload)?);
+        let after = times.ordinary.min(times.overload);
+        parts.push(part(&format!("after {name}"), &own, ORDINARY, after)?);
     }
     say(&format!("load of the machine: {}", load_average()?))?;
     figures(&parts)?;
@@ -171,8 +188,14 @@ fn generator_alone(program: &Path) -> Result<()> {
     };
     let hello = Server::start(&PathBuf::from("taskset"), arguments, "/")?;
     let (address, lasts) = (hello.address, Duration::from_secs(3));
-    let plan =
-        Plan { address, path: "/", rate: 30_000.0, lasts, connections: CONNECTIONS, seed: 1 };
+    let plan = Plan {
+        address,
+        paths: &["/".to_owned()],
+        rate: 30_000.0,
+        lasts,
+        connections: CONNECTIONS,
+        seed: 1,
+    };
     let outcome = open_loop::run(&plan)?;
     let late = outcome.late_us.value_at_quantile(0.99);
     let text = format!(
@@ -185,7 +208,7 @@ fn generator_alone(program: &Path) -> Result<()> {
 }
 
 /// The most that it does for callers who wait for their answers, and what each of these costs.
-fn peak(server: &Server, lasts: Duration) -> Result<(f64, f64)> {
+fn peak(server: &Server, paths: &[String], lasts: Duration) -> Result<(f64, f64)> {
     let mut most = (0.0_f64, 0.0);
     for connections in [2, 8] {
         let load = Load {
@@ -195,7 +218,7 @@ fn peak(server: &Server, lasts: Duration) -> Result<(f64, f64)> {
             warm_up: lasts / 10,
             measure: lasts / 3,
         };
-        let mut work = Fixed { host: server.address, path: PATH.to_owned() };
+        let mut work = Turns { host: server.address, paths: paths.iter().cycle() };
         let outcome = load::run(load, &mut work)?;
         if outcome.rate() > most.0 {
             most = (outcome.rate(), outcome.cpu_per_answer().as_secs_f64() * 1e6);
@@ -205,20 +228,26 @@ fn peak(server: &Server, lasts: Duration) -> Result<(f64, f64)> {
 }
 
 /// The most that it does for callers who come as they like, whatever they ask for.
-fn capacity(server: &Server, waiting: f64, lasts: Duration) -> Result<f64> {
+fn capacity(server: &Server, paths: &[String], waiting: f64, lasts: Duration) -> Result<f64> {
     let mut most = 0.0_f64;
     for share in [0.8, 0.9, 1.0, 1.1, 1.2] {
         let (address, rate, lasts) = (server.address, waiting * share, lasts / 3);
-        let plan = Plan { address, path: PATH, rate, lasts, connections: CONNECTIONS, seed: 3 };
+        let plan = Plan { address, paths, rate, lasts, connections: CONNECTIONS, seed: 3 };
         let outcome = open_loop::run(&plan)?;
         most = most.max(outcome.goodput());
     }
     Ok(most)
 }
 
-fn part(visitor: Visitor, name: &str, rate: f64, lasts: Duration) -> Result<Part> {
+fn part(
+    visitor: Visitor,
+    name: &str,
+    paths: &[String],
+    rate: f64,
+    lasts: Duration,
+) -> Result<Part> {
     let Visitor { address, process, .. } = visitor;
-    let plan = Plan { address, path: PATH, rate, lasts, connections: CONNECTIONS, seed: 7 };
+    let plan = Plan { address, paths, rate, lasts, connections: CONNECTIONS, seed: 7 };
     let before = cpu_times(process)?;
     let (outcome, health) = health::beside(visitor, || open_loop::run(&plan))?;
     let cpu = cpu_times(process)?.since(&before);

@@ -31,7 +31,8 @@ const THROWN_AWAY_MAX: usize = 1 << 20;
 /// What to ask for, and how often.
 pub(super) struct Plan<'a> {
     pub(super) address: SocketAddr,
-    pub(super) path: &'a str,
+    /// Asked for in turn.
+    pub(super) paths: &'a [String],
     /// Requests a second.
     pub(super) rate: f64,
     pub(super) lasts: Duration,
@@ -131,13 +132,14 @@ struct Head {
 struct Loop<'a> {
     plan: &'a Plan<'a>,
     poll: Poll,
-    request: Vec<u8>,
+    requests: Vec<Vec<u8>>,
     all: Vec<Connection>,
     idle: VecDeque<usize>,
     waiting: VecDeque<Duration>,
     outcome: Outcome,
     began: Instant,
     scratch: Vec<u8>,
+    sent: usize,
 }
 
 /// Sends requests as planned and waits for what is still under way then.
@@ -146,12 +148,14 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<Outcome> {
     let all = (0..plan.connections)
         .map(|number| Connection::open(plan.address, &poll, number))
         .collect::<Result<Vec<_>>>()?;
-    let request = format!("GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", plan.path, plan.address);
+    let request = |path| format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", plan.address).into();
+    let requests = plan.paths.iter().map(request).collect();
     let idle = (0..all.len()).collect();
     let outcome = Outcome::new(plan.lasts)?;
     let (waiting, scratch) = (VecDeque::new(), vec![0; THROWN_AWAY_MAX]);
-    let (request, began) = (request.into_bytes(), Instant::now());
-    let mut running = Loop { plan, poll, request, all, idle, waiting, outcome, began, scratch };
+    let began = Instant::now();
+    let mut running =
+        Loop { plan, poll, requests, all, idle, waiting, outcome, began, scratch, sent: 0 };
     running.run()?;
     let open = running.all.iter().filter(|connection| connection.due.is_some()).count();
     let mut outcome = running.outcome;
@@ -190,13 +194,16 @@ impl Loop<'_> {
     fn send(&mut self) -> Result<()> {
         while let Some(due) = self.waiting.front().copied() {
             let Some(number) = self.idle.pop_front() else { return Ok(()) };
+            let turn = self.sent % self.requests.len();
+            let request = self.requests.get(turn).context("nothing to ask for")?;
+            self.sent += 1;
             self.waiting.pop_front();
             let connection = self.all.get_mut(number).context("no such connection")?;
             let late = self.began.elapsed().saturating_sub(due);
             let late = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
             self.outcome.late_us.saturating_record(late);
             connection.due = Some(due);
-            if connection.stream.write(&self.request).ok() != Some(self.request.len()) {
+            if connection.stream.write(request).ok() != Some(request.len()) {
                 self.replace(number)?;
             }
         }
@@ -312,7 +319,14 @@ mod tests {
     fn every_request_that_was_due_is_accounted_for() {
         let address = server(4);
         let lasts = Duration::from_millis(300);
-        let plan = Plan { address, path: "/", rate: 1_000.0, lasts, connections: 4, seed: 1 };
+        let plan = Plan {
+            address,
+            paths: &["/".to_owned()],
+            rate: 1_000.0,
+            lasts,
+            connections: 4,
+            seed: 1,
+        };
         let outcome = run(&plan).unwrap();
         let answered: u32 = outcome.answers.values().sum();
         assert!(outcome.due > 200, "{}", outcome.due);
@@ -335,7 +349,14 @@ mod tests {
             drop((rest, listener));
         });
         let lasts = Duration::from_millis(50);
-        let plan = Plan { address, path: "/", rate: 1_000.0, lasts, connections: 2, seed: 1 };
+        let plan = Plan {
+            address,
+            paths: &["/".to_owned()],
+            rate: 1_000.0,
+            lasts,
+            connections: 2,
+            seed: 1,
+        };
         // It may break off when the listener is gone: then there is nobody to connect to.
         if let Ok(outcome) = run(&plan) {
             assert!(outcome.answers.is_empty());
