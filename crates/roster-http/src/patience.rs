@@ -91,3 +91,62 @@ fn late(detail: String) -> Problem {
     Problem::saying(ProblemCode::Unavailable, detail)
         .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::pending,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+
+    use tokio::task::{spawn, yield_now};
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+
+    /// On the one thread of the test: whoever yields lets all go first that are ready.
+    #[tokio::test]
+    async fn a_reading_that_yields_lets_the_others_go_first() {
+        let went = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&went);
+        let reading = pin!(async move {
+            spawn(async move { went.store(true, Ordering::Relaxed) });
+            yield_now().await;
+            Ok::<_, Problem>(seen.load(Ordering::Relaxed))
+        });
+        let answer = in_time(READ_WAIT_MAX, &HeaderMap::new(), reading).await;
+        assert!(answer.unwrap(), "it went on at once");
+    }
+
+    #[tokio::test]
+    async fn a_reading_that_is_late_is_given_up() {
+        let reading = pin!(pending::<Result<(), Problem>>());
+        let answer = in_time(SHORT, &HeaderMap::new(), reading).await;
+        assert_eq!(answer.unwrap_err().code, ProblemCode::Unavailable);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_has_begun_is_told_to_its_end() {
+        let patience = Patience { start: Start::default(), wait: SHORT };
+        let start = patience.start();
+        let change = async {
+            assert!(start.begin());
+            tokio::time::sleep(4 * SHORT).await;
+            Ok(7)
+        };
+        assert_eq!(patience.hold(change).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_has_not_begun_in_time_never_begins() {
+        let patience = Patience { start: Start::default(), wait: SHORT };
+        let start = patience.start();
+        let change = pending::<Result<(), Problem>>();
+        assert_eq!(patience.hold(change).await.unwrap_err().code, ProblemCode::Unavailable);
+        assert!(!start.begin());
+    }
+}

@@ -122,8 +122,8 @@ impl Pressure {
         Ok(entered)
     }
 
-    /// As [`enter`](Self::enter) into the long lists; but whoever has to wait, and asks for the same
-    /// as somebody who waits already, shares that one's reading.
+    /// As [`enter`](Self::enter) into the long lists; but whoever has to wait, and asks for the
+    /// same as somebody who waits already, shares that one's reading.
     pub(crate) async fn enter_or_share<'a, T: Clone>(
         &'a self,
         alike: &'a Alike<T>,
