@@ -73,3 +73,12 @@ pub(crate) async fn failures_of_the_store_tell_nothing(stage: Stage) {
         }
     }
 }
+
+/// RFC 7644 section 3.13: the version stands in the URL.
+pub(crate) async fn another_version_of_the_protocol_is_not_spoken(stage: Stage) {
+    let service = stage.open().await;
+    for path in ["/scim/Users", "/scim/v1/Users", "/scim/v3/Users", "/scim/V2/Users", "/Users"] {
+        assert_eq!(service.get(path).await.status(), 404, "{path}");
+    }
+    service.get("/scim/v2/Users").await.expect(200);
+}

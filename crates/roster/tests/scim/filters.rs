@@ -31,6 +31,8 @@ async fn finds(service: &Service, filter: &str, expected: &[&str]) {
     assert_eq!(found, page, "{filter}");
 }
 
+const EVERYBODY: &[&str] = &["bjensen", "Jsmith", "zoe"];
+
 async fn crowd(service: &Service) {
     for (name, members) in [
         (
@@ -45,7 +47,7 @@ async fn crowd(service: &Service) {
             "Jsmith",
             json!({"userType": "Employee", "active": false,
             "emails": [{"value": "j@home.example", "type": "work"}],
-            ROSTER_URN: {"attributes": {"team": "core"}}}),
+            ROSTER_URN: {"attributes": {"team": "core", "rank": 10, "share": 0.5, "on": true}}}),
         ),
         ("zoe", json!({"userType": "Intern", "displayName": "a \"quoted\" \\ name"})),
     ] {
@@ -70,6 +72,8 @@ pub(crate) async fn q3_every_operator_finds_whom_it_should(stage: Stage) {
         ("title pr or userType eq \"Intern\"", &["bjensen", "zoe"]),
         ("userType eq \"Employee\" or userType eq \"Intern\" and userName eq \"x\"", &["Jsmith"]),
         ("(userType eq \"Employee\" or userType eq \"Intern\") and userName eq \"zoe\"", &["zoe"]),
+        ("not (title pr) and userType eq \"Intern\"", &["zoe"]),
+        ("NOT (title pr AND userName sw \"b\") Or userName eq \"bjensen\"", EVERYBODY),
         ("active eq true", &["bjensen", "zoe"]),
         ("active eq False or userName eq \"zoe\"", &["Jsmith", "zoe"]),
         ("externalId eq \"Ab7\"", &["bjensen"]),
@@ -93,6 +97,13 @@ pub(crate) async fn q4_names_are_qualified_and_paths_go_into_parts(stage: Stage)
         ("emails[type eq \"work\"].value eq \"b@example.com\"".to_owned(), &["bjensen"]),
         ("emails[type eq \"work\" and value co \"@example.com\"]".to_owned(), &["bjensen"]),
         ("emails.type eq \"home\"".to_owned(), &["bjensen"]),
+        // Values of every kind that JSON has.
+        ("title eq null".to_owned(), &["Jsmith", "zoe"]),
+        ("title ne null".to_owned(), &["bjensen"]),
+        (format!("{ROSTER_URN}:attributes.rank eq 1e1"), &["Jsmith"]),
+        (format!("{ROSTER_URN}:attributes.on eq true"), &["Jsmith"]),
+        (format!("{ROSTER_URN}:attributes.on eq false"), &[]),
+        ("name[familyName sw \"O\" and givenName pr]".to_owned(), &["bjensen"]),
     ] {
         finds(&service, &filter, expected).await;
     }
@@ -108,8 +119,14 @@ pub(crate) async fn q5_brackets_bind_to_one_value(stage: Stage) {
         ),
         ("emails[type eq \"work\" and value ew \"home.example\"]", &["Jsmith"]),
         ("emails co \"example.com\"", &["bjensen"]),
+        ("emails[not (type eq \"work\")]", &["bjensen"]),
+        ("not (emails[type eq \"work\"])", &["zoe"]),
     ] {
         finds(&service, filter, expected).await;
+    }
+    // An object is compared by one of its parts.
+    for filter in ["name eq \"x\"", "addresses co \"x\"", "meta eq \"x\"", "title[value pr]"] {
+        refused(asked(&service, filter).await, 400, Some("invalidFilter"));
     }
 }
 
@@ -122,6 +139,10 @@ pub(crate) async fn q6_moments_are_compared_as_moments_and_flags_not_at_all(stag
         ("meta.created lt \"2026-01-01T00:00:01.000Z\"", &["bjensen"]),
         ("userName gt \"c\"", &["Jsmith", "zoe"]),
         ("userName le \"JSMITH\"", &["bjensen", "Jsmith"]),
+        // 10 is below 9 as a text, and not as a number.
+        (&format!("{ROSTER_URN}:attributes.rank gt 9"), &["Jsmith"]),
+        (&format!("{ROSTER_URN}:attributes.rank lt 9.5"), &[]),
+        (&format!("{ROSTER_URN}:attributes.share le 0.5"), &["Jsmith"]),
     ] {
         finds(&service, filter, expected).await;
     }
@@ -164,6 +185,35 @@ pub(crate) async fn q8_an_unknown_attribute_is_refused_with_those_there_are(stag
         let reply = refused(asked(&service, filter).await, 400, Some("invalidFilter"));
         assert!(reply.text().len() > 150, "{}", reply.text());
     }
+}
+
+/// RFC 7644 section 3.4.2.1: an attribute that a kind does not have has no value.
+pub(crate) async fn q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service).await;
+    let ada = create(&service, named("ada")).await;
+    let member = format!("members[value eq {}]", ada["id"]);
+    let group =
+        json!({"displayName": "zoe's", "externalId": "Ab7", "members": [{"value": ada["id"]}]});
+    send(&service, "POST", "/Groups", &group).send().await.expect(201);
+    let search = async |filter: &str| {
+        let body = json!({"filter": filter, "attributes": ["externalId", "userName"]});
+        send(&service, "POST", "/.search", &body).send().await
+    };
+    for (filter, users, groups) in [
+        ("userName eq \"bjensen\"", 1, 0),
+        (&member, 0, 1),
+        ("externalId eq \"Ab7\"", 1, 1),
+        ("displayName sw \"zoe\"", 0, 1),
+        ("id pr", 4, 1),
+    ] {
+        let page = search(filter).await.expect(200).json();
+        let found = page["Resources"].as_array().expect("resources");
+        let of_users = found.iter().filter(|one| one.get("userName").is_some()).count();
+        assert_eq!((of_users, found.len() - of_users), (users, groups), "{filter}");
+        assert_eq!(page["totalResults"], users + groups, "{filter}");
+    }
+    refused(search("colour eq \"x\"").await, 400, Some("invalidFilter"));
 }
 
 pub(crate) async fn a_filtered_list_is_paged_and_counted_like_any_other(stage: Stage) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     service::{Service, Stage},
     support::{
-        ENTERPRISE_URN, USER_URN, ask, create, get, named, names, read, refused, send, with,
+        ENTERPRISE_URN, USER_URN, ask, at, create, get, named, names, read, refused, send, with,
     },
 };
 
@@ -80,6 +80,17 @@ pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(stage: S
     assert_eq!(rest["userName"], "ada");
     let both = get(&service, "/Users?attributes=id&excludedAttributes=title").await;
     refused(both, 400, Some("invalidValue"));
+    // By a body too, where they are lists of names.
+    for path in ["/Users/.search", "/.search"] {
+        let body = json!({"excludedAttributes": ["title", "emails", "name", "META", "id"]});
+        let page = send(&service, "POST", path, &body).send().await.expect(200).json();
+        let user = page["Resources"][0].as_object().expect("a user");
+        let members: Vec<&str> = user.keys().map(String::as_str).collect();
+        assert_eq!(members, ["active", "id", "schemas", ENTERPRISE_URN, "userName"], "{path}");
+    }
+    let many = vec!["title"; 101].join(",");
+    let many = get(&service, &format!("/Users?excludedAttributes={many}")).await;
+    refused(many, 400, Some("invalidValue"));
 }
 
 pub(crate) async fn q9_what_cannot_be_counted_or_reached_is_too_many(stage: Stage) {
@@ -88,6 +99,23 @@ pub(crate) async fn q9_what_cannot_be_counted_or_reached_is_too_many(stage: Stag
     // Nobody walked there, and nobody is passed over without a bound.
     refused(get(&service, "/Users?startIndex=20002").await, 400, Some("tooMany"));
     assert_eq!(read(&service, "/Users?startIndex=20001").await["totalResults"], 2);
+}
+
+pub(crate) async fn q9_more_matches_than_are_counted_are_too_many(stage: Stage) {
+    let service = stage.open().await;
+    let lines: String = (0..=10_000).map(|n| format!("{{\"username\":\"u{n}\"}}\n")).collect();
+    let all = service.request("POST", "/users").body("application/x-ndjson", lines);
+    all.send().await.expect(200);
+    // Of everybody the number is kept, and told whatever it is.
+    assert_eq!(read(&service, "/Users?count=1").await["totalResults"], 10_001);
+    let target = "/Users?filter=userName%20sw%20%22u%22&count=1";
+    refused(get(&service, target).await, 400, Some("tooMany"));
+    // By cursor they can be walked through: nobody needs the number.
+    let page = read(&service, &format!("{target}&cursor")).await;
+    assert_eq!((names(&page), page.get("totalResults")), (vec!["u0"], None));
+    ask(&service, "DELETE", &at(&page["Resources"][0])).send().await.expect(204);
+    let page = read(&service, target).await;
+    assert_eq!((names(&page), &page["totalResults"]), (vec!["u1"], &json!(10_000)));
 }
 
 pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else(stage: Stage) {
@@ -224,6 +252,13 @@ pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(s
     service.clock.step(1);
     let late = list(&one, &format!("cursor={next}&count=1")).await;
     refused(late, 400, Some("expiredCursor"));
+    // It lets nobody in: every page is asked for with a key that holds.
+    let page = list(&one, "cursor&count=1").await.expect(200).json();
+    let next = page["nextCursor"].as_str().expect("a cursor");
+    let key = format!("/keys/{}", one["id"].as_str().expect("an id"));
+    service.delete(&key).await.expect(204);
+    refused(list(&one, &format!("cursor={next}&count=1")).await, 401, None);
+    refused(list(&other, &format!("cursor={next}&count=1")).await, 400, Some("invalidCursor"));
 }
 
 pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(stage: Stage) {

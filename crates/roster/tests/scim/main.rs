@@ -20,6 +20,7 @@ mod store;
 mod access;
 mod bulk;
 mod discovery;
+mod elsewhere;
 mod errors;
 mod faces;
 mod filters;
@@ -99,6 +100,7 @@ cases! {
         c12_countries_languages_and_zones_are_held_to_their_standards,
         c13_schemas_name_what_is_in_use,
         a_duplicate_in_another_case_is_a_conflict,
+        a_user_name_is_prepared_before_it_is_compared,
         every_attribute_of_the_tables_comes_back_as_it_was_sent,
     }
     mod writes {
@@ -114,6 +116,7 @@ cases! {
         q1_a_page_says_how_many_there_are_and_where_it_begins,
         q2_attributes_are_shown_and_left_out_by_their_names,
         q9_what_cannot_be_counted_or_reached_is_too_many,
+        q9_more_matches_than_are_counted_are_too_many,
         q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else,
         q11_indexes_and_counts_are_brought_into_range,
         q12_a_walk_by_cursor_ends_where_there_is_no_next,
@@ -129,6 +132,7 @@ cases! {
         q6_moments_are_compared_as_moments_and_flags_not_at_all,
         q7_what_does_not_parse_is_refused_with_its_place,
         q8_an_unknown_attribute_is_refused_with_those_there_are,
+        q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value,
         a_filtered_list_is_paged_and_counted_like_any_other,
         a_change_moves_a_user_into_a_filter_at_once,
     }
@@ -196,10 +200,26 @@ cases! {
         what_is_told_cannot_be_filtered_or_changed,
         me_is_not_implemented,
     }
+    mod elsewhere {
+        active_is_switched_off_by_a_text,
+        a_patch_without_a_path_takes_dotted_and_qualified_names,
+        another_address_that_becomes_primary_is_the_only_one,
+        replacing_a_typed_value_that_is_not_there_makes_it_by_tolerance_alone,
+        adding_to_a_typed_value_that_is_not_there_makes_it,
+        a_user_name_cannot_be_removed,
+        an_id_is_never_replaced_and_an_equal_one_is_passed_over,
+        a_second_operation_that_fails_takes_the_first_back,
+        a_put_upon_another_version_is_refused,
+        a_count_of_nothing_gives_the_total_alone,
+        discovery_is_not_filtered,
+        a_bare_cursor_begins_a_walk,
+        filters_that_others_misread_are_read_by_the_letter,
+    }
     mod errors {
         every_refusal_below_the_face_has_the_form_of_scim,
         forms_that_are_not_spoken_are_refused,
         failures_of_the_store_tell_nothing,
+        another_version_of_the_protocol_is_not_spoken,
     }
     mod access {
         one_scope_opens_the_whole_face_and_nothing_else,

@@ -6,7 +6,7 @@ use crate::{
     service::Stage,
     support::{
         ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, at, create, get, named, post, put, read,
-        refused, with,
+        refused, send, with,
     },
 };
 
@@ -150,16 +150,33 @@ pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(stage: Stage) {
     refused(delete().await, 404, None);
     refused(get(&service, &at(&user)).await, 404, None);
     refused(put(&service, &user, named("ada")).await, 404, None);
+    let patch = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+        "Operations": [{"op": "replace", "path": "active", "value": true}]});
+    refused(send(&service, "PATCH", &at(&user), &patch).send().await, 404, None);
+    let id = user["id"].as_str().expect("an id");
+    let search = json!({"filter": format!("id eq \"{id}\" or userName eq \"ada\"")});
+    for path in ["/Users/.search", "/.search"] {
+        let found = send(&service, "POST", path, &search).send().await.expect(200).json();
+        assert_eq!((&found["totalResults"], &found["Resources"]), (&json!(0), &json!([])));
+    }
     assert_eq!(read(&service, "/Users").await["totalResults"], 0);
     let next = create(&service, named("ada")).await;
     assert_ne!(next["id"], user["id"]);
 }
 
+/// There is none to keep: RFC 7643 section 4.1.1 asks for it of those who offer the attribute.
 pub(crate) async fn c10_a_password_is_never_kept(stage: Stage) {
     let service = stage.open().await;
     let sent = with(named("ada"), json!({"password": "t1meMa$heen", "PASSWORD2": 1}));
     let user = create(&service, sent).await;
     assert_eq!(user.get("password"), None);
+    let again = with(named("ada"), json!({"password": "t1meMa$heen"}));
+    assert_eq!(put(&service, &user, again.clone()).await.expect(200).json(), user);
+    let patch = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+        "Operations": [{"op": "replace", "path": "password", "value": "t1meMa$heen"}]});
+    let patched = send(&service, "PATCH", &at(&user), &patch).send().await.expect(200).json();
+    assert_eq!(patched, user, "passed over, and no new version");
+    refused(get(&service, "/Users?filter=password%20pr").await, 400, Some("invalidFilter"));
     let events = service.get("/events").await.expect(200);
     assert!(!events.text().contains("t1meMa"));
     let schema = read(&service, &format!("/Schemas/{USER_URN}")).await;
@@ -167,6 +184,16 @@ pub(crate) async fn c10_a_password_is_never_kept(stage: Stage) {
     assert!(attributes.iter().all(|attribute| attribute["name"] != "password"));
     let config = read(&service, "/ServiceProviderConfig").await;
     assert_eq!(config["changePassword"]["supported"], false);
+    // Who is read by the letter is told.
+    let strict = service.new_key(&["scim", "scim:strict"]).await;
+    let token = strict["key"].as_str().expect("a key");
+    for (method, target, body) in
+        [("POST", "/Users".to_owned(), &again), ("PUT", at(&user), &again)]
+    {
+        let reply = send(&service, method, &target, body).bearer(token).send().await;
+        let reply = refused(reply, 400, Some("invalidValue"));
+        assert!(!reply.text().contains("t1meMa"), "{}", reply.text());
+    }
 }
 
 pub(crate) async fn c11_one_value_at_most_is_primary(stage: Stage) {
@@ -179,6 +206,18 @@ pub(crate) async fn c11_one_value_at_most_is_primary(stage: Stage) {
     let user = create(&service, with(named("ada"), one)).await;
     let record = format!("/users/{}", user["id"].as_str().expect("an id"));
     assert_eq!(service.get(&record).await.expect(200).json()["email"], "b@example.com");
+    // The same value of the same type is not added a second time (RFC 7643 section 2.4).
+    let role = json!({"value": "guide", "type": "work"});
+    let bob = create(&service, with(named("bob"), json!({"roles": [role]}))).await;
+    let add = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+        "Operations": [{"op": "add", "path": "roles", "value": [role]}]});
+    let now = send(&service, "PATCH", &at(&bob), &add).send().await.expect(200).json();
+    assert_eq!(now, bob);
+    // A list that is sent whole is kept as it was sent: identity providers compare what they read
+    // with what they wrote.
+    let twice = with(named("bob"), json!({"roles": [role, role]}));
+    let now = put(&service, &bob, twice).await.expect(200).json();
+    assert_eq!(now["roles"], json!([role, role]));
 }
 
 pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standards(stage: Stage) {
@@ -193,6 +232,7 @@ pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standard
         ("timezone", json!("Europe/London"), json!("Mars/Olympus")),
         ("profileUrl", json!("https://example.com/ada"), json!("ada")),
         ("addresses", json!([{"country": "GB"}]), json!([{"country": "England"}])),
+        ("emails", json!([{"value": "ada@example.com"}]), json!([{"value": "ada at home"}])),
         ("phoneNumbers", json!([{"value": "tel:+44-20-1"}]), json!([{"value": "none"}])),
     ] {
         let body = |value: Value| with(named(member), json!({member: value})).to_string();
@@ -231,6 +271,21 @@ pub(crate) async fn a_duplicate_in_another_case_is_a_conflict(stage: Stage) {
     assert!(reply.text().contains("emails"));
     let bob = create(&service, named("bob")).await;
     refused(put(&service, &bob, named("ADA")).await, 409, Some("uniqueness"));
+}
+
+/// RFC 7644 section 7.8: names are compared as RFC 8265 prepares them.
+pub(crate) async fn a_user_name_is_prepared_before_it_is_compared(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("zo\u{eb}")).await;
+    for same in ["ZO\u{cb}", "zoe\u{308}", "\u{ff5a}o\u{eb}"] {
+        refused(post(&service, named(same)).await, 409, Some("uniqueness"));
+        let search = json!({"filter": format!("userName eq \"{same}\"")});
+        let found = send(&service, "POST", "/Users/.search", &search).send().await;
+        assert_eq!(found.expect(200).json()["Resources"], json!([user]), "{same}");
+    }
+    create(&service, named("zoe")).await;
+    // What cannot be prepared is no name.
+    refused(post(&service, named("a\u{0}b")).await, 400, Some("invalidValue"));
 }
 
 pub(crate) async fn every_attribute_of_the_tables_comes_back_as_it_was_sent(stage: Stage) {
