@@ -1,8 +1,9 @@
 """schemathesis against the running binary: all checks and phases, one run for each seed.
 
-Each seed gets a service on an empty collection. What departs from the defaults of
-schemathesis stands in schemathesis.toml with its reasons. Besides the verdict of each run, the
-number of cases must reach what was asked for.
+Each seed gets a service on an empty collection, and a key of every scope: the first key that the
+run makes itself would shut it out. What departs from the defaults of schemathesis stands in
+schemathesis.toml with its reasons. Besides the verdict of each run, the number of cases must reach
+what was asked for.
 """
 
 import json
@@ -15,16 +16,32 @@ from engines import engine
 from service import Workplace, arguments
 
 HERE = Path(__file__).resolve().parent
+# Every scope that opens something.
+SCOPES = [
+    "users:read", "users:write", "users:purge", "events:read", "metrics:read", "keys:admin", "scim",
+]  # fmt: skip
+
+
+def make_key(service):
+    """The key that the run calls with; closes the service."""
+    connection = service.connect()
+    answer = connection.request("POST", "/keys", {"name": "schemathesis", "scopes": SCOPES})
+    connection.close()
+    if answer.status != 201:
+        raise SystemExit(f"a key was answered {answer}")
+    return answer.json()
 
 
 def run(service, place, seed, max_examples):
     """One run; its report as JSON and its exit code."""
+    key = make_key(service)
     report = place / f"report-{seed}.json"
     url = f"http://{service.address[0]}:{service.address[1]}/openapi.json"
     command = [
         Path(sys.executable).parent / "schemathesis",
         f"--config-file={HERE / 'schemathesis.toml'}",
         "run", url, f"--seed={seed}", f"--max-examples={max_examples}",
+        "--header", f"Authorization: Bearer {key['key']}",
         "--checks=all", "--phases=examples,coverage,fuzzing,stateful", "--continue-on-failure",
         "--report=json", f"--report-json-path={report}", "--no-color",
     ]  # fmt: skip
@@ -32,19 +49,19 @@ def run(service, place, seed, max_examples):
     with open(output, "wb") as out:
         code = subprocess.run(
             [str(part) for part in command],
-            cwd=place, stdout=out, stderr=out, env=environment(), check=False,
+            cwd=place, stdout=out, stderr=out, env=environment(key["id"]), check=False,
         ).returncode  # fmt: skip
     if code != 0 or not report.exists():
         print(output.read_text(encoding="utf-8", errors="replace")[-12000:])
     return (json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}), code
 
 
-def environment():
+def environment(own_key_id):
     """Ours, without a proxy between the tool and a loopback address, and with our hooks."""
     ours = os.environ.items()
     kept = {name: value for name, value in ours if not name.lower().endswith("_proxy")}
     hooks = {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(HERE)}
-    return {**kept, **hooks, "NO_PROXY": "127.0.0.1"}
+    return {**kept, **hooks, "NO_PROXY": "127.0.0.1", "OWN_KEY_ID": own_key_id}
 
 
 def main():
