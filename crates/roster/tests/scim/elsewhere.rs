@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use crate::{
     client::Reply,
     service::{Service, Stage},
-    support::{ENTERPRISE_URN, at, create, get, named, names, put, read, refused, send, with},
+    support::{
+        ENTERPRISE_URN, at, create, escaped, get, named, names, put, read, refused, send, with,
+    },
 };
 
 async fn patch(service: &Service, user: &Value, operations: Value) -> Reply {
@@ -30,8 +32,7 @@ async fn with_two_addresses(service: &Service) -> Value {
 
 /// The filter as it stands in a URL.
 fn filtered(filter: &str) -> String {
-    let escaped: String = filter.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    format!("/Users?filter={escaped}")
+    format!("/Users?filter={}", escaped(filter))
 }
 
 pub(crate) async fn active_is_switched_off_by_a_text(stage: Stage) {
@@ -128,8 +129,8 @@ pub(crate) async fn a_put_upon_another_version_is_refused(stage: Stage) {
     let user = create(&service, named("ada")).await;
     let title = |title: &str| with(named("ada"), json!({"title": title}));
     put(&service, &user, title("a")).await.expect(200);
-    let stale = send(&service, "PUT", &at(&user), &title("b")).header("if-match", "W/\"1\"");
-    refused(stale.send().await, 412, None);
+    let late = send(&service, "PUT", &at(&user), &title("b")).header("if-match", "W/\"1\"");
+    refused(late.send().await, 412, None);
     assert_eq!(read(&service, &at(&user)).await["title"], "a");
 }
 

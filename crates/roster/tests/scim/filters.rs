@@ -5,16 +5,10 @@ use serde_json::{Value, json};
 use crate::{
     service::{Service, Stage},
     support::{
-        ENTERPRISE_URN, ROSTER_URN, ask, create, get, named, names, put, read, refused, send, with,
+        ENTERPRISE_URN, ROSTER_URN, ask, create, escaped, get, named, names, put, read, refused,
+        send, with,
     },
 };
-
-fn escaped(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        out.push_str(&format!("%{byte:02X}"));
-        out
-    })
-}
 
 async fn asked(service: &Service, filter: &str) -> crate::client::Reply {
     get(service, &format!("/Users?filter={}", escaped(filter))).await

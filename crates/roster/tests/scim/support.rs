@@ -85,3 +85,11 @@ pub(crate) fn refused(reply: Reply, status: u16, kind: Option<&str>) -> Reply {
     assert_eq!(reply.header("cache-control"), "no-store");
     reply
 }
+
+/// A text as it may stand in a query.
+pub(crate) fn escaped(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        out.push_str(&format!("%{byte:02X}"));
+        out
+    })
+}
