@@ -25,9 +25,12 @@ mod errors;
 mod faces;
 mod filters;
 mod groups;
+mod judge;
+mod judged;
 mod lists;
 mod patch_rules;
 mod patches;
+mod people;
 mod profiles;
 mod support;
 mod users;
@@ -135,6 +138,9 @@ cases! {
         q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value,
         a_filtered_list_is_paged_and_counted_like_any_other,
         a_change_moves_a_user_into_a_filter_at_once,
+    }
+    mod judged {
+        a_filter_finds_exactly_those_who_are_shown_to_meet_it,
     }
     mod groups {
         a_group_is_made_with_its_members_in_one_step,

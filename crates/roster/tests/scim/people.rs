@@ -1,0 +1,153 @@
+//! Random users: of the REST face by the generators of the testkit, of SCIM by the tables that the
+//! service tells.
+
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
+use roster_core::{Json, json::write_json, text::nfc};
+use roster_testkit::arbitrary::person;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    judge::Attribute,
+    service::Service,
+    support::{USER_URN, read, send},
+};
+
+pub(crate) const TEXTS: [&str; 16] = [
+    "Ada",
+    "ADA",
+    "ada",
+    "zo\u{eb}",
+    "Zoe\u{308}",
+    "stra\u{df}e",
+    "STRASSE",
+    "\u{130}x",
+    "10",
+    "9",
+    "a b",
+    "%",
+    "_",
+    "\"\\",
+    "\u{10400}",
+    "work",
+];
+const KINDS: [&str; 3] = ["work", "home", "WORK"];
+
+/// The generator xorshift64: repeatable, and as random as this needs.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(limit.max(1)).expect("a number")).expect("a number")
+    }
+
+    pub(crate) fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+/// Every attribute that the service tells of.
+pub(crate) async fn told(service: &Service) -> Vec<Attribute> {
+    let schemas = read(service, "/Schemas").await;
+    let mut found = Vec::new();
+    for schema in schemas["Resources"].as_array().expect("schemas") {
+        let id = schema["id"].as_str().expect("a URN");
+        let urn = (id != USER_URN).then_some(id);
+        let attributes = schema["attributes"].as_array().expect("attributes");
+        if id == USER_URN || id.ends_with(":User") {
+            found.extend(attributes.iter().map(|told| Attribute::read(urn, told)));
+        }
+    }
+    found
+}
+
+/// A random user in the words of the tables, under a name and with a mark that nobody else has.
+pub(crate) fn resource(random: &mut Random, tables: &[Attribute], name: &str, mark: &str) -> Value {
+    let mut user = json!({"schemas": [USER_URN], "userName": name});
+    for attribute in tables.iter().filter(|one| !one.is_read_only && one.name != "attributes") {
+        if attribute.name == "userName" || random.once_in(2) {
+            continue;
+        }
+        let value = match attribute.name.as_str() {
+            "emails" => json!([{"value": format!("Ada{mark}@B\u{fc}cher.example"), "type": "x"},
+                {"value": format!("ada{mark}@other.example"), "primary": true}]),
+            _ if attribute.multi_valued => {
+                let count = 1 + random.below(3);
+                let flagged = random.below(4);
+                let mut entries: Vec<Value> =
+                    (0..count).map(|_| value(random, attribute)).collect();
+                for (at, entry) in entries.iter_mut().enumerate() {
+                    if entry.get("primary").is_some() {
+                        entry["primary"] = json!(at == flagged);
+                    }
+                }
+                Value::Array(entries)
+            }
+            _ => value(random, attribute),
+        };
+        match &attribute.urn {
+            Some(urn) => user[urn][&attribute.name] = value,
+            None => user[&attribute.name] = value,
+        }
+    }
+    user
+}
+
+/// Random users of both faces, at most so many of each, as SCIM shows them.
+pub(crate) async fn taken(
+    service: &Service,
+    tables: &[Attribute],
+    random: &mut Random,
+    most: usize,
+) -> Vec<Value> {
+    let mut runner = TestRunner::deterministic();
+    let mut users = Vec::new();
+    for number in 0..most {
+        let tree: Json = person(number).new_tree(&mut runner).expect("a body").current();
+        let mut body = Vec::new();
+        write_json(&mut body, &tree);
+        let made = service.request("POST", "/users").body("application/json", body).send().await;
+        if made.status() == 201 {
+            let id = made.json()["id"].as_str().expect("an id").to_owned();
+            users.push(read(service, &format!("/Users/{id}")).await);
+        }
+        service.clock.step(3);
+        let name = format!("{} {}", random.pick(&["Ada", "zo\u{eb}", "u"]), most + number);
+        let body = resource(random, tables, &name, &number.to_string());
+        let made = send(service, "POST", "/Users", &body).send().await;
+        assert_eq!(made.status(), 201, "{body} {}", made.text());
+        users.push(made.json());
+        service.clock.step(3);
+    }
+    assert!(users.len() > most + most / 3, "most of them are valid: {}", users.len());
+    users
+}
+
+fn value(random: &mut Random, attribute: &Attribute) -> Value {
+    match attribute.kind.as_str() {
+        "boolean" => json!(random.once_in(2)),
+        "complex" => {
+            let parts = attribute.parts.iter().filter(|part| {
+                // Where there is one it is what makes the value.
+                part.name == "value" || !random.once_in(3)
+            });
+            let names: Vec<&Attribute> = parts.collect();
+            let parts = names.into_iter().map(|part| (part.name.clone(), value(random, part)));
+            Value::Object(parts.collect::<Map<_, _>>())
+        }
+        "binary" => json!(random.pick(&["MIIB", "miib", "MIIDQzCC"])),
+        "reference" => json!(random.pick(&["https://a.example/A", "https://a.example/a"])),
+        _ if attribute.name == "type" => json!(random.pick(&KINDS)),
+        _ if attribute.name == "value" && random.once_in(4) => json!("+44 (20) 1"),
+        _ => json!(nfc((*random.pick(&TEXTS)).to_owned())),
+    }
+}
