@@ -9,7 +9,7 @@ use std::{mem, sync::Arc};
 use crate::{
     access::{KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteUsers},
     clock::Clock,
-    command::{Act, Caller, Command, Mode, OnConflict, Terms},
+    command::{Act, Caller, Command, Idempotency, Mode, OnConflict, Terms},
     draft::Draft,
     event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
@@ -131,6 +131,15 @@ impl Directory {
     ) -> Result<Outcome, Failure> {
         let held = mem::take(&mut terms.held);
         self.carry_out(Act::Purge { id, held }, terms).await
+    }
+
+    /// What the same request came to when it came before, if that is remembered.
+    pub async fn recall(
+        &self,
+        _may: Permit<WriteUsers>,
+        mark: Idempotency,
+    ) -> Result<Option<Outcome>, Failure> {
+        self.store.recall(mark, self.clock.now()).await
     }
 
     /// The deleted user of that id, while it is kept.

@@ -2,7 +2,7 @@
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -15,6 +15,7 @@ use crate::{
     pool::Tries,
     postgres::Postgres,
     reads::{DeletedUser, LogHead},
+    writer::Recall,
 };
 
 impl Store for Postgres {
@@ -24,6 +25,14 @@ impl Store for Postgres {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(self.judge(command))
+    }
+
+    fn recall(
+        &self,
+        mark: Idempotency,
+        at: Timestamp,
+    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
+        Box::pin(async move { self.shared().ask(&Recall { mark, at }).await? })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

@@ -5,7 +5,7 @@ use std::future;
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -26,6 +26,14 @@ impl Store for Sqlite {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         ready(self.judge(&command))
+    }
+
+    fn recall(
+        &self,
+        mark: Idempotency,
+        at: Timestamp,
+    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
+        ready(self.remembered(&mark, at))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {

@@ -8,8 +8,8 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Among, Command, Failure, GroupCommand, Head, LogId, Outcome, Rules, StoreError, Stored, UserId,
-    store::Secret,
+    Among, Command, Failure, GroupCommand, Head, Idempotency, LogId, Outcome, Rules, StoreError,
+    Stored, Timestamp, UserId, store::Secret,
 };
 use rusqlite::Connection;
 use tokio::{
@@ -35,7 +35,7 @@ use crate::{
     shared::Shared,
     writer::{
         Prepared, Writer,
-        preview::{preview, preview_group},
+        preview::{preview, preview_group, recalled},
         queue::{CarriedOut, Job, Queue, Results},
     },
 };
@@ -176,6 +176,15 @@ impl Sqlite {
     /// What a group command would come to.
     pub(crate) fn judge_group(&self, command: &GroupCommand) -> Result<Outcome, Failure> {
         self.readers.read(|connection| Ok(preview_group(connection, self.rules, command)))?
+    }
+
+    /// What a request came to when it came before.
+    pub(crate) fn remembered(
+        &self,
+        mark: &Idempotency,
+        at: Timestamp,
+    ) -> Result<Option<Outcome>, Failure> {
+        self.readers.read(|connection| Ok(recalled(connection, mark, at)))?
     }
 
     /// What a command would come to.

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use http::request::Parts;
-use roster_core::{Failure, Json, Preconditions, Terms, access::Scope};
+use roster_core::{
+    Idempotency, Json, Outcome, Preconditions, Terms,
+    access::{Permit, Scope, WriteUsers},
+};
 use roster_scim::{Profile, Projection, ResourceType, list, schema::USER};
 
 use super::Refused;
@@ -99,10 +102,10 @@ impl Asked {
     }
 
     /// Has the write carried out once it may begin, unless its caller would not wait so long.
-    pub(super) async fn carry_out<T>(
+    pub(super) async fn carry_out<T, E: Into<Refused>>(
         &self,
         face: &Face,
-        write: impl Future<Output = Result<T, Failure>>,
+        write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Refused> {
         let write = async { Ok::<_, Problem>(write.await) };
         let write = face.pressure.pass(Class::Writes, write);
@@ -110,6 +113,21 @@ impl Asked {
             Some(patience) => patience.hold(write).await?,
             None => write.await?,
         };
-        Ok(outcome?)
+        outcome.map_err(Into::into)
+    }
+}
+
+/// What a write came to that may have been refused before the store was asked for it: where the
+/// same request came before, what it met is what it left, and its outcome is told again.
+pub(super) async fn unless_repeated(
+    face: &Face,
+    may: Permit<WriteUsers>,
+    mark: Option<Idempotency>,
+    result: Result<Outcome, Refused>,
+) -> Result<Outcome, Refused> {
+    let (Err(Refused::Scim(_)), Some(mark)) = (&result, mark) else { return result };
+    match face.directory.recall(may, mark).await? {
+        Some(outcome) => Ok(outcome),
+        None => result,
     }
 }

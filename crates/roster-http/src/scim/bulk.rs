@@ -23,16 +23,23 @@ use super::{
     answer::{base, tree},
     asked::{body, media, profile},
     fault::in_scim,
-    groups::{carry_out, group_id, pass},
+    groups::{carry_out, group_id, of_groups},
     users::{Patching, user_id},
 };
 use crate::{
+    extract::idempotency_key,
     face::{Call, Face},
     pressure::Class,
+    problem::{Problem, ProblemCode},
 };
 
 pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
     let media = media(call.parts)?;
+    if idempotency_key(&call.parts.headers)?.is_some() {
+        let detail = "a bulk request takes no Idempotency-Key: its operations happen one by one; \
+                      send those again that have no answer";
+        return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
+    }
     let writing = Writing {
         may: call.permit()?,
         may_read: call.permit()?,
@@ -71,63 +78,75 @@ struct Writing {
 
 impl Writing {
     async fn upon_user(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
-        let held = held(step.version.as_deref());
-        let terms = Terms { held: held.clone(), ..Terms::of(self.caller.clone()) };
+        let terms = self.terms(step);
         let directory = &face.directory;
         Ok(match &step.act {
             Act::Create(sent) => {
                 let draft = user::read(sent.clone(), self.profile, Sent::Created)?;
-                let _entered = face.pressure.enter(Class::Writes).await?;
                 // What does not exist has no version to be held to.
                 let terms = Terms::of(self.caller.clone());
-                (201, directory.create(self.may, draft, terms).await?)
+                (201, pass(face, directory.create(self.may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
                 let id = user_id(id)?;
                 let draft = user::read(sent.clone(), self.profile, Sent::Replaced)?;
-                let _entered = face.pressure.enter(Class::Writes).await?;
-                (200, directory.replace(self.may, id, draft, terms).await?)
+                (200, pass(face, directory.replace(self.may, id, draft, terms)).await?)
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), self.profile)?;
-                let Self { may, may_read, caller, profile } = self;
-                let (caller, profile) = (caller.clone(), *profile);
-                let patching = Patching { may: *may, may_read: *may_read, caller, held, profile };
-                (200, patching.carry_out(face, user_id(id)?, &operations).await?)
+                let Self { may, may_read, profile, .. } = *self;
+                let patching = Patching { may, may_read, terms, profile };
+                let patch = patching.carry_out(face, user_id(id)?, &operations);
+                (200, pass(face, patch).await?)
             }
             Act::Delete(id) => {
                 let id = user_id(id)?;
-                let _entered = face.pressure.enter(Class::Writes).await?;
-                (204, directory.delete(self.may, id, terms).await?)
+                (204, pass(face, directory.delete(self.may, id, terms)).await?)
             }
         })
     }
 
     async fn upon_group(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
-        let held = held(step.version.as_deref());
-        let terms = Terms { held, ..Terms::of(self.caller.clone()) };
+        let terms = self.terms(step);
         let (desk, may) = (face.directory.groups(), self.may);
         Ok(match &step.act {
             Act::Create(sent) => {
                 let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
                 let terms = Terms::of(self.caller.clone());
-                (201, pass(face, desk.create(may, draft, members, terms)).await?)
+                (201, pass(face, of_groups(desk.create(may, draft, members, terms))).await?)
             }
             Act::Replace(id, sent) => {
                 let id = group_id(id)?;
                 let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
                 let edit = GroupEdit::Replace(Box::new(draft));
                 let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
-                (200, pass(face, change).await?)
+                (200, pass(face, of_groups(change)).await?)
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), self.profile)?;
                 let (id, may) = (group_id(id)?, (may, self.may_read));
-                (200, carry_out(face, may, id, &operations, self.profile, &terms).await?)
+                let patch = carry_out(face, may, id, &operations, self.profile, &terms);
+                (200, pass(face, patch).await?)
             }
-            Act::Delete(id) => (204, pass(face, desk.delete(may, group_id(id)?, terms)).await?),
+            Act::Delete(id) => {
+                let id = group_id(id)?;
+                (204, pass(face, of_groups(desk.delete(may, id, terms))).await?)
+            }
         })
     }
+
+    fn terms(&self, step: &Step) -> Terms {
+        Terms { held: held(step.version.as_deref()), ..Terms::of(self.caller.clone()) }
+    }
+}
+
+/// Lets a write pass when there is room for it.
+async fn pass<E: Into<Refused>>(
+    face: &Face,
+    write: impl Future<Output = Result<Outcome, E>>,
+) -> Result<Outcome, Refused> {
+    let _entered = face.pressure.enter(Class::Writes).await?;
+    write.await.map_err(Into::into)
 }
 
 /// Where the resource of a step is, if it is one that may be there.

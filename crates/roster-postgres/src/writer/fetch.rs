@@ -131,6 +131,15 @@ pub(crate) async fn fetch(
     Ok(())
 }
 
+/// What a request of that key came to before.
+pub(crate) async fn known(connection: &Connection, key: [u8; 32]) -> Result<Option<Mark>, Miss> {
+    let mut missing = Missing::default();
+    missing.marks.insert(key);
+    let mut facts = Facts::default();
+    fetch(connection, &missing, Lock::Nothing, &mut facts).await?;
+    Ok(facts.marks.remove(&key).flatten())
+}
+
 /// Keeps the direct groups of those who may leave them.
 fn keep_groups(missing: &Missing, rows: &[SqlRow], facts: &mut Facts) -> Result<(), StoreError> {
     for id in &missing.groups_of {

@@ -17,6 +17,7 @@ mod judge;
 mod prepared;
 mod preview;
 mod queue;
+mod recall;
 mod run;
 pub(crate) mod sql;
 
@@ -39,6 +40,7 @@ pub(crate) use groups::PreviewGroup;
 pub(crate) use prepared::Prepared;
 pub(crate) use preview::{Preview, SNAPSHOT};
 pub(crate) use queue::{Job, Queue, Results};
+pub(crate) use recall::Recall;
 
 /// How long a transaction may take, all its tries included, before those who wait for it are told
 /// to come again.

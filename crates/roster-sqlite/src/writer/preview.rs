@@ -1,14 +1,17 @@
-//! A dry run: the judgement of a command on a connection that only reads.
+//! What a connection that only reads can tell of commands: a dry run, and what came before.
 //!
-//! It is judged on one snapshot, by the code that judges what is written. Whether the same request
-//! came before is not asked.
+//! A dry run is judged on one snapshot, by the code that judges what is written. Whether the same
+//! request came before is not asked for it; that is a question of its own.
 
-use roster_core::{Command, Effect, Failure, GroupCommand, Outcome, Rules, Stored};
+use roster_core::{
+    Command, Effect, Failure, GroupCommand, Idempotency, Outcome, Rules, Stored, Timestamp,
+};
 use rusqlite::Connection;
 
 use super::{
     groups,
     judge::{Halt, Judge},
+    once,
 };
 use crate::{failure::store_error, page::head::HEAD};
 
@@ -32,9 +35,18 @@ pub(crate) fn preview_group(
     told(attempt(connection, || Ok(groups::judge(connection, rules, command)?.foretold())))
 }
 
-fn told(attempt: Result<Outcome, Halt>) -> Result<Outcome, Failure> {
+/// What the same request came to before, if it came and is remembered at that moment.
+pub(crate) fn recalled(
+    connection: &Connection,
+    mark: &Idempotency,
+    at: Timestamp,
+) -> Result<Option<Outcome>, Failure> {
+    told(once::recall(connection, mark, at))
+}
+
+fn told<T>(attempt: Result<T, Halt>) -> Result<T, Failure> {
     match attempt {
-        Ok(outcome) => Ok(outcome),
+        Ok(told) => Ok(told),
         Err(Halt::Command(failure)) => Err(failure),
         Err(Halt::Transaction(error)) => Err(Failure::Store(store_error(error))),
     }

@@ -390,7 +390,9 @@ pub async fn a_group_command_that_comes_twice_happens_once(scene: Scene) {
     let joined = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("it lives");
     scene.join(id, &[], &[ada]).await.expect("there");
     let again = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("told again");
-    assert_eq!((again.stored, again.replayed), (joined.stored, true));
+    assert_eq!((again.stored, again.replayed), (joined.stored.clone(), true));
+    let recalled = scene.recall(2, 2).await.expect("its own").expect("it came");
+    assert_eq!((recalled.stored, recalled.replayed), (joined.stored, true));
     assert_eq!(scene.members_of(id).await, Some(Vec::new()), "it is not done again");
     let nothing = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("nothing to do");
     assert_eq!(nothing.effect, Effect::Unchanged);

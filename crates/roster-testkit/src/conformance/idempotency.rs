@@ -112,6 +112,24 @@ pub async fn one_key_for_two_requests_is_refused(scene: Scene) {
     assert_eq!(create_again(&scene).await, again(&first), "the key is the first request's");
 }
 
+pub async fn what_a_request_came_to_can_be_asked_for(scene: Scene) {
+    assert_eq!(scene.recall(1, 1).await, Ok(None));
+    let (id, first) = created(&scene).await;
+    let same = scene.act_once(patching(id, &json!({"name": "Ada"})), 2, 2).await;
+    scene.delete(id).await.expect("there");
+    let before = scene.image().await;
+    assert_eq!(scene.recall(1, 1).await, again(&first).map(Some));
+    assert_eq!(scene.recall(2, 2).await, again(&same).map(Some), "without a change too");
+    assert_eq!(scene.recall(1, 2).await, Err(Refusal::KeyReused));
+    assert_eq!(scene.recall(3, 1).await, Ok(None));
+    assert_eq!(scene.image().await, before);
+    scene.clock.step(IDEMPOTENCY_KEEP_MS);
+    assert_eq!(scene.recall(1, 1).await, again(&first).map(Some));
+    scene.clock.step(1);
+    assert_eq!(scene.recall(1, 1).await, Ok(None));
+    assert_eq!(scene.recall(1, 2).await, Ok(None));
+}
+
 pub async fn two_keys_are_two_requests(scene: Scene) {
     let id = created(&scene).await.0;
     for (key, name) in [(2, "B"), (3, "C"), (4, "B")] {

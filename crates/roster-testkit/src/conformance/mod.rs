@@ -227,6 +227,7 @@ macro_rules! conformance {
             }
             $crate::conformance_cases! { $factory, idempotency:
                 the_same_request_happens_once_and_is_answered_alike,
+                what_a_request_came_to_can_be_asked_for,
                 every_kind_of_write_is_told_again_as_it_was,
                 after_later_changes_the_user_of_then_is_told,
                 an_outcome_without_a_change_is_told_again_too,

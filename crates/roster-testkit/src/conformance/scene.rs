@@ -105,6 +105,12 @@ impl Scene {
         results.pop().expect("one result for each command")
     }
 
+    /// What the request of a mark came to, if it came before.
+    pub async fn recall(&self, key: u8, fingerprint: u8) -> Result<Option<Outcome>, Refusal> {
+        let mark = Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
+        refused(self.store().recall(mark, self.clock.now()).await)
+    }
+
     /// The act of creating a user, with a new id.
     pub fn creating(&self, body: &Value) -> Act {
         self.creating_or(body, OnConflict::Fail)
@@ -238,9 +244,9 @@ pub fn view(stored: &Stored) -> Value {
 }
 
 /// A result without the store errors, which fail the case.
-pub fn refused(result: Result<Outcome, Failure>) -> Result<Outcome, Refusal> {
+pub fn refused<T>(result: Result<T, Failure>) -> Result<T, Refusal> {
     match result {
-        Ok(outcome) => Ok(outcome),
+        Ok(told) => Ok(told),
         Err(Failure::Refused(refusal)) => Err(refusal),
         Err(Failure::Store(error)) => panic!("the store failed: {error:?}"),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use roster_core::{
     Caller, Command, Effect, Failure, Group, GroupCommand, GroupId, Member, MemberKind, Outcome,
-    Refusal, Rules, StoreError, Stored, Timestamp, UserId,
+    Rules, StoreError, Stored, Timestamp, UserId,
     group::{
         Facts, GroupChange, GroupDecision, GroupPage, GroupQuery, GroupRef, GroupsOf, Levels,
         MembersPage, MembersQuery, Nesting, Newcomer, Sketch, left, sketch,
@@ -24,11 +24,8 @@ impl State {
         command: &GroupCommand,
     ) -> Result<Outcome, Failure> {
         let Some(mark) = command.idempotency else { return self.carry_out_group(rules, command) };
-        if let Some(done) = self.remembered(mark, command.at) {
-            if done.fingerprint != mark.fingerprint {
-                return Err(Refusal::KeyReused.into());
-            }
-            return Ok(Outcome { replayed: true, ..done.outcome.clone() });
+        if let Some(outcome) = self.recall(mark, command.at)? {
+            return Ok(outcome);
         }
         let outcome = self.carry_out_group(rules, command)?;
         let done = Done { fingerprint: mark.fingerprint, at: command.at, outcome: outcome.clone() };

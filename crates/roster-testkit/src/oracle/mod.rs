@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore, Head,
-    LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp, UserId,
+    Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -58,6 +58,14 @@ impl Store for Oracle {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move { self.state().preview(self.rules, &command) })
+    }
+
+    fn recall(
+        &self,
+        mark: Idempotency,
+        at: Timestamp,
+    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
+        Box::pin(async move { self.state().recall(mark, at) })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -112,7 +120,12 @@ impl Store for Oracle {
 
 impl GroupStore for Oracle {
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.state().change_group(self.rules, &command) })
+        Box::pin(async move {
+            if !command.begin() {
+                return Err(Failure::Store(StoreError::TimedOut));
+            }
+            self.state().change_group(self.rules, &command)
+        })
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {

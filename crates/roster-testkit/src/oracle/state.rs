@@ -50,11 +50,8 @@ impl State {
     /// Carries a command out, unless it came before.
     pub(super) fn apply(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
         let Some(mark) = command.idempotency else { return self.carry_out(rules, command) };
-        if let Some(done) = self.remembered(mark, command.at) {
-            if done.fingerprint != mark.fingerprint {
-                return Err(Refusal::KeyReused.into());
-            }
-            return Ok(Outcome { replayed: true, ..done.outcome.clone() });
+        if let Some(outcome) = self.recall(mark, command.at)? {
+            return Ok(outcome);
         }
         let outcome = self.carry_out(rules, command)?;
         if outcome.effect != Effect::Skipped {
@@ -70,9 +67,18 @@ impl State {
         Ok(Outcome { position: self.position, ..outcome })
     }
 
-    pub(super) fn remembered(&self, mark: Idempotency, at: Timestamp) -> Option<&Done> {
-        let done = self.done.get(&mark.key)?;
-        (at.as_millis() - done.at.as_millis() <= IDEMPOTENCY_KEEP_MS).then_some(done)
+    /// What the same request came to before, if it is remembered.
+    pub(super) fn recall(
+        &self,
+        mark: Idempotency,
+        at: Timestamp,
+    ) -> Result<Option<Outcome>, Failure> {
+        let is_kept = |done: &&Done| at.as_millis() - done.at.as_millis() <= IDEMPOTENCY_KEEP_MS;
+        let Some(done) = self.done.get(&mark.key).filter(is_kept) else { return Ok(None) };
+        if done.fingerprint != mark.fingerprint {
+            return Err(Refusal::KeyReused.into());
+        }
+        Ok(Some(Outcome { replayed: true, ..done.outcome.clone() }))
     }
 
     fn carry_out(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {

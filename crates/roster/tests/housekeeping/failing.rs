@@ -7,7 +7,7 @@ use std::{
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -103,6 +103,14 @@ impl Store for Failing {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         self.store.preview(command)
+    }
+
+    fn recall(
+        &self,
+        mark: Idempotency,
+        at: Timestamp,
+    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
+        self.store.recall(mark, at)
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

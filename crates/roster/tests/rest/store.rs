@@ -11,7 +11,7 @@ use std::{
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -221,6 +221,17 @@ impl Store for Watched {
         Box::pin(async move {
             self.stands().await?;
             self.inner.preview(command).await
+        })
+    }
+
+    fn recall(
+        &self,
+        mark: Idempotency,
+        at: Timestamp,
+    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.recall(mark, at).await
         })
     }
 

@@ -32,6 +32,7 @@ mod patch_rules;
 mod patches;
 mod people;
 mod profiles;
+mod retries;
 mod support;
 mod users;
 mod walks;
@@ -114,6 +115,14 @@ cases! {
         a_projection_goes_with_every_answer_of_a_user,
         a_repeated_request_is_answered_as_the_first_time,
         the_change_log_tells_of_writes_by_scim_as_of_all_others,
+    }
+    mod retries {
+        a_patch_of_a_user_that_comes_twice_happens_once,
+        a_patch_is_told_again_though_it_would_be_refused_by_now,
+        a_patch_of_a_group_that_comes_twice_happens_once,
+        of_the_same_patch_twice_at_once_one_happens,
+        a_bulk_request_takes_no_idempotency_key,
+        a_write_that_did_not_begin_in_time_is_not_made,
     }
     mod lists {
         q1_a_page_says_how_many_there_are_and_where_it_begins,

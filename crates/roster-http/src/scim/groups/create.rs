@@ -7,7 +7,7 @@ use roster_scim::{
     schema::GROUP,
 };
 
-use super::{answer::written, pass};
+use super::{answer::written, of_groups};
 use crate::{
     face::{Call, Face},
     problem::{Problem, ProblemCode},
@@ -27,7 +27,8 @@ pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
     let GroupBody { draft, members } = group::read(tree, asked.profile)?;
     let terms = asked.terms(parts, caller, &bytes);
     let desk = face.directory.groups();
-    let outcome = pass(face, desk.create(may, draft, members, terms)).await?;
+    let create = Box::pin(desk.create(may, draft, members, terms));
+    let outcome = asked.carry_out(face, of_groups(create)).await?;
     let location = HeaderValue::try_from(location(&base(face), outcome.stored.id))
         .map_err(|_| Problem::new(ProblemCode::Internal))?;
     let mut response = written(face, may_read, StatusCode::CREATED, outcome, &asked).await?;

@@ -2,7 +2,7 @@
 
 use roster_scim::schema::GROUP;
 
-use super::{group_id, pass};
+use super::{group_id, of_groups};
 use crate::{
     face::{Call, Face},
     scim::{Answered, answer::gone, asked::Asked},
@@ -13,6 +13,7 @@ pub(in crate::scim) async fn delete(face: &Face, segment: &str, call: &Call<'_>)
     let id = group_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let desk = face.directory.groups();
-    let outcome = pass(face, desk.delete(call.permit()?, id, terms)).await?;
+    let delete = Box::pin(desk.delete(call.permit()?, id, terms));
+    let outcome = asked.carry_out(face, of_groups(delete)).await?;
     Ok(gone(&outcome))
 }

@@ -22,7 +22,6 @@ use roster_core::{Failure, GroupId, Outcome};
 use roster_scim::{ScimError, group::refused};
 
 use super::Refused;
-use crate::{face::Face, pressure::Class};
 
 /// The id in a path. A text of any other form names no group.
 pub(super) fn group_id(segment: &str) -> Result<GroupId, ScimError> {
@@ -33,12 +32,10 @@ fn no_such_group() -> ScimError {
     ScimError::of_status(404, "there is no group of this id")
 }
 
-/// Lets a write pass when there is room for it; its refusals speak of groups.
-pub(super) async fn pass(
-    face: &Face,
+/// What a write came to; its refusals speak of groups.
+pub(super) async fn of_groups(
     write: impl Future<Output = Result<Outcome, Failure>>,
 ) -> Result<Outcome, Refused> {
-    let _entered = face.pressure.enter(Class::Writes).await?;
     told(write.await)
 }
 

@@ -26,10 +26,9 @@ use super::{
 };
 use crate::{
     face::{Call, Face},
-    pressure::Class,
     scim::{
         Answered, Refused,
-        asked::{Asked, body},
+        asked::{Asked, body, unless_repeated},
     },
 };
 
@@ -44,12 +43,25 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -
     let (tree, bytes) = body(face, call).await?;
     let operations = patch::read(tree, asked.profile)?;
     let terms = asked.terms(parts, caller, &bytes);
-    let outcome = carry_out(face, (may, may_read), id, &operations, asked.profile, &terms).await?;
+    let patch = carry_out(face, (may, may_read), id, &operations, asked.profile, &terms);
+    let outcome = asked.carry_out(face, patch).await?;
     written(face, may_read, StatusCode::OK, outcome, &asked).await
 }
 
-/// Carries operations out upon a group.
+/// Carries operations out upon a group, once for each mark.
 pub(in crate::scim) async fn carry_out(
+    face: &Face,
+    may: (Permit<WriteUsers>, Permit<ReadUsers>),
+    id: GroupId,
+    operations: &[Operation],
+    profile: Profile,
+    terms: &Terms,
+) -> Result<Outcome, Refused> {
+    let result = attempt(face, may, id, operations, profile, terms).await;
+    unless_repeated(face, may.0, terms.idempotency, result).await
+}
+
+async fn attempt(
     face: &Face,
     (may, may_read): (Permit<WriteUsers>, Permit<ReadUsers>),
     id: GroupId,
@@ -58,7 +70,6 @@ pub(in crate::scim) async fn carry_out(
     terms: &Terms,
 ) -> Result<Outcome, Refused> {
     let desk = face.directory.groups();
-    let _entered = face.pressure.enter(Class::Writes).await?;
     for attempt in 1.. {
         let stored = desk.get(may_read, id).await?.ok_or_else(no_such_group)?;
         if !terms.held.allow_write(stored.version) {

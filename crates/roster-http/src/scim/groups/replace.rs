@@ -11,7 +11,7 @@ use roster_scim::{
     schema::GROUP,
 };
 
-use super::{answer::written, group_id, pass};
+use super::{answer::written, group_id, of_groups};
 use crate::{
     face::{Call, Face},
     scim::{
@@ -30,6 +30,7 @@ pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: Call<'_>)
     let terms = asked.terms(parts, caller, &bytes);
     let (edit, members) = (GroupEdit::Replace(Box::new(draft)), MembersEdit::All(members));
     let desk = face.directory.groups();
-    let outcome = pass(face, desk.change(may, id, edit, members, terms)).await?;
+    let change = Box::pin(desk.change(may, id, edit, members, terms));
+    let outcome = asked.carry_out(face, of_groups(change)).await?;
     written(face, may_read, StatusCode::OK, outcome, &asked).await
 }

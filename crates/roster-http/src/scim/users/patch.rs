@@ -6,7 +6,7 @@
 
 use http::StatusCode;
 use roster_core::{
-    Caller, Draft, Failure, Outcome, Preconditions, Refusal, Terms, UserId,
+    Draft, Failure, Outcome, Refusal, Terms, UserId,
     access::{Permit, ReadUsers, WriteUsers},
     json,
     user::Stored,
@@ -21,12 +21,11 @@ use roster_scim::{
 use super::{no_such_user, user_id};
 use crate::{
     face::{Call, Face},
-    pressure::Class,
     problem::{Problem, ProblemCode},
     scim::{
         Answered, Refused,
         answer::{base, written},
-        asked::{Asked, body},
+        asked::{Asked, body, unless_repeated},
     },
 };
 
@@ -37,12 +36,12 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -
     let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
     let asked = Asked::read(&call)?;
     let id = user_id(segment)?;
-    let caller = call.caller();
-    let (tree, _) = body(face, call).await?;
+    let (parts, caller) = (call.parts, call.caller());
+    let (tree, bytes) = body(face, call).await?;
     let operations = patch::read(tree, asked.profile)?;
-    let patching =
-        Patching { may, may_read, caller, held: asked.held.clone(), profile: asked.profile };
-    let outcome = patching.carry_out(face, id, &operations).await?;
+    let terms = asked.terms(parts, caller, &bytes);
+    let patching = Patching { may, may_read, terms, profile: asked.profile };
+    let outcome = asked.carry_out(face, patching.carry_out(face, id, &operations)).await?;
     written(face, may_read, StatusCode::OK, &outcome, &asked).await
 }
 
@@ -50,27 +49,34 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -
 pub(in crate::scim) struct Patching {
     pub(in crate::scim) may: Permit<WriteUsers>,
     pub(in crate::scim) may_read: Permit<ReadUsers>,
-    pub(in crate::scim) caller: Caller,
-    pub(in crate::scim) held: Preconditions,
+    pub(in crate::scim) terms: Terms,
     pub(in crate::scim) profile: Profile,
 }
 
 impl Patching {
-    /// Carries operations out upon a user.
+    /// Carries operations out upon a user, once for each mark.
     pub(in crate::scim) async fn carry_out(
         &self,
         face: &Face,
         id: UserId,
         operations: &[Operation],
     ) -> Result<Outcome, Refused> {
-        let _entered = face.pressure.enter(Class::Writes).await?;
+        let result = self.attempt(face, id, operations).await;
+        unless_repeated(face, self.may, self.terms.idempotency, result).await
+    }
+
+    async fn attempt(
+        &self,
+        face: &Face,
+        id: UserId,
+        operations: &[Operation],
+    ) -> Result<Outcome, Refused> {
         for attempt in 1.. {
             let stored = self.current(face, id).await?;
             let draft = patched(face, &stored, operations, self.profile)?;
-            let terms = Terms { held: self.held.clone(), ..Terms::of(self.caller.clone()) };
-            match face.directory.replace(self.may, id, draft, terms).await {
+            match face.directory.replace(self.may, id, draft, self.terms.clone()).await {
                 Err(Failure::Refused(Refusal::VersionMismatch { .. }))
-                    if self.held.is_empty() && attempt < ATTEMPTS_MAX => {}
+                    if self.terms.held.is_empty() && attempt < ATTEMPTS_MAX => {}
                 outcome => return Ok(outcome?),
             }
         }
@@ -80,7 +86,7 @@ impl Patching {
     /// The user as it is, if it is what the client means.
     async fn current(&self, face: &Face, id: UserId) -> Result<Stored, Refused> {
         let stored = face.directory.get(self.may_read, id).await?.ok_or_else(no_such_user)?;
-        if self.held.allow_write(stored.version) {
+        if self.terms.held.allow_write(stored.version) {
             return Ok(stored);
         }
         let refusal = Refusal::VersionMismatch { current: stored.version };

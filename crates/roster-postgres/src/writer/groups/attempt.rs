@@ -17,8 +17,8 @@ use crate::{
     pool::Miss,
     writer::{
         attempt::{Fault, rolled_back},
-        facts::{Facts, Mark, Missing, Place},
-        fetch::{Lock, fetch},
+        facts::Place,
+        fetch::known,
         flush::{Begin, flush},
         run::{NewMark, Writes},
         sql,
@@ -114,15 +114,6 @@ async fn judged(
         return Ok(Judged::Known(Ok(outcome)));
     }
     Ok(Judged::Writes(outcome, Box::new(writes)))
-}
-
-/// What the same request came to before.
-async fn known(connection: &Connection, key: [u8; 32]) -> Result<Option<Mark>, Miss> {
-    let mut missing = Missing::default();
-    missing.marks.insert(key);
-    let mut facts = Facts::default();
-    fetch(connection, &missing, Lock::Nothing, &mut facts).await?;
-    Ok(facts.marks.remove(&key).flatten())
 }
 
 async fn position(connection: &Connection) -> Result<i64, Miss> {
