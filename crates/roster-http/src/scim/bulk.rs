@@ -1,11 +1,13 @@
 //! `POST /scim/v2/Bulk`: many writes in one request (RFC 7644 section 3.7).
 //!
 //! Which operation comes next, and what it refers to, `roster-scim` knows; each is carried out here
-//! as a request of its own would be, and waits for its place among the writes.
+//! as a request of its own would be: what its caller presented is judged anew, so that nothing is
+//! done for a key that has ended meanwhile, and it waits for its place among the writes.
 
+use http::request::Parts;
 use roster_core::{
     Caller, Outcome, Preconditions, Tags, Terms, UserId,
-    access::{Permit, ReadUsers, WriteUsers},
+    access::{MissingScope, Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
 };
 use roster_scim::{
@@ -40,22 +42,13 @@ pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
                       send those again that have no answer";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
-    let writing = Writing {
-        may: call.permit()?,
-        may_read: call.permit()?,
-        caller: call.caller(),
-        profile: profile(&call),
-    };
+    let writing = Writing { parts: call.parts, caller: call.caller(), profile: profile(&call) };
     let (sent, _) = body(face, call).await?;
     let mut run = Run::new(bulk::read(sent, writing.profile)?, SERVED);
     let base = base(face);
     while let Some(step) = run.next_step() {
         let place = place(&base, &step);
-        let done = if step.kind == GROUP.name {
-            Box::pin(writing.upon_group(face, &step)).await
-        } else {
-            Box::pin(writing.upon_user(face, &step)).await
-        };
+        let done = Box::pin(writing.carry_out(face, &step)).await;
         let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
         match done {
             Ok(done) => run.done(step, done),
@@ -69,46 +62,68 @@ pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
 }
 
 /// Who writes.
-struct Writing {
-    may: Permit<WriteUsers>,
-    may_read: Permit<ReadUsers>,
+struct Writing<'a> {
+    parts: &'a Parts,
     caller: Caller,
     profile: Profile,
 }
 
-impl Writing {
-    async fn upon_user(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
+/// That they may, for one operation.
+type May = (Permit<WriteUsers>, Permit<ReadUsers>);
+
+impl Writing<'_> {
+    async fn carry_out(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
+        let authority = face.access.authenticate(self.parts).await?.through_scim();
+        let permits = || Ok::<May, MissingScope>((authority.permit()?, authority.permit()?));
+        let may = permits().map_err(Problem::from)?;
+        if step.kind == GROUP.name {
+            self.upon_group(face, may, step).await
+        } else {
+            self.upon_user(face, may, step).await
+        }
+    }
+
+    async fn upon_user(
+        &self,
+        face: &Face,
+        (may, may_read): May,
+        step: &Step,
+    ) -> Result<(u16, Outcome), Refused> {
         let terms = self.terms(step);
-        let directory = &face.directory;
+        let (directory, profile) = (&face.directory, self.profile);
         Ok(match &step.act {
             Act::Create(sent) => {
-                let draft = user::read(sent.clone(), self.profile, Sent::Created)?;
+                let draft = user::read(sent.clone(), profile, Sent::Created)?;
                 // What does not exist has no version to be held to.
                 let terms = Terms::of(self.caller.clone());
-                (201, pass(face, directory.create(self.may, draft, terms)).await?)
+                (201, pass(face, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
                 let id = user_id(id)?;
-                let draft = user::read(sent.clone(), self.profile, Sent::Replaced)?;
-                (200, pass(face, directory.replace(self.may, id, draft, terms)).await?)
+                let draft = user::read(sent.clone(), profile, Sent::Replaced)?;
+                (200, pass(face, directory.replace(may, id, draft, terms)).await?)
             }
             Act::Patch(id, sent) => {
-                let operations = patch::read(sent.clone(), self.profile)?;
-                let Self { may, may_read, profile, .. } = *self;
+                let operations = patch::read(sent.clone(), profile)?;
                 let patching = Patching { may, may_read, terms, profile };
                 let patch = patching.carry_out(face, user_id(id)?, &operations);
                 (200, pass(face, patch).await?)
             }
             Act::Delete(id) => {
                 let id = user_id(id)?;
-                (204, pass(face, directory.delete(self.may, id, terms)).await?)
+                (204, pass(face, directory.delete(may, id, terms)).await?)
             }
         })
     }
 
-    async fn upon_group(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
+    async fn upon_group(
+        &self,
+        face: &Face,
+        (may, may_read): May,
+        step: &Step,
+    ) -> Result<(u16, Outcome), Refused> {
         let terms = self.terms(step);
-        let (desk, may) = (face.directory.groups(), self.may);
+        let desk = face.directory.groups();
         Ok(match &step.act {
             Act::Create(sent) => {
                 let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
@@ -124,7 +139,7 @@ impl Writing {
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), self.profile)?;
-                let (id, may) = (group_id(id)?, (may, self.may_read));
+                let (id, may) = (group_id(id)?, (may, may_read));
                 let patch = carry_out(face, may, id, &operations, self.profile, &terms);
                 (200, pass(face, patch).await?)
             }

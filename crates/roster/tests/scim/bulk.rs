@@ -1,10 +1,13 @@
 //! Bulk over the wire (RFC 7644 section 3.7).
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
     service::{Service, Stage},
+    store::Fault,
     support::{ENTERPRISE_URN, create, get, named, read, refused, send, with},
 };
 
@@ -158,4 +161,85 @@ pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(stage: St
         refused(bulk(&service, operations, json!({})).await, 400, Some("invalidSyntax"));
     }
     assert_eq!(read(&service, "/Users?count=0").await["totalResults"], 0);
+}
+
+/// Sends so many users by a key, and does something once some of them are there. Gives what became
+/// of each: those from the first refusal on are alone to be looked at, all before were created.
+async fn while_it_runs<F: Future<Output = ()>>(
+    service: &Service,
+    key: Option<&str>,
+    happens: impl FnOnce() -> F,
+) -> Vec<Value> {
+    let most = 1000;
+    let names = (0..most).map(|n| format!("many{n}"));
+    let operations: Vec<Value> = names.map(|name| post(&name)).collect();
+    let body = json!({"schemas": [REQUEST], "Operations": operations});
+    let request = send(service, "POST", "/Bulk", &body);
+    let request = match key {
+        Some(key) => request.bearer(key),
+        None => request,
+    };
+    let before = service.head().await.position;
+    let meanwhile = async {
+        while service.head().await.position < before + 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        happens().await;
+    };
+    let (reply, ()) = tokio::join!(request.send(), meanwhile);
+    let told = reply.expect(200).json()["Operations"].as_array().expect("operations").clone();
+    assert_eq!(told.len(), most, "each is told by itself");
+    let done = statuses(&told).iter().take_while(|status| **status == "201").count();
+    assert!(done < most, "it was over before anything happened");
+    let there = service.head().await.position - before;
+    assert_eq!(there, i64::try_from(done).expect("a number"), "nothing else is there");
+    told[done..].to_vec()
+}
+
+#[track_caller]
+fn all_refused(told: &[Value], status: &str, word: &str) {
+    for operation in told {
+        assert_eq!(operation["status"], status, "{operation}");
+        assert_eq!(operation["response"]["status"], status);
+        assert_eq!(operation.get("location"), None);
+        let detail = operation["response"]["detail"].as_str().expect("a detail");
+        assert!(detail.contains(word), "{detail}");
+    }
+}
+
+pub(crate) async fn nothing_is_done_for_a_key_that_ends_while_its_bulk_runs(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let [key, other] = [service.new_key(&["scim"]).await, service.new_key(&["scim"]).await];
+    let revoke = async || {
+        let id = key["id"].as_str().expect("an id");
+        service.delete(&format!("/keys/{id}")).await.expect(204);
+    };
+    let told = while_it_runs(&service, key["key"].as_str(), revoke).await;
+    all_refused(&told, "401", "revoked");
+    let again = send(&service, "POST", "/Bulk", &json!({"Operations": [post("grace")]}));
+    let again = again.bearer(other["key"].as_str().expect("a key")).send().await.expect(200);
+    assert_eq!(again.json()["Operations"][0]["status"], "201", "the other key's goes on");
+}
+
+pub(crate) async fn nothing_is_done_for_nobody_once_a_service_is_closed(stage: Stage) {
+    let service = stage.open().await;
+    let close = async || drop(service.close().await);
+    all_refused(&while_it_runs(&service, None, close).await, "401", "");
+}
+
+pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(stage: Stage) {
+    let service = stage.open().await;
+    service.close().await;
+    let key = service.new_key(&["scim"]).await;
+    let fail = async || {
+        service.store.fail(Fault::Hang);
+        service.store.fail_keys(true);
+        // What was read of the keys holds for a second.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        service.store.fail(None);
+    };
+    let told = while_it_runs(&service, key["key"].as_str(), fail).await;
+    service.store.fail_keys(false);
+    all_refused(&told, "503", "");
 }

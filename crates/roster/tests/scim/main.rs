@@ -192,6 +192,9 @@ cases! {
         b1_after_enough_failures_the_rest_is_left_undone,
         b2_what_is_too_large_names_its_limit,
         nothing_of_a_malformed_bulk_request_is_carried_out,
+        nothing_is_done_for_a_key_that_ends_while_its_bulk_runs,
+        nothing_is_done_for_nobody_once_a_service_is_closed,
+        nothing_is_done_while_nobody_can_say_who_may,
     }
     mod walks {
         a_walk_by_index_loses_nobody_when_others_leave,
