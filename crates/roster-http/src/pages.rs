@@ -11,6 +11,7 @@ use crate::{
     description,
     pressure::QUEUE_WAIT_MAX,
     rest::{EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX},
+    scim::limits as scim,
     settings::FaceSettings,
 };
 
@@ -34,8 +35,12 @@ impl Pages {
     }
 }
 
-fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-    Json::Object(members.map(|(name, value)| (name.to_owned(), value)).to_vec())
+fn object<const N: usize>(all: [(&str, Json); N]) -> Json {
+    Json::Object(members(all))
+}
+
+fn members<const N: usize>(all: [(&str, Json); N]) -> Vec<(String, Json)> {
+    all.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 fn text(text: &str) -> Json {
@@ -104,7 +109,7 @@ fn service_document(settings: &FaceSettings) -> Bytes {
 
 /// The limits that concern callers.
 fn limits_of(settings: &FaceSettings) -> Json {
-    object([
+    let mut all = members([
         ("body_bytes_max", number(settings.body_bytes_max)),
         ("uri_bytes_max", number(settings.uri_bytes_max)),
         ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
@@ -128,9 +133,6 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("filter_length_max", number(limits::FILTER_LENGTH_MAX)),
         ("filter_depth_max", number(limits::FILTER_DEPTH_MAX)),
         ("filter_terms_max", number(limits::FILTER_TERMS_MAX)),
-        ("bulk_operations_max", number(limits::BULK_OPERATIONS_MAX)),
-        ("patch_operations_max", number(limits::PATCH_OPERATIONS_MAX)),
-        ("patch_values_max", number(limits::PATCH_VALUES_MAX)),
         ("search_length_max", number(limits::SEARCH_LENGTH_MAX)),
         ("search_words_max", number(limits::SEARCH_WORDS_MAX)),
         ("idempotency_key_length_max", number(limits::IDEMPOTENCY_KEY_LENGTH_MAX)),
@@ -165,5 +167,25 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
+    ]);
+    all.extend(limits_of_scim(settings));
+    Json::Object(all)
+}
+
+fn limits_of_scim(settings: &FaceSettings) -> Vec<(String, Json)> {
+    members([
+        ("bulk_operations_max", number(limits::BULK_OPERATIONS_MAX)),
+        ("bulk_bytes_max", number(settings.body_bytes_max)),
+        ("patch_operations_max", number(limits::PATCH_OPERATIONS_MAX)),
+        ("patch_values_max", number(limits::PATCH_VALUES_MAX)),
+        ("scim_page_size_default", number(scim::COUNT_DEFAULT)),
+        ("scim_page_size_max", number(limits::PAGE_SIZE_MAX)),
+        ("scim_page_bytes_max", number(scim::PAGE_BYTES_MAX)),
+        ("scim_page_members_max", number(scim::PAGE_MEMBERS_MAX)),
+        ("scim_names_max", number(scim::NAMES_MAX)),
+        ("scim_cursor_keep_seconds", Json::Int(scim::CURSOR_KEEP_MS / 1000)),
+        ("scim_skip_max", count(scim::SKIP_MAX)),
+        ("scim_places_max", number(scim::PLACES_MAX)),
+        ("scim_place_keep_seconds", Json::Int(scim::PLACE_KEEP_MS / 1000)),
     ])
 }

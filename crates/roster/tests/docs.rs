@@ -24,6 +24,7 @@ use std::path::Path;
 use roster::config::{SETTINGS, settings_as_markdown};
 use roster_core::{Attribute, filter::Operator, limits};
 use roster_http::router::ROUTES;
+use serde_json::Value;
 
 use examples::Examples;
 use service::Service;
@@ -168,6 +169,41 @@ fn the_pages_tell_the_limits_as_they_are() {
             assert!(told, "{page} does not tell {limit}");
         }
     }
+}
+
+/// The cells of the rows of a page's tables.
+fn rows(page: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
+    lines.map(|line| line.split('|').map(str::trim).collect())
+}
+
+#[test]
+fn tables_tell_the_limits_by_name_as_the_service_document_does() {
+    // Another test holds this example against what the service answers.
+    let description = roster_http::description::openapi("http://roster.test");
+    let description: Value = serde_json::from_slice(&description).unwrap();
+    let limits = &description["components"]["examples"]["ServiceDocument"]["value"]["limits"];
+    let limits = limits.as_object().unwrap();
+    let mut told = BTreeSet::new();
+    for entry in fs::read_dir(Path::new(ROOT).join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let page = fs::read_to_string(&path).unwrap();
+        for cells in rows(&page) {
+            let name = cells.get(1).map_or("", |cell| cell.trim_matches('`'));
+            let Some(limit) = limits.get(name) else { continue };
+            assert_eq!(cells[2].replace(',', ""), limit.to_string(), "{} {name}", path.display());
+            told.insert((path.file_name().unwrap().to_owned(), name.to_owned()));
+        }
+    }
+    let of_limits = |name: &String| told.contains(&("limits.md".into(), name.clone()));
+    let meant = |name: &&String| {
+        ["group", "scim_", "bulk_", "patch_"].iter().any(|kind| name.starts_with(kind))
+    };
+    let missing: Vec<_> = limits.keys().filter(meant).filter(|name| !of_limits(name)).collect();
+    assert!(missing.is_empty(), "docs/limits.md does not tell {missing:?}");
 }
 
 #[test]

@@ -11,9 +11,10 @@ use roster_scim::{
 };
 
 use super::{
-    Answered, CURSOR_KEEP_MS, Refused,
+    Answered, Refused,
     answer::{base, tree},
     asked::media,
+    limits::CURSOR_KEEP_MS,
 };
 use crate::{
     extract::parameters,

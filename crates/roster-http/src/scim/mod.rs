@@ -10,6 +10,7 @@ mod bulk;
 mod discovery;
 mod fault;
 mod groups;
+pub(crate) mod limits;
 mod operation;
 mod search;
 mod users;
@@ -28,14 +29,6 @@ use crate::{
     front::Body,
     problem::Problem,
 };
-
-/// Milliseconds for which a cursor is good: a day.
-pub(crate) const CURSOR_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
-/// Most resources that are passed over to reach an index that nobody walked to.
-pub(crate) const SKIP_MAX: u64 = 20_000;
-
-// A page of ordinary length is no long one.
-const _: () = assert!(roster_scim::list::COUNT_DEFAULT <= crate::pressure::SHORT_PAGE_MAX);
 
 /// What the face remembers.
 #[derive(Debug, Default)]

@@ -96,3 +96,32 @@ pub(crate) async fn me_is_not_implemented(stage: Stage) {
         types["Resources"].as_array().expect("types").iter().all(|one| one["name"] != Value::Null)
     );
 }
+
+pub(crate) async fn the_service_document_tells_the_same_limits(stage: Stage) {
+    let service = stage.open().await;
+    let config = read(&service, "/ServiceProviderConfig").await;
+    let limits = service.get("/").await.expect(200).json()["limits"].clone();
+    let pages = &config["pagination"];
+    for (told, name) in [
+        (&config["bulk"]["maxOperations"], "bulk_operations_max"),
+        (&config["bulk"]["maxPayloadSize"], "bulk_bytes_max"),
+        (&config["filter"]["maxResults"], "scim_page_size_max"),
+        (&pages["maxPageSize"], "scim_page_size_max"),
+        (&pages["defaultPageSize"], "scim_page_size_default"),
+        (&pages["cursorTimeout"], "scim_cursor_keep_seconds"),
+    ] {
+        assert!(told.is_u64(), "{name}");
+        assert_eq!(told, &limits[name], "{name}");
+    }
+    let names: Vec<String> = (0..=limits["scim_names_max"].as_u64().expect("a number"))
+        .map(|n| format!("x{n}"))
+        .collect();
+    let most = format!("/Users?attributes={}", names[1..].join(","));
+    get(&service, &most).await.expect(200);
+    let more = format!("/Users?attributes={}", names.join(","));
+    refused(get(&service, &more).await, 400, Some("invalidValue"));
+    let skip = limits["scim_skip_max"].as_u64().expect("a number");
+    get(&service, &format!("/Users?startIndex={}", skip + 1)).await.expect(200);
+    let more = format!("/Users?startIndex={}", skip + 2);
+    refused(get(&service, &more).await, 400, Some("tooMany"));
+}

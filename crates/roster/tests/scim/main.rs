@@ -214,6 +214,7 @@ cases! {
     }
     mod discovery {
         the_configuration_tells_what_works,
+        the_service_document_tells_the_same_limits,
         resource_types_and_schemas_are_told_one_by_one_and_together,
         what_is_told_cannot_be_filtered_or_changed,
         me_is_not_implemented,

@@ -23,11 +23,11 @@ use crate::{
     face::Face,
     pressure::{Class, SHORT_PAGE_MAX},
     problem::{Problem, ProblemCode},
-    scim::{CURSOR_KEEP_MS, Refused, SKIP_MAX},
+    scim::{
+        Refused,
+        limits::{CURSOR_KEEP_MS, PAGE_MEMBERS_MAX, SKIP_MAX},
+    },
 };
-
-/// A page ends early once its groups have so many members.
-pub(in crate::scim) const LIST_MEMBERS_MAX: usize = 20_000;
 
 /// A page.
 pub(super) struct Found {
@@ -227,7 +227,7 @@ impl<'a> Asking<'a> {
                 items.push(Shown { stored, members: Vec::new() });
                 continue;
             }
-            if members >= LIST_MEMBERS_MAX {
+            if members >= PAGE_MEMBERS_MAX {
                 break;
             }
             // Who is gone by now was there when the page was read: shown without members.

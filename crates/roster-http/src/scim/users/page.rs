@@ -20,11 +20,11 @@ use crate::{
     face::Face,
     pressure::{Class, SHORT_PAGE_MAX},
     problem::{Problem, ProblemCode},
-    scim::{CURSOR_KEEP_MS, Refused, SKIP_MAX},
+    scim::{
+        Refused,
+        limits::{CURSOR_KEEP_MS, PAGE_BYTES_MAX, SKIP_MAX},
+    },
 };
-
-/// A page by index goes on over pages of the store until it holds so many bytes.
-const INDEX_PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A page.
 pub(super) struct Found {
@@ -109,7 +109,7 @@ impl Walk<'_> {
     async fn take(&mut self) -> Result<Vec<Stored>, Refused> {
         let limit = self.query.limit;
         let (mut items, mut bytes) = (Vec::new(), 0);
-        while items.len() < limit && !self.ended && bytes < INDEX_PAGE_BYTES_MAX {
+        while items.len() < limit && !self.ended && bytes < PAGE_BYTES_MAX {
             let more = self.next(limit - items.len()).await?;
             bytes += more.iter().map(|item: &Stored| item.record.len()).sum::<usize>();
             items.extend(more);
