@@ -201,6 +201,7 @@ cases! {
         a_walk_by_cursor_loses_nobody_when_others_leave,
         two_walks_at_once_lose_nobody,
         an_index_that_nobody_walked_to_is_found_too,
+        walks_of_two_questions_do_not_meet,
     }
     mod profiles {
         booleans_as_texts_are_taken_at_every_depth,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     service::{Service, Stage},
-    support::{ask, at, create, named, names, read},
+    support::{USER_URN, ask, at, create, get, named, names, put, read, refused},
 };
 
 const CROWD: usize = 60;
@@ -127,4 +127,37 @@ pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(stage: Stage) {
     let page =
         read(&service, "/Users?startIndex=10&count=2&sortBy=userName&sortOrder=descending").await;
     assert_eq!(names(&page), ["u51", "u50"]);
+}
+
+pub(crate) async fn walks_of_two_questions_do_not_meet(stage: Stage) {
+    let service = stage.open().await;
+    crowd(&service).await;
+    for name in ["u41", "u51"] {
+        let page = read(&service, &format!("/Users?filter=userName%20eq%20%22{name}%22")).await;
+        let body = serde_json::json!({"schemas": [USER_URN], "userName": name, "active": false});
+        put(&service, &page["Resources"][0], body).await.expect(200);
+    }
+    let suspended = "/Users?filter=active%20eq%20false&count=1";
+    assert_eq!(names(&read(&service, suspended).await), ["u41"]);
+    // Each of these has a page that ended before index 2.
+    assert_eq!(names(&read(&service, "/Users?count=2&startIndex=2").await), ["u02", "u03"]);
+    assert_eq!(names(&read(&service, "/Users?count=1").await), ["u01"]);
+    let active = "/Users?filter=active%20eq%20true&count=1";
+    assert_eq!(names(&read(&service, active).await), ["u01"]);
+    assert_eq!(names(&read(&service, &format!("{suspended}&startIndex=2")).await), ["u51"]);
+    assert_eq!(names(&read(&service, &format!("{active}&startIndex=2")).await), ["u02"]);
+    // Nor does a cursor of the one go on with the other.
+    let page = read(&service, "/Users?cursor&count=1&filter=active%20eq%20true").await;
+    let next = page["nextCursor"].as_str().expect("more");
+    for filter in ["active%20eq%20false", "userName%20eq%20%22u01%22", "id%20pr"] {
+        let other = format!("/Users?cursor={next}&count=1&filter={filter}");
+        refused(get(&service, &other).await, 400, Some("invalidCursor"));
+    }
+    refused(
+        get(&service, &format!("/Users?cursor={next}&count=1")).await,
+        400,
+        Some("invalidCursor"),
+    );
+    let same = format!("/Users?cursor={next}&count=1&filter=active%20eq%20true");
+    assert_eq!(names(&read(&service, &same).await), ["u02"]);
 }

@@ -213,8 +213,9 @@ fn open(face: &Face, actor: &Actor, query: &PageQuery, cursor: &str) -> Result<O
 
 /// What a place belongs to: the caller, the order and the conditions.
 fn question(actor: &Actor, query: &PageQuery) -> String {
+    // A filter is kept in part as what an index compares.
     let filter = query.filter.as_ref().map(ToString::to_string);
-    format!("scim {actor} {:?} {filter:?} ", query.sort)
+    format!("scim {actor} {:?} {:?} {filter:?} ", query.sort, query.equals)
 }
 
 /// Waits for a place among the lists; among the long ones too where the page needs that.
