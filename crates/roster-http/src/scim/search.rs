@@ -25,6 +25,8 @@ pub(super) struct Part {
     pub(super) total: u64,
     /// How many are here.
     pub(super) items: usize,
+    /// Whether none of this kind follows.
+    pub(super) ends: bool,
     /// They, with commas between them.
     pub(super) text: Vec<u8>,
 }
@@ -43,8 +45,11 @@ pub(super) async fn search(face: &Face, call: Call<'_>) -> Answered {
     let first = Box::pin(users::part(face, may, &actor, profile, &of_users)).await;
     let known = first.as_ref().map_or(0, |part| part.total);
     let here = first.as_ref().map_or(0, |part| part.items);
+    let room = count.saturating_sub(here);
+    // A page of users may end early by its bytes: those left out come first.
+    let is_their_turn = first.as_ref().map_or(true, |part| part.ends);
     of_groups.start_index = start.saturating_sub(known).max(1);
-    of_groups.count = Some(count.saturating_sub(here));
+    of_groups.count = Some(if is_their_turn { room } else { 0 });
     let second = Box::pin(groups::part(face, may, &actor, profile, &of_groups)).await;
     let (first, second) = match (first, second) {
         (Err(refused), Err(_)) => return Err(refused),

@@ -33,6 +33,7 @@ mod patches;
 mod people;
 mod profiles;
 mod retries;
+mod searches;
 mod support;
 mod users;
 mod walks;
@@ -136,6 +137,15 @@ cases! {
         q14_a_cursor_is_good_for_its_caller_its_question_and_a_day,
         q15_a_search_in_a_body_is_the_same_list,
         unknown_parameters_are_passed_over,
+    }
+    mod searches {
+        users_come_before_groups_and_pages_go_across_the_border,
+        without_a_count_a_page_has_a_hundred,
+        a_search_finds_of_each_kind_what_its_filter_speaks_of,
+        a_search_shows_of_each_kind_the_attributes_that_it_has,
+        a_search_is_ordered_by_id_and_refuses_what_it_cannot_do,
+        a_walk_over_everything_loses_nobody_when_others_leave,
+        groups_wait_for_users_that_a_page_had_no_room_for,
     }
     mod filters {
         q3_every_operator_finds_whom_it_should,

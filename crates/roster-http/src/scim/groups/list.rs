@@ -50,7 +50,9 @@ pub(in crate::scim) async fn part(
     let found = asking.by_index(request.start_index).await?;
     let mut text = Vec::new();
     write(face, request, &found, &mut text)?;
-    Ok(Part { total: found.total.unwrap_or(0), items: found.items.len(), text })
+    let (total, items) = (found.total.unwrap_or(0), found.items.len());
+    let reached = request.start_index.saturating_add(u64::try_from(items).unwrap_or(u64::MAX));
+    Ok(Part { total, items, ends: reached > total, text })
 }
 
 async fn page(

@@ -51,7 +51,10 @@ pub(in crate::scim) async fn part(
     let groups = groups_of(face, may, ids, &request.projection).await?;
     let mut text = Vec::new();
     write(face, request, &found, &groups, &mut text)?;
-    Ok(Part { total: found.total.unwrap_or(0), items: found.items.len(), text })
+    // Where users left or came back during a walk, those who follow are counted from where it
+    // ended: some are met twice rather than missed.
+    let total = found.total.max(found.end).unwrap_or(0);
+    Ok(Part { total, items: found.items.len(), ends: found.end.is_some(), text })
 }
 
 async fn page(

@@ -32,6 +32,8 @@ pub(super) struct Found {
     pub(super) total: Option<u64>,
     pub(super) start_index: Option<u64>,
     pub(super) next_cursor: Option<String>,
+    /// How many there are as a walk by index counts them, where it has come to its end.
+    pub(super) end: Option<u64>,
 }
 
 /// The page that begins at an index.
@@ -52,7 +54,7 @@ pub(super) async fn by_index(
     };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
     let mut walk = Walk { face, may, query, after, ended: false };
-    walk.pass_over(start - from).await?;
+    let passed = walk.pass_over(start - from).await?;
     let items = walk.take().await?;
 
     let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
@@ -69,7 +71,9 @@ pub(super) async fn by_index(
         let now = face.directory.now();
         face.scim.places().note(question, reached, place, direction, now);
     }
-    Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
+    let end = if shown > 0 { reached - 1 } else { from - 1 + passed };
+    let end = Some(end).filter(|_| walk.ended);
+    Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None, end })
 }
 
 /// A walk over pages of the store.
@@ -91,7 +95,8 @@ impl Walk<'_> {
         Ok(page.items)
     }
 
-    async fn pass_over(&mut self, count: u64) -> Result<(), Refused> {
+    /// Passes over so many, or all that there are; tells how many.
+    async fn pass_over(&mut self, count: u64) -> Result<u64, Refused> {
         if count > SKIP_MAX {
             let detail = format!(
                 "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
@@ -103,7 +108,7 @@ impl Walk<'_> {
         while left > 0 && !self.ended {
             left -= self.next(left.min(PAGE_SIZE_MAX)).await?.len();
         }
-        Ok(())
+        Ok(count - u64::try_from(left).unwrap_or(0))
     }
 
     async fn take(&mut self) -> Result<Vec<Stored>, Refused> {
@@ -172,7 +177,7 @@ pub(super) async fn by_cursor(
         Some(place) => Some(seal(face, actor, &query, place)?),
         None => None,
     };
-    Ok(Found { items: page.items, total, start_index: None, next_cursor })
+    Ok(Found { items: page.items, total, start_index: None, next_cursor, end: None })
 }
 
 struct Opened {
