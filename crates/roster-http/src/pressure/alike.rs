@@ -16,7 +16,7 @@ use std::{
 use tokio::sync::watch;
 
 /// So many more are told what one has read.
-const TOLD_MAX: u32 = 4;
+const TOLD_MAX: u32 = 16;
 
 /// The readings that others may join, by what they ask for.
 #[derive(Debug)]

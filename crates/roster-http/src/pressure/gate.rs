@@ -22,6 +22,9 @@ use tokio::{
 const WAITING_MAX: usize = 1_024;
 /// The longest wait while the overload lasts.
 const STRAINED_WAIT_MAX: Duration = Duration::from_millis(5);
+/// The longest wait in a line that does not end, be it that callers who wait for their answers
+/// keep it up.
+const STANDING_WAIT_MAX: Duration = Duration::from_millis(25);
 /// Over what time it is judged whether it lasts.
 const WINDOW: Duration = Duration::from_secs(1);
 /// It lasts while more than one of so many that found all places taken are refused.
@@ -124,8 +127,12 @@ impl Gate {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let (now, goes_on) = (Instant::now(), self.stands.swap(true, Ordering::Relaxed));
         let mut strain = self.strain();
-        strain.stand(goes_on, now, self.wait_max);
-        let longest = if strain.is_on(now) { STRAINED_WAIT_MAX } else { self.wait_max };
+        let stands = strain.stands(goes_on, now, self.wait_max);
+        let longest = match (strain.is_on(now), stands) {
+            (true, _) => STRAINED_WAIT_MAX,
+            (false, true) => STANDING_WAIT_MAX,
+            (false, false) => self.wait_max,
+        };
         if waiting >= WAITING_MAX || self.expected(waiting) > longest {
             strain.refused();
             return None;
@@ -184,14 +191,11 @@ impl Strain {
         self.is_on
     }
 
-    /// There is a line, which goes on or has just begun; one that has stood for so long is no
-    /// burst's.
-    fn stand(&mut self, goes_on: bool, now: Instant, burst_max: Duration) {
+    /// Whether the line, which goes on or has just begun, has stood for longer than a burst's does.
+    fn stands(&mut self, goes_on: bool, now: Instant, burst_max: Duration) -> bool {
         let since = self.stands_since.filter(|_| goes_on).unwrap_or(now);
         self.stands_since = Some(since);
-        if now.saturating_duration_since(since) > burst_max {
-            self.is_on = true;
-        }
+        now.saturating_duration_since(since) > burst_max
     }
 
     fn refused(&mut self) {
@@ -267,11 +271,8 @@ mod tests {
     fn a_line_that_does_not_end_is_kept_short() {
         let (mut strain, burst) = (Strain::default(), Duration::from_millis(100));
         let start = Instant::now();
-        let mut stands = |goes_on, ms| {
-            let now = start + Duration::from_millis(ms);
-            strain.stand(goes_on, now, burst);
-            strain.is_on(now)
-        };
+        let mut stands =
+            |goes_on, ms| strain.stands(goes_on, start + Duration::from_millis(ms), burst);
         assert!(!stands(false, 0));
         assert!(!stands(true, 100));
         assert!(!stands(false, 101), "it had ended, and another one began");

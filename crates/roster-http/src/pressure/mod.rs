@@ -110,16 +110,26 @@ impl Pressure {
 
     /// Waits, not for long, until one more of a class may begin; else it is refused with 503.
     pub(crate) async fn enter(&self, class: Class) -> Result<Entered<'_>, Problem> {
-        let full = class.is_heavy() && self.unread.is_full();
-        let entered = if full { None } else { self.gate(class).enter().await };
-        let Some(entered) = entered else {
-            self.overloaded();
-            return Err(Problem::new(ProblemCode::Overloaded));
-        };
+        let entered = self.enter_at_once(class).await?;
         if class.is_long() {
             look_around().await;
         }
         Ok(entered)
+    }
+
+    /// As [`enter`](Self::enter) into the long lists, for a short page that may have to be read
+    /// aside: if not, it is over before anybody could be told anything.
+    pub(crate) async fn enter_aside(&self) -> Result<Entered<'_>, Problem> {
+        self.enter_at_once(Class::LongLists).await
+    }
+
+    async fn enter_at_once(&self, class: Class) -> Result<Entered<'_>, Problem> {
+        let full = class.is_heavy() && self.unread.is_full();
+        let entered = if full { None } else { self.gate(class).enter().await };
+        entered.ok_or_else(|| {
+            self.overloaded();
+            Problem::new(ProblemCode::Overloaded)
+        })
     }
 
     /// As [`enter`](Self::enter) into the long lists; but whoever has to wait, and asks for the

@@ -55,7 +55,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     }
     // The query asks for more than was to be seen of it.
     let is_longer = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
-    let _longer = if is_longer { Some(face.pressure.enter(Class::LongLists).await?) } else { None };
+    let _longer = if is_longer { Some(face.pressure.enter_aside().await?) } else { None };
     let page = face.directory.list(permit, query.page.clone()).await?;
     let next = match &page.next {
         Some(place) => Some(query.seal(place, &face.cursors)?),

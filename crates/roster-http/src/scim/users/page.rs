@@ -231,6 +231,6 @@ async fn enter<'f>(
     let many = query.limit > SHORT_PAGE_MAX;
     let entered = face.pressure.enter(if many { Class::LongLists } else { Class::Lists }).await?;
     let is_longer = !many && !Plan::of(query).is_bounded(query);
-    let longer = if is_longer { Some(face.pressure.enter(Class::LongLists).await?) } else { None };
+    let longer = if is_longer { Some(face.pressure.enter_aside().await?) } else { None };
     Ok((entered, longer))
 }
