@@ -49,5 +49,5 @@ const MEMBERS: &[AttributeSchema] = &[
         mutability: Mutability::Immutable,
         ..text("type", "Which kind of member it is").suggesting(&["User", "Group"])
     },
-    text("display", "The member's name").read_only(),
+    text("display", "The member's name; passed over where it is sent, and not shown").read_only(),
 ];
