@@ -29,6 +29,8 @@ pub struct FaceSettings {
     pub events_keep: Option<Duration>,
     /// The rules that the store obeys, to be told in the service document.
     pub rules: Rules,
+    /// Whether a filter of SCIM in a URL is refused.
+    pub scim_filter_guard: bool,
     /// What callers may cost.
     pub pressure: PressureSettings,
     /// Whose tokens let callers in; with any of them the service is closed to everybody else.

@@ -66,6 +66,7 @@ impl Service {
             deleted_keep: config.deleted_keep,
             events_keep: config.events_keep,
             rules,
+            scim_filter_guard: config.scim_filter_guard,
             pressure: pressure(config),
             issuers: config.issuers(),
             has_room: match &engine {

@@ -7,7 +7,9 @@ use roster_core::{
     Idempotency, Json, Outcome, Preconditions, Terms,
     access::{Permit, Scope, WriteUsers},
 };
-use roster_scim::{Profile, Projection, ResourceType, list, schema::USER};
+use roster_scim::{
+    ListRequest, Profile, Projection, ResourceType, ScimError, ScimType, list, schema::USER,
+};
 
 use super::Refused;
 use crate::{
@@ -36,6 +38,16 @@ pub(super) fn pairs<'a>(
     given: &'a [Parameter<'a>],
 ) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
     given.iter().map(|parameter| (parameter.name.clone(), parameter.value()))
+}
+
+/// Refuses a filter in a URL where the settings say so: it may hold an address, and what keeps
+/// URLs keeps that too (RFC 7644 section 7.5.2).
+pub(super) fn guard_filter(face: &Face, request: &ListRequest) -> Result<(), ScimError> {
+    if !face.settings.scim_filter_guard || request.filter.is_none() {
+        return Ok(());
+    }
+    let detail = "filter: not in a URL, which logs keep; send it by POST to .search";
+    Err(ScimError::new(ScimType::Sensitive, detail))
 }
 
 /// Which attributes of a resource are asked for.

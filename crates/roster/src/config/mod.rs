@@ -101,6 +101,8 @@ pub struct Config {
     pub put_guard: bool,
     /// Whether a DELETE without precondition is answered 428.
     pub delete_guard: bool,
+    /// Whether a filter of SCIM in a URL is answered 403.
+    pub scim_filter_guard: bool,
     /// How long a deleted user is kept before it is purged; none: until somebody purges it.
     pub deleted_keep: Option<Duration>,
     /// How long an event is kept; none: for good.

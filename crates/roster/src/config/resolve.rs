@@ -169,6 +169,7 @@ pub(super) fn unset() -> Config {
         unique_external_id: true,
         put_guard: true,
         delete_guard: true,
+        scim_filter_guard: true,
         deleted_keep: None,
         events_keep: None,
         body_bytes_max: 0,

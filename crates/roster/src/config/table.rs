@@ -256,6 +256,15 @@ pub static SETTINGS: &[Setting] = &[
         doc: "Answer 428 to a DELETE without a precondition.",
     },
     Setting {
+        key: "scim_filter_guard",
+        env: "ROSTER_SCIM_FILTER_GUARD",
+        flag: "scim-filter-guard",
+        group: Group::Rules,
+        kind: Kind::Switch(|config| &mut config.scim_filter_guard),
+        default: "false",
+        doc: "Answer 403 to a filter of SCIM in a URL, which logs keep: it goes to `.search`.",
+    },
+    Setting {
         key: "deleted_keep",
         env: "ROSTER_DELETED_KEEP",
         flag: "deleted-keep",

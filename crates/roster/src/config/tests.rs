@@ -80,7 +80,7 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     let algorithms: Vec<_> = config.jwt_algorithms.iter().map(|one| one.as_str()).collect();
     assert_eq!(algorithms, ["RS256", "PS256", "ES256", "EdDSA"]);
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
-    assert!(!config.unique_external_id);
+    assert!(!config.unique_external_id && !config.scim_filter_guard);
     assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
     assert_eq!((config.log, config.log_format), (LogLevel::Info, LogFormat::Text));
     let days = |days: u64| Some(Duration::from_secs(days * 24 * 60 * 60));
@@ -122,6 +122,7 @@ fn the_table_covers_every_field() {
         unique_external_id: false,
         put_guard: false,
         delete_guard: false,
+        scim_filter_guard: false,
         deleted_keep: Some(Duration::from_secs(1)),
         events_keep: Some(Duration::from_secs(1)),
         body_bytes_max: 1,

@@ -62,6 +62,8 @@ pub(crate) struct Seen {
 pub(crate) struct Setup {
     pub(crate) base_url: &'static str,
     pub(crate) rules: Rules,
+    /// Whether a filter of SCIM in a URL is refused.
+    pub(crate) scim_filter_guard: bool,
     pub(crate) front: FrontSettings,
     pub(crate) pressure: PressureSettings,
     /// Origins whose pages may call.
@@ -79,6 +81,7 @@ impl Default for Setup {
         Self {
             base_url: "http://roster.test",
             rules: Rules::default(),
+            scim_filter_guard: false,
             front: FrontSettings::default(),
             pressure: PressureSettings::default(),
             issuers: Vec::new(),
@@ -120,7 +123,7 @@ impl Stage {
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
         let Setup { base_url, rules, front, pressure, cors_origins, issuers, .. } = setup;
-        let Setup { secret, read_wait_max, .. } = setup;
+        let Setup { secret, read_wait_max, scim_filter_guard, .. } = setup;
         let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
@@ -137,6 +140,7 @@ impl Stage {
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
+            scim_filter_guard,
             pressure,
             issuers,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    service::{Service, Stage},
+    service::{Service, Setup, Stage},
     support::{
         ENTERPRISE_URN, ROSTER_URN, ask, create, escaped, get, named, names, put, read, refused,
         send, with,
@@ -245,4 +245,27 @@ pub(crate) async fn a_change_moves_a_user_into_a_filter_at_once(stage: Stage) {
     ask(&service, "DELETE", &place).send().await.expect(204);
     finds(&service, "title eq \"Countess\"", &[]).await;
     assert_eq!(read(&service, "/Users").await.get("Resources"), Some(&Value::Array(vec![])));
+}
+
+pub(crate) async fn a_filter_in_a_url_is_refused_where_the_settings_say_so(stage: Stage) {
+    let service = stage.open_with(Setup { scim_filter_guard: true, ..Setup::default() }).await;
+    create(&service, named("ada")).await;
+    for target in ["/Users?filter=userName%20eq%20%22ada%22", "/Users?FILTER=nothing&count=0"] {
+        refused(ask(&service, "GET", target).unwitnessed().await, 403, Some("sensitive"));
+    }
+    let groups = "/Groups?filter=displayName%20eq%20%22ada%22";
+    let reply = refused(get(&service, groups).await, 403, Some("sensitive"));
+    assert!(!reply.text().contains("ada"), "{}", reply.text());
+    assert_eq!(names(&read(&service, "/Users?count=5&sortBy=userName").await), ["ada"]);
+    read(&service, "/Groups").await;
+    let body = json!({"filter": "userName eq \"ada\""});
+    for target in ["/Users/.search", "/.search"] {
+        let page = send(&service, "POST", target, &body).send().await.expect(200).json();
+        assert_eq!(names(&page), ["ada"]);
+    }
+    // Without the setting nothing is refused: identity providers look users up so.
+    let other = stage.open().await;
+    create(&other, named("ada")).await;
+    let page = read(&other, "/Users?filter=userName%20eq%20%22ada%22").await;
+    assert_eq!(names(&page), ["ada"]);
 }

@@ -157,6 +157,7 @@ cases! {
         q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value,
         a_filtered_list_is_paged_and_counted_like_any_other,
         a_change_moves_a_user_into_a_filter_at_once,
+        a_filter_in_a_url_is_refused_where_the_settings_say_so,
     }
     mod judged {
         a_filter_finds_exactly_those_who_are_shown_to_meet_it,

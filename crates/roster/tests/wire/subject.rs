@@ -69,6 +69,7 @@ impl Subject {
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
             rules,
+            scim_filter_guard: false,
             pressure: PressureSettings::default(),
             issuers: Vec::new(),
             has_room: Arc::new(|| true),

@@ -17,7 +17,7 @@ use crate::{
     scim::{
         Answered, Refused,
         answer::{base, groups_of, text},
-        asked::{body, media, pairs, profile},
+        asked::{body, guard_filter, media, pairs, profile},
         search::Part,
     },
 };
@@ -26,6 +26,7 @@ pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
     let media = media(call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     let request = ListRequest::of_parameters(&USER, pairs(&given))?;
+    guard_filter(face, &request)?;
     let profile = profile(call);
     page(face, call.permit()?, call.authority.actor(), (media, profile), request).await
 }
