@@ -50,6 +50,8 @@ pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
 pub const KEYS_MAX: usize = 1000;
 /// Most characters of a key's name.
 pub const KEY_NAME_LENGTH_MAX: usize = 64;
+/// Most scopes that are sent for a new key; there are fewer, so that more name one twice.
+pub const KEY_SCOPES_MAX: usize = 16;
 /// Milliseconds that a key lives when its maker does not say: 365 days.
 pub const KEY_LIFETIME_DEFAULT_MS: i64 = 365 * 24 * 60 * 60 * 1000;
 /// Milliseconds for which a rotated key's former secret opens when nobody says otherwise.

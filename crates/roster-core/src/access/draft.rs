@@ -9,7 +9,7 @@ use super::{
 use crate::{
     command::Actor,
     json::Json,
-    limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX},
+    limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX, KEY_SCOPES_MAX},
     timestamp::Timestamp,
     violation::{Violation, ViolationCode},
 };
@@ -145,6 +145,13 @@ impl Reading {
 
     fn take_scope_list(&mut self, list: &[Json]) {
         let mut scopes = Vec::new();
+        if list.len() > KEY_SCOPES_MAX {
+            // Told once, not of each entry of an endless list.
+            let detail = format!("name each scope once: at most {KEY_SCOPES_MAX}");
+            self.refuse("/scopes", ViolationCode::TooMany, detail);
+            self.scopes = Some(Scopes::NONE);
+            return;
+        }
         for (index, entry) in list.iter().enumerate() {
             let Json::Text(text) = entry else {
                 self.refuse_scope(index);
@@ -239,7 +246,7 @@ mod tests {
     #[test]
     fn all_that_is_wrong_is_told_at_once() {
         use ViolationCode::{
-            ControlCharacter, InvalidValue, Required, TooLong, UnknownMember, WrongType,
+            ControlCharacter, InvalidValue, Required, TooLong, TooMany, UnknownMember, WrongType,
         };
         let at = |pointer: &str, code| (pointer.to_owned(), code);
         assert_eq!(parse("[]"), Err(vec![at("", WrongType)]));
@@ -268,5 +275,11 @@ mod tests {
         let long = format!(r#"{{"name":"{}","scopes":["scim"]}}"#, "é".repeat(65));
         assert_eq!(parse(&long), Err(vec![at("/name", TooLong)]));
         assert!(parse(&long.replacen('é', "", 1)).is_ok());
+        let many = |count: usize| {
+            let scopes = vec![r#""scim""#; count].join(",");
+            parse(&format!(r#"{{"name":"a","scopes":[{scopes}]}}"#))
+        };
+        assert!(many(KEY_SCOPES_MAX).is_ok());
+        assert_eq!(many(KEY_SCOPES_MAX + 1), Err(vec![at("/scopes", TooMany)]));
     }
 }

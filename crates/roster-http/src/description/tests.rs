@@ -113,6 +113,7 @@ fn numbers_are_those_of_the_limits() {
     assert_eq!(number(parameter("Limit"), "maximum"), limits::PAGE_SIZE_MAX);
     assert_eq!(number(parameter("Limit"), "default"), limits::PAGE_SIZE_DEFAULT);
     assert_eq!(number(parameter("Id"), "maxItems"), limits::ID_PARAMETERS_MAX);
+    assert_eq!(number(schema(&document, "Scopes"), "maxItems"), limits::KEY_SCOPES_MAX);
     let list = at(schema(&document, "UserList"), &["properties"]);
     assert_eq!(number(at(list, &["items"]), "maxItems"), limits::PAGE_SIZE_MAX);
     assert_eq!(number(at(list, &["examined"]), "maximum"), limits::PAGE_EXAMINED_MAX);

@@ -59,6 +59,10 @@ pub(crate) async fn a_key_that_is_not_valid_is_told_all_its_faults(stage: Stage)
     assert_eq!(places, ["/expires_at", "/name", "/scopes/0", "/secret"]);
     let list = service.request("POST", "/keys").json(&json!([])).send().await;
     list.refused(422, "invalid-key");
+    let many = json!({"name": "many", "scopes": vec!["users:read"; 17]});
+    let many = service.request("POST", "/keys").json(&many).send().await;
+    let faults = many.refused(422, "invalid-key").faults();
+    assert_eq!(faults, [("/scopes".to_owned(), "too-many".to_owned())]);
     // Nothing was made: the service is still open.
     service.get("/users").await.expect(200);
 }
