@@ -10,7 +10,7 @@ use chacha20poly1305::{
 };
 use data_encoding::BASE64URL_NOPAD;
 use roster_core::{
-    Timestamp, UserId,
+    Actor, Timestamp, UserId,
     list::{PageKey, SortKey},
     store::Secret,
 };
@@ -18,9 +18,16 @@ use roster_core::{
 const NONCE_BYTES: usize = 24;
 const ID_BYTES: usize = 16;
 
-/// Seals and opens the cursors of one store.
+/// The cursors of one store.
 pub(crate) struct Cursors {
     cipher: XChaCha20Poly1305,
+}
+
+/// Seals and opens the cursors of one caller; those of others do not open.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnCursors<'a> {
+    cursors: &'a Cursors,
+    actor: &'a Actor,
 }
 
 impl Cursors {
@@ -28,22 +35,35 @@ impl Cursors {
         Self { cipher: XChaCha20Poly1305::new(&Key::from(secret.0)) }
     }
 
+    /// Those of this caller.
+    pub(crate) fn of<'a>(&'a self, actor: &'a Actor) -> OwnCursors<'a> {
+        OwnCursors { cursors: self, actor }
+    }
+}
+
+impl OwnCursors<'_> {
     /// The cursor of a place in the list that `question` asks for; `None` without randomness.
     pub(crate) fn seal(&self, place: &PageKey, question: &[u8]) -> Option<String> {
         let mut sealed = vec![0; NONCE_BYTES];
         getrandom::fill(&mut sealed).ok()?;
         let nonce: [u8; NONCE_BYTES] = sealed.as_slice().try_into().ok()?;
-        let payload = Payload { msg: &written(place), aad: question };
-        sealed.extend(self.cipher.encrypt(&XNonce::from(nonce), payload).ok()?);
+        let payload = Payload { msg: &written(place), aad: &self.bound_to(question) };
+        sealed.extend(self.cursors.cipher.encrypt(&XNonce::from(nonce), payload).ok()?);
         Some(BASE64URL_NOPAD.encode(&sealed))
     }
 
-    /// The place that a cursor names, if it was sealed here for this question.
+    /// The place that a cursor names, if it was sealed here for this caller and question.
     pub(crate) fn open(&self, cursor: &str, question: &[u8]) -> Option<PageKey> {
         let sealed = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
-        let payload = Payload { msg: sealed, aad: question };
-        read(&self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?)
+        let payload = Payload { msg: sealed, aad: &self.bound_to(question) };
+        read(&self.cursors.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?)
+    }
+
+    /// The length tells where the caller ends.
+    fn bound_to(&self, question: &[u8]) -> Vec<u8> {
+        let actor = self.actor.to_string();
+        [format!("{} {actor} ", actor.len()).as_bytes(), question].concat()
     }
 }
 
@@ -93,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_for_the_same_question() {
-        let cursors = Cursors::new(&Secret([1; 32]));
+        let all = Cursors::new(&Secret([1; 32]));
+        let cursors = all.of(&Actor::Anonymous);
         for place in places() {
             let cursor = cursors.seal(&place, b"q").expect("randomness");
             let sealed = BASE64URL_NOPAD.decode(cursor.as_bytes()).expect("base64");
@@ -103,12 +124,15 @@ mod tests {
     }
 
     #[test]
-    fn another_question_store_or_text_does_not_open() {
-        let cursors = Cursors::new(&Secret([1; 32]));
+    fn another_question_caller_store_or_text_does_not_open() {
+        let all = Cursors::new(&Secret([1; 32]));
+        let cursors = all.of(&Actor::Anonymous);
         for place in places() {
             let cursor = cursors.seal(&place, b"q").expect("randomness");
             assert_eq!(cursors.open(&cursor, b"other"), None);
-            assert_eq!(Cursors::new(&Secret([2; 32])).open(&cursor, b"q"), None);
+            assert_eq!(all.of(&Actor::System).open(&cursor, b"q"), None);
+            let other = Cursors::new(&Secret([2; 32]));
+            assert_eq!(other.of(&Actor::Anonymous).open(&cursor, b"q"), None);
             for at in 0..cursor.len() {
                 let mut altered = cursor.clone().into_bytes();
                 altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };

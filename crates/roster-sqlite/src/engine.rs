@@ -16,8 +16,9 @@ use roster_core::{
 
 use crate::{deleted, events, groups, keys, page, sqlite::Sqlite};
 
-/// The groups of more users are read off the threads that answer requests.
-const FEW_USERS_MAX: usize = 20;
+/// The groups of more users, and more memberships, are read off the threads that answer requests.
+const FEW_USERS_MAX: usize = 200;
+const FEW_MEMBERSHIPS_MAX: usize = 200;
 
 impl Store for Sqlite {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
@@ -122,7 +123,12 @@ impl GroupStore for Sqlite {
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         if users.len() <= FEW_USERS_MAX {
-            return ready(self.readers().read(|connection| groups::groups_of(connection, &users)));
+            let few = self
+                .readers()
+                .read(|connection| groups::few_groups_of(connection, &users, FEW_MEMBERSHIPS_MAX));
+            if let Some(few) = few.transpose() {
+                return ready(few);
+            }
         }
         Box::pin(self.scans().read(move |connection| groups::groups_of(connection, &users)))
     }

@@ -184,11 +184,16 @@ fn starts(query: &GroupQuery) -> Vec<Vec<u8>> {
     }
 }
 
+/// How many groups there are.
+fn all(connection: &Connection) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached(TOTAL).map_err(store_error)?;
+    let total: i64 = statement.query_row([], |row| row.get(0)).map_err(store_error)?;
+    Ok(total.unsigned_abs())
+}
+
 fn total(connection: &Connection, query: &GroupQuery) -> Result<Total, StoreError> {
     if query.is_unconditional() {
-        let mut statement = connection.prepare_cached(TOTAL).map_err(store_error)?;
-        let total: i64 = statement.query_row([], |row| row.get(0)).map_err(store_error)?;
-        return Ok(Total::Exactly(total.unsigned_abs()));
+        return Ok(Total::Exactly(all(connection)?));
     }
     let whole = GroupQuery { after: None, ..query.clone() };
     let sql = count_sql(Lead::of(query), query);
@@ -256,20 +261,39 @@ fn member(row: &Row<'_>) -> Result<Member, StoreError> {
     Ok(Member { id, kind })
 }
 
-/// The direct groups of users.
-pub(crate) fn groups_of(connection: &Connection, users: &[UserId]) -> Result<GroupsOf, StoreError> {
+/// The direct groups of users, if that is no more than so many memberships.
+pub(crate) fn few_groups_of(
+    connection: &Connection,
+    users: &[UserId],
+    most: usize,
+) -> Result<Option<GroupsOf>, StoreError> {
+    // Who keeps no groups pays for none.
+    if all(connection)? == 0 {
+        return Ok(Some(GroupsOf::new()));
+    }
     head::in_snapshot(connection, |_| {
-        let mut groups_of = GroupsOf::new();
+        let (mut groups_of, mut left) = (GroupsOf::new(), most);
+        let mut statement = connection.prepare_cached(GROUPS_OF).map_err(store_error)?;
         for user in users {
-            let groups = direct(connection, *user)?.into_iter();
-            let groups = groups.map(|Group { id, display_name, .. }| GroupRef { id, display_name });
-            let groups: Vec<GroupRef> = groups.collect();
+            let mut rows = statement.query([user.as_bytes()]).map_err(store_error)?;
+            let mut groups = Vec::new();
+            while let Some(row) = rows.next().map_err(store_error)? {
+                let Some(rest) = left.checked_sub(1) else { return Ok(None) };
+                left = rest;
+                let Group { id, display_name, .. } = group_of(&stored(row)?)?;
+                groups.push(GroupRef { id, display_name });
+            }
             if !groups.is_empty() {
                 groups_of.insert(*user, groups);
             }
         }
-        Ok(groups_of)
+        Ok(Some(groups_of))
     })
+}
+
+/// The direct groups of users.
+pub(crate) fn groups_of(connection: &Connection, users: &[UserId]) -> Result<GroupsOf, StoreError> {
+    Ok(few_groups_of(connection, users, usize::MAX)?.unwrap_or_default())
 }
 
 /// The groups that somebody is a direct member of.

@@ -372,6 +372,20 @@ pub async fn the_groups_of_many_users_are_told_at_once(scene: Scene) {
     assert_eq!(ids(linus), None);
 }
 
+/// More than an engine reads in passing.
+pub async fn many_groups_of_many_users_are_all_told(scene: Scene) {
+    let all: [UserId; 21] = users(&scene).await;
+    let mut groups = Vec::new();
+    for number in 0..10 {
+        groups.push(scene.group(&format!("team {number}"), &all).await);
+    }
+    let of = scene.groups_of_many(all.to_vec()).await;
+    for user in &all {
+        let ids = |groups: &Vec<GroupRef>| groups.iter().map(|group| group.id).collect();
+        assert_eq!(of.get(user).map(ids), Some(groups.clone()));
+    }
+}
+
 pub async fn a_group_command_that_comes_twice_happens_once(scene: Scene) {
     let [ada] = users(&scene).await;
     let mark =

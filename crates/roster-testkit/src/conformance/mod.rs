@@ -273,6 +273,7 @@ macro_rules! conformance {
                 groups_are_listed_by_every_condition,
                 a_page_of_members_tells_the_group_its_total_and_its_place,
                 the_groups_of_many_users_are_told_at_once,
+                many_groups_of_many_users_are_all_told,
                 a_group_command_that_comes_twice_happens_once,
                 a_dry_run_of_a_group_command_stores_nothing,
                 the_log_replays_to_the_groups,

@@ -288,3 +288,29 @@ pub(crate) async fn each_key_has_an_allowance_of_its_own(stage: Stage) {
     refused.refused(429, "rate-limited");
     service.get("/users").await.expect(200);
 }
+
+pub(crate) async fn a_cursor_belongs_to_its_caller(stage: Stage) {
+    let service = stage.open().await;
+    let group = service.group("Engines").await;
+    for name in ["ada", "grace"] {
+        let user = service.user(json!({"username": name})).await;
+        service.join(&group, &user).await;
+        service.left(json!({"username": format!("gone-{name}")})).await;
+        service.group(name).await;
+    }
+    service.close().await;
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let key = service.new_key(&["users:read", "users:write"]).await;
+        tokens.push(key["key"].as_str().expect("a key").to_owned());
+    }
+    let members = format!("/groups/{}/members", group["id"].as_str().expect("an id"));
+    for list in ["/users", "/deleted-users", "/groups", &members] {
+        let ask = |token: &str, target: &str| service.request("GET", target).bearer(token).send();
+        let first = ask(&tokens[0], &format!("{list}?limit=1")).await.expect(200).json();
+        let cursor = first["next_cursor"].as_str().expect("there is more");
+        let next = format!("{list}?limit=1&cursor={cursor}");
+        ask(&tokens[0], &next).await.expect(200);
+        ask(&tokens[1], &next).await.refused(400, "invalid-cursor");
+    }
+}

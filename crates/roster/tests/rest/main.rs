@@ -91,6 +91,7 @@ cases! {
         the_first_key_closes_the_service_for_good,
         a_proxy_in_front_is_welcome_once_there_are_keys,
         an_idempotency_key_belongs_to_its_caller,
+        a_cursor_belongs_to_its_caller,
         who_guesses_keys_is_told_to_wait_and_locks_nobody_out,
         each_key_has_an_allowance_of_its_own,
     }

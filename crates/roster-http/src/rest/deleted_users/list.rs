@@ -20,7 +20,8 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
     let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
-    let query = DeletedListQuery::read(parts.uri.query(), &face.cursors)?;
+    let cursors = face.cursors.of(call.authority.actor());
+    let query = DeletedListQuery::read(parts.uri.query(), cursors)?;
     let view = View::new(face, parts, media, false);
     if let Some(response) = view.without_page().await? {
         return Ok(response);
@@ -28,7 +29,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let page =
         face.directory.list_deleted(call.permit::<WriteUsers>()?, query.page.clone()).await?;
     let next = match page.next {
-        Some(place) => Some(query.seal(place, &face.cursors)?),
+        Some(place) => Some(query.seal(place, cursors)?),
         None => None,
     };
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));

@@ -6,7 +6,7 @@ use roster_core::{
 };
 
 use crate::{
-    cursor::Cursors,
+    cursor::OwnCursors,
     extract::Parameter,
     problem::{Problem, ProblemCode},
     rest::query::{self, boolean, invalid, limit, read_each, unknown},
@@ -23,7 +23,7 @@ pub(super) struct DeletedListQuery<'a> {
 
 impl<'a> DeletedListQuery<'a> {
     /// Reads a query; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+    pub(super) fn read(query: Option<&'a str>, cursors: OwnCursors<'_>) -> Result<Self, Problem> {
         let mut page = DeletedQuery::first(PAGE_SIZE_DEFAULT);
         let (mut count, mut cursor) = (false, None);
         let given = read_each(query, |parameter| {
@@ -55,7 +55,11 @@ impl<'a> DeletedListQuery<'a> {
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(&self, place: DeletedKey, cursors: &Cursors) -> Result<String, Problem> {
+    pub(super) fn seal(
+        &self,
+        place: DeletedKey,
+        cursors: OwnCursors<'_>,
+    ) -> Result<String, Problem> {
         let place = PageKey { key: SortKey::Time(place.at), id: place.id };
         let sealed = cursors.seal(&place, question(self.page.direction).as_bytes());
         sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
@@ -67,7 +71,7 @@ impl<'a> DeletedListQuery<'a> {
     }
 }
 
-/// What a cursor is bound to: the caller and the order.
+/// What a cursor is bound to: the order.
 fn question(direction: Direction) -> String {
-    format!("anonymous deleted {direction:?}")
+    format!("deleted {direction:?}")
 }

@@ -9,7 +9,7 @@ use roster_core::{
 };
 
 use crate::{
-    cursor::Cursors,
+    cursor::OwnCursors,
     extract::Parameter,
     problem::{Problem, ProblemCode},
     rest::query::{self, Wrong, boolean, invalid, limit, read_each, unknown},
@@ -24,7 +24,7 @@ pub(super) struct GroupListQuery<'a> {
 
 impl<'a> GroupListQuery<'a> {
     /// Reads a query; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+    pub(super) fn read(query: Option<&'a str>, cursors: OwnCursors<'_>) -> Result<Self, Problem> {
         let mut page = GroupQuery::first(PAGE_SIZE_DEFAULT);
         let mut cursor = None;
         let given = read_each(query, |parameter| {
@@ -51,7 +51,7 @@ impl<'a> GroupListQuery<'a> {
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(&self, after: GroupId, cursors: &Cursors) -> Result<String, Problem> {
+    pub(super) fn seal(&self, after: GroupId, cursors: OwnCursors<'_>) -> Result<String, Problem> {
         seal(cursors, after, &question(&self.page))
     }
 
@@ -64,7 +64,7 @@ impl<'a> GroupListQuery<'a> {
 /// What a cursor is bound to: the conditions.
 fn question(page: &GroupQuery) -> String {
     let GroupQuery { name_key, external_id, member, .. } = page;
-    format!("anonymous groups {name_key:?} {external_id:?} {member:?}")
+    format!("groups {name_key:?} {external_id:?} {member:?}")
 }
 
 /// What the list of members asks for.
@@ -81,7 +81,7 @@ impl<'a> MemberListQuery<'a> {
     pub(super) fn read(
         group: GroupId,
         query: Option<&'a str>,
-        cursors: &Cursors,
+        cursors: OwnCursors<'_>,
     ) -> Result<Self, Problem> {
         let mut page = MembersQuery { group, after: None, limit: PAGE_SIZE_DEFAULT };
         let (mut count, mut cursor) = (false, None);
@@ -102,7 +102,7 @@ impl<'a> MemberListQuery<'a> {
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(&self, after: UserId, cursors: &Cursors) -> Result<String, Problem> {
+    pub(super) fn seal(&self, after: UserId, cursors: OwnCursors<'_>) -> Result<String, Problem> {
         seal(cursors, after, &members_of(self.page.group))
     }
 
@@ -113,16 +113,16 @@ impl<'a> MemberListQuery<'a> {
 }
 
 fn members_of(group: GroupId) -> String {
-    format!("anonymous members {group}")
+    format!("members {group}")
 }
 
-fn place(cursors: &Cursors, cursor: &str, question: &str) -> Result<UserId, Problem> {
+fn place(cursors: OwnCursors<'_>, cursor: &str, question: &str) -> Result<UserId, Problem> {
     let place = cursors.open(cursor, question.as_bytes());
     let place = place.filter(|place| place.key == SortKey::Id);
     place.map(|place| place.id).ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))
 }
 
-fn seal(cursors: &Cursors, id: UserId, question: &str) -> Result<String, Problem> {
+fn seal(cursors: OwnCursors<'_>, id: UserId, question: &str) -> Result<String, Problem> {
     let sealed = cursors.seal(&PageKey { key: SortKey::Id, id }, question.as_bytes());
     sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
 }

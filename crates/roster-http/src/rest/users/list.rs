@@ -33,12 +33,14 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     if media == NDJSON {
         return bulk::export(face, call).await;
     }
-    let permit = call.permit()?;
+    let (permit, actor) = (call.permit()?, call.authority.actor());
+    let cursors = face.cursors.of(actor);
     let class = Class::of_list(parts.uri.query());
     let view = || View::new(face, parts, media, true);
-    // All who may see users see the same of them.
-    let asked = parts.uri.query().filter(|_| class == Class::LongLists && is_wanted(parts));
-    let turn = match asked {
+    // The cursor on a page is its caller's own.
+    let asked = (class == Class::LongLists && is_wanted(parts))
+        .then(|| format!("{actor} {}", parts.uri.query().unwrap_or_default()));
+    let turn = match &asked {
         Some(asked) => face.pressure.enter_or_share(&face.long_pages, asked).await?,
         None => Turn::Own(face.pressure.enter(class).await?, None),
     };
@@ -48,7 +50,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
             return Ok(view().page(page.position, page.body.clone(), page.target.as_deref()));
         }
     };
-    let query = ListQuery::read(parts.uri.query(), &face.cursors)?;
+    let query = ListQuery::read(parts.uri.query(), cursors)?;
     let view = view();
     if let Some(response) = view.without_page().await? {
         return Ok(response);
@@ -58,7 +60,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let _longer = if is_longer { Some(face.pressure.enter_aside().await?) } else { None };
     let page = face.directory.list(permit, query.page.clone()).await?;
     let next = match &page.next {
-        Some(place) => Some(query.seal(place, &face.cursors)?),
+        Some(place) => Some(query.seal(place, cursors)?),
         None => None,
     };
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));

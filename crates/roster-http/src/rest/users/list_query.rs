@@ -15,7 +15,7 @@ use roster_core::{
 };
 
 use crate::{
-    cursor::Cursors,
+    cursor::OwnCursors,
     extract::{Parameter, parameters},
     problem::{Fault, Problem, ProblemCode},
     rest::query::{self, Wrong, boolean, invalid, limit},
@@ -32,7 +32,7 @@ pub(super) struct ListQuery<'a> {
 
 impl<'a> ListQuery<'a> {
     /// Reads the query of a page; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: &Cursors) -> Result<Self, Problem> {
+    pub(super) fn read(query: Option<&'a str>, cursors: OwnCursors<'_>) -> Result<Self, Problem> {
         Self::read_without(&[], query, cursors)
     }
 
@@ -40,7 +40,7 @@ impl<'a> ListQuery<'a> {
     pub(super) fn read_without(
         out_of_place: &[(&str, &str)],
         query: Option<&'a str>,
-        cursors: &Cursors,
+        cursors: OwnCursors<'_>,
     ) -> Result<Self, Problem> {
         let given = parameters(query)?;
         let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
@@ -121,15 +121,15 @@ impl<'a> ListQuery<'a> {
         Ok(())
     }
 
-    /// What a cursor is bound to: the order, the conditions and the caller.
+    /// What a cursor is bound to: the order and the conditions.
     fn question(&self) -> String {
         let PageQuery { sort, equals, filter, words, .. } = &self.page;
         let filter = filter.as_ref().map(ToString::to_string);
-        format!("anonymous {sort:?} {equals:?} {filter:?} {words:?}")
+        format!("users {sort:?} {equals:?} {filter:?} {words:?}")
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(&self, place: &PageKey, cursors: &Cursors) -> Result<String, Problem> {
+    pub(super) fn seal(&self, place: &PageKey, cursors: OwnCursors<'_>) -> Result<String, Problem> {
         let sealed = cursors.seal(place, self.question().as_bytes());
         sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
     }

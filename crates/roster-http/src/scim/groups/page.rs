@@ -269,7 +269,7 @@ impl<'a> Asking<'a> {
     fn seal(&self, place: &PageKey) -> Result<String, Refused> {
         let head = format!("{}.{}", self.query.limit, self.face.directory.now().as_millis());
         let question = [self.question().as_bytes(), head.as_bytes()].concat();
-        let sealed = self.face.cursors.seal(place, &question);
+        let sealed = self.face.cursors.of(self.actor).seal(place, &question);
         let sealed = sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
         Ok(format!("{head}.{sealed}"))
     }
@@ -279,7 +279,7 @@ impl<'a> Asking<'a> {
             let (head, sealed) = cursor.rsplit_once('.')?;
             let (count, moment) = head.split_once('.')?;
             let question = [self.question().as_bytes(), head.as_bytes()].concat();
-            let place = self.face.cursors.open(sealed, &question)?;
+            let place = self.face.cursors.of(self.actor).open(sealed, &question)?;
             let moment: i64 = moment.parse().ok()?;
             Some((count.parse().ok()?, place, moment))
         };

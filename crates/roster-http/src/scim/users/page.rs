@@ -189,7 +189,7 @@ struct Opened {
 fn seal(face: &Face, actor: &Actor, query: &PageQuery, place: &PageKey) -> Result<String, Refused> {
     let head = format!("{}.{}", query.limit, face.directory.now().as_millis());
     let question = [question(actor, query).as_bytes(), head.as_bytes()].concat();
-    let sealed = face.cursors.seal(place, &question);
+    let sealed = face.cursors.of(actor).seal(place, &question);
     let sealed = sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     Ok(format!("{head}.{sealed}"))
 }
@@ -199,7 +199,7 @@ fn open(face: &Face, actor: &Actor, query: &PageQuery, cursor: &str) -> Result<O
         let (head, sealed) = cursor.rsplit_once('.')?;
         let (count, moment) = head.split_once('.')?;
         let question = [question(actor, query).as_bytes(), head.as_bytes()].concat();
-        let place = face.cursors.open(sealed, &question)?;
+        let place = face.cursors.of(actor).open(sealed, &question)?;
         let moment: i64 = moment.parse().ok()?;
         Some((Opened { count: count.parse().ok()?, place }, moment))
     };

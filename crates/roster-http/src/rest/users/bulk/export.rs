@@ -53,7 +53,8 @@ pub(in crate::rest::users) async fn export(
 ) -> Result<Response<Body>, Problem> {
     let may = call.permit()?;
     let parts = call.parts;
-    let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), &face.cursors)?;
+    let cursors = face.cursors.of(call.authority.actor());
+    let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), cursors)?;
     let ListQuery { mut page, members, .. } = query;
     page.limit = STREAMED_AT_ONCE;
     // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
