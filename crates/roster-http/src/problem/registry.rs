@@ -74,8 +74,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         code: "invalid-cursor",
         status: 400,
         title: "The cursor is not valid",
-        meaning: "The cursor was not made by this service, was altered, or belongs to a list with \
-            another order or other conditions.",
+        meaning: "The cursor was not made by this service, was altered, was given to another \
+            caller, or belongs to a list with another order or other conditions.",
         remedy: "Take `next_cursor` as it is and leave the other parameters as they were, or \
             start again without a cursor.",
         detail: "start the list again without a cursor",
