@@ -53,7 +53,7 @@ pub(super) async fn by_index(
         face.scim.places().before(&question, start, direction, face.directory.now())
     };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
-    let mut walk = Walk { face, may, query, after, ended: false };
+    let mut walk = Walk { face, may, query, after, ended: false, counted: None };
     let passed = walk.pass_over(start - from).await?;
     let items = walk.take().await?;
 
@@ -84,12 +84,16 @@ struct Walk<'a> {
     /// Where it goes on; `None` at the start, and at the end.
     after: Option<PageKey>,
     ended: bool,
+    /// How many there are in all, where a page could tell by the way.
+    counted: Option<Total>,
 }
 
 impl Walk<'_> {
     async fn next(&mut self, limit: usize) -> Result<Vec<Stored>, StoreError> {
-        let query = PageQuery { after: self.after.take(), limit, ..self.query.clone() };
+        let count = self.query.is_unconditional();
+        let query = PageQuery { after: self.after.take(), limit, count, ..self.query.clone() };
         let page = self.face.directory.list(self.may, query).await?;
+        self.counted = page.total;
         self.ended = page.next.is_none();
         self.after = page.next;
         Ok(page.items)
@@ -124,8 +128,14 @@ impl Walk<'_> {
 
     /// How many there are, if that can be told.
     async fn total(&self) -> Result<u64, Refused> {
-        let query = PageQuery { limit: 0, count: true, after: None, ..self.query.clone() };
-        match self.face.directory.list(self.may, query).await?.total {
+        let counted = self.counted.map(Some);
+        let total = if let Some(total) = counted {
+            total
+        } else {
+            let query = PageQuery { limit: 0, count: true, after: None, ..self.query.clone() };
+            self.face.directory.list(self.may, query).await?.total
+        };
+        match total {
             Some(Total::Exactly(total)) => Ok(total),
             Some(Total::AtLeast(_)) | None => {
                 let detail = format!(
