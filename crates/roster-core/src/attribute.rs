@@ -28,6 +28,12 @@ macro_rules! attributes {
             /// Every attribute, in the order of the canonical JSON.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
+            /// The attribute's place in that order.
+            #[expect(clippy::as_conversions, reason = "nothing else tells it without a search")]
+            pub(crate) const fn place(self) -> usize {
+                self as usize
+            }
+
             /// The member's name on the wire.
             pub const fn name(self) -> &'static str {
                 match self {

@@ -31,7 +31,7 @@ fn created(draft: Draft) -> Option<User> {
 fn shown(user: &User) -> roster_core::Json {
     let mut out = Vec::new();
     let projection = Projection::default();
-    let written = UserWriter { base: BASE, projection: &projection };
+    let written = UserWriter::new(BASE, &projection);
     written.write(&user.to_record(), &[], &mut out).expect("a record");
     json::read(&out).expect("JSON")
 }

@@ -6,10 +6,12 @@
 
 mod merge;
 mod read;
+mod skip;
 mod write;
 
 pub use merge::merge;
 pub use read::{JsonFault, read};
+pub(crate) use skip::{member_name, value as skip_value};
 pub(crate) use write::{write_display, write_object};
 pub use write::{write_json, write_text};
 

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod conflict;
+mod cutting;
 mod excuses;
 mod held;
 mod kept;

@@ -63,7 +63,7 @@ fn value(kind: Kind) -> Option<BoxedStrategy<Value>> {
     }
 }
 
-fn profile() -> BoxedStrategy<Profile> {
+pub(crate) fn profile() -> BoxedStrategy<Profile> {
     let member = |attribute: &Attribute| {
         let attribute = *attribute;
         value(attribute.kind())

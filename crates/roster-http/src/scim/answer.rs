@@ -60,7 +60,7 @@ pub(super) async fn user(
     let groups = groups.remove(&stored.id).unwrap_or_default();
     let base = base(face);
     let mut body = Vec::with_capacity(stored.record.len() + 640);
-    let writer = UserWriter { base: &base, projection };
+    let writer = UserWriter::new(&base, projection);
     let written = writer.write(&stored.record, &groups, &mut body);
     written.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let mut response = Response::new(Body::from(body));

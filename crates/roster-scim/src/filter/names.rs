@@ -304,7 +304,7 @@ const fn shape(attribute: Attribute) -> Option<&'static Shape> {
 /// The member of the record that stands there.
 fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Option<Attribute> {
     Attribute::ALL.iter().copied().find(|attribute| {
-        scim_path(*attribute).is_some_and(|ScimPath { urn, attribute, sub_attribute }| {
+        scim_path(*attribute).is_some_and(|ScimPath { urn, attribute, sub_attribute, .. }| {
             attribute == found.name && sub_attribute == part && urn == schema.urn
         })
     })

@@ -16,66 +16,72 @@ pub struct ScimPath {
     pub attribute: &'static str,
     /// The part of it, where the member is a part of a complex attribute.
     pub sub_attribute: Option<&'static str>,
+    /// Its last name as the JSON text that begins a further member of an object.
+    pub member: &'static str,
 }
 
-const fn core(attribute: &'static str) -> ScimPath {
-    ScimPath { urn: USER_URN, attribute, sub_attribute: None }
-}
-
-const fn part_of(attribute: &'static str, sub_attribute: &'static str) -> ScimPath {
-    ScimPath { urn: USER_URN, attribute, sub_attribute: Some(sub_attribute) }
-}
-
-const fn enterprise(attribute: &'static str) -> ScimPath {
-    ScimPath { urn: ENTERPRISE_URN, attribute, sub_attribute: None }
-}
-
-const fn roster(attribute: &'static str) -> ScimPath {
-    ScimPath { urn: ROSTER_URN, attribute, sub_attribute: None }
+/// A place; its last name is given once and kept in both its forms.
+macro_rules! place {
+    ($urn:expr, $attribute:literal) => {
+        ScimPath {
+            urn: $urn,
+            attribute: $attribute,
+            sub_attribute: None,
+            member: concat!(",\"", $attribute, "\":"),
+        }
+    };
+    ($urn:expr, $attribute:literal, $part:literal) => {
+        ScimPath {
+            urn: $urn,
+            attribute: $attribute,
+            sub_attribute: Some($part),
+            member: concat!(",\"", $part, "\":"),
+        }
+    };
 }
 
 /// Where a member stands. The short forms have no place of their own: SCIM has their lists alone.
 pub const fn scim_path(attribute: Attribute) -> Option<ScimPath> {
     Some(match attribute {
-        Attribute::Id => core("id"),
-        Attribute::Version => part_of("meta", "version"),
-        Attribute::Status => core("active"),
-        Attribute::Username => core("userName"),
-        Attribute::Name => part_of("name", "formatted"),
-        Attribute::GivenName => part_of("name", "givenName"),
-        Attribute::MiddleName => part_of("name", "middleName"),
-        Attribute::FamilyName => part_of("name", "familyName"),
-        Attribute::HonorificPrefix => part_of("name", "honorificPrefix"),
-        Attribute::HonorificSuffix => part_of("name", "honorificSuffix"),
-        Attribute::DisplayName => core("displayName"),
-        Attribute::Nickname => core("nickName"),
-        Attribute::Title => core("title"),
-        Attribute::UserType => core("userType"),
+        Attribute::Id => place!(USER_URN, "id"),
+        Attribute::Version => place!(USER_URN, "meta", "version"),
+        Attribute::Status => place!(USER_URN, "active"),
+        Attribute::Username => place!(USER_URN, "userName"),
+        Attribute::Name => place!(USER_URN, "name", "formatted"),
+        Attribute::GivenName => place!(USER_URN, "name", "givenName"),
+        Attribute::MiddleName => place!(USER_URN, "name", "middleName"),
+        Attribute::FamilyName => place!(USER_URN, "name", "familyName"),
+        Attribute::HonorificPrefix => place!(USER_URN, "name", "honorificPrefix"),
+        Attribute::HonorificSuffix => place!(USER_URN, "name", "honorificSuffix"),
+        Attribute::DisplayName => place!(USER_URN, "displayName"),
+        Attribute::Nickname => place!(USER_URN, "nickName"),
+        Attribute::Title => place!(USER_URN, "title"),
+        Attribute::UserType => place!(USER_URN, "userType"),
         Attribute::Email | Attribute::PhoneNumber | Attribute::Picture => return None,
-        Attribute::EmailVerified => roster("email_verified"),
-        Attribute::Emails => core("emails"),
-        Attribute::PhoneNumberVerified => roster("phone_number_verified"),
-        Attribute::PhoneNumbers => core("phoneNumbers"),
-        Attribute::Photos => core("photos"),
-        Attribute::Profile => core("profileUrl"),
-        Attribute::Addresses => core("addresses"),
-        Attribute::Locale => core("locale"),
-        Attribute::Zoneinfo => core("timezone"),
-        Attribute::PreferredLanguage => core("preferredLanguage"),
-        Attribute::ExternalId => core("externalId"),
-        Attribute::EmployeeNumber => enterprise("employeeNumber"),
-        Attribute::CostCenter => enterprise("costCenter"),
-        Attribute::Organization => enterprise("organization"),
-        Attribute::Division => enterprise("division"),
-        Attribute::Department => enterprise("department"),
-        Attribute::Manager => enterprise("manager"),
-        Attribute::Roles => core("roles"),
-        Attribute::Entitlements => core("entitlements"),
-        Attribute::Ims => core("ims"),
-        Attribute::X509Certificates => core("x509Certificates"),
-        Attribute::Attributes => roster("attributes"),
-        Attribute::CreatedAt => part_of("meta", "created"),
-        Attribute::UpdatedAt => part_of("meta", "lastModified"),
+        Attribute::EmailVerified => place!(ROSTER_URN, "email_verified"),
+        Attribute::Emails => place!(USER_URN, "emails"),
+        Attribute::PhoneNumberVerified => place!(ROSTER_URN, "phone_number_verified"),
+        Attribute::PhoneNumbers => place!(USER_URN, "phoneNumbers"),
+        Attribute::Photos => place!(USER_URN, "photos"),
+        Attribute::Profile => place!(USER_URN, "profileUrl"),
+        Attribute::Addresses => place!(USER_URN, "addresses"),
+        Attribute::Locale => place!(USER_URN, "locale"),
+        Attribute::Zoneinfo => place!(USER_URN, "timezone"),
+        Attribute::PreferredLanguage => place!(USER_URN, "preferredLanguage"),
+        Attribute::ExternalId => place!(USER_URN, "externalId"),
+        Attribute::EmployeeNumber => place!(ENTERPRISE_URN, "employeeNumber"),
+        Attribute::CostCenter => place!(ENTERPRISE_URN, "costCenter"),
+        Attribute::Organization => place!(ENTERPRISE_URN, "organization"),
+        Attribute::Division => place!(ENTERPRISE_URN, "division"),
+        Attribute::Department => place!(ENTERPRISE_URN, "department"),
+        Attribute::Manager => place!(ENTERPRISE_URN, "manager"),
+        Attribute::Roles => place!(USER_URN, "roles"),
+        Attribute::Entitlements => place!(USER_URN, "entitlements"),
+        Attribute::Ims => place!(USER_URN, "ims"),
+        Attribute::X509Certificates => place!(USER_URN, "x509Certificates"),
+        Attribute::Attributes => place!(ROSTER_URN, "attributes"),
+        Attribute::CreatedAt => place!(USER_URN, "meta", "created"),
+        Attribute::UpdatedAt => place!(USER_URN, "meta", "lastModified"),
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod fault;
 mod flags;
+mod plan;
 mod read;
 mod value;
 mod write;

@@ -50,7 +50,7 @@ pub fn read(tree: Json, profile: Profile, sent: Sent) -> Result<Draft, ScimError
     for (name, value) in members {
         reading.take(&name, value)?;
     }
-    if reading.value(core("userName")).is_none() {
+    if scim_path(Attribute::Username).and_then(|place| reading.value(place)).is_none() {
         return Err(ScimError::new(ScimType::InvalidValue, "userName: it is required"));
     }
     let mut draft = Draft::parse(reading.record());
@@ -67,10 +67,6 @@ pub fn read(tree: Json, profile: Profile, sent: Sent) -> Result<Draft, ScimError
         }
     }
     Ok(draft)
-}
-
-const fn core(attribute: &'static str) -> ScimPath {
-    ScimPath { urn: USER_URN, attribute, sub_attribute: None }
 }
 
 /// `schemas` must say that it is a user, and nothing that is not known.

@@ -1,58 +1,23 @@
 //! From the stored record to a SCIM user, without a tree between them.
 //!
 //! The texts of the record's members are put in their SCIM places as they stand. Only entries
-//! whose parts have other names, or of which some are not to be shown, are taken apart.
+//! whose parts have other names, or of which some are not to be shown, are taken apart. What is
+//! shown is known before the first user comes.
+
+use std::sync::LazyLock;
 
 use roster_core::{
     Attribute, Json, UserId,
     group::GroupRef,
-    json::{self, write_json, write_text},
-    project,
+    json::{self, write_json},
+    project::{self, Texts},
 };
 
+use super::plan::{ENTERPRISE, Hole, Plan, Put, ROSTER};
 use crate::{
     project::{Projection, Shown},
     schema::{ENTERPRISE_URN, ROSTER_URN, USER_URN, scim_path},
 };
-
-const NAME: &[Attribute] = &[
-    Attribute::Name,
-    Attribute::FamilyName,
-    Attribute::GivenName,
-    Attribute::MiddleName,
-    Attribute::HonorificPrefix,
-    Attribute::HonorificSuffix,
-];
-const BEFORE_ACTIVE: &[Attribute] = &[
-    Attribute::DisplayName,
-    Attribute::Nickname,
-    Attribute::Profile,
-    Attribute::Title,
-    Attribute::UserType,
-    Attribute::PreferredLanguage,
-    Attribute::Locale,
-    Attribute::Zoneinfo,
-];
-const LISTS: &[Attribute] = &[
-    Attribute::Emails,
-    Attribute::PhoneNumbers,
-    Attribute::Ims,
-    Attribute::Photos,
-    Attribute::Addresses,
-    Attribute::Entitlements,
-    Attribute::Roles,
-    Attribute::X509Certificates,
-];
-const ENTERPRISE: &[Attribute] = &[
-    Attribute::EmployeeNumber,
-    Attribute::CostCenter,
-    Attribute::Organization,
-    Attribute::Division,
-    Attribute::Department,
-    Attribute::Manager,
-];
-const ROSTER: &[Attribute] =
-    &[Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes];
 
 /// Where a user is, below the base of SCIM.
 pub fn location(base: &str, id: UserId) -> String {
@@ -60,12 +25,11 @@ pub fn location(base: &str, id: UserId) -> String {
 }
 
 /// Writes users of one service, as one request wants to see them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct UserWriter<'a> {
-    /// The absolute URL that all of SCIM is below, without a slash at its end.
-    pub base: &'a str,
-    /// What to show.
-    pub projection: &'a Projection,
+    base: &'a str,
+    projection: &'a Projection,
+    plan: Plan,
 }
 
 /// Whether the groups of users are to be shown, so that they have to be known.
@@ -73,147 +37,124 @@ pub fn shows_groups(projection: &Projection) -> bool {
     projection.attribute(USER_URN, "groups") != Shown::No
 }
 
-impl UserWriter<'_> {
+impl<'a> UserWriter<'a> {
+    /// A writer; `base` is the absolute URL that all of SCIM is below, without a slash at its end.
+    pub fn new(base: &'a str, projection: &'a Projection) -> Self {
+        Self { base, projection, plan: Plan::new(base, projection) }
+    }
+
     /// Appends the user of a record, who is in these groups; `None` if the bytes are no record.
     pub fn write(&self, record: &[u8], groups: &[GroupRef], out: &mut Vec<u8>) -> Option<()> {
         let members = project::members(record)?;
-        let mut user = Writing { writer: *self, members, out };
-        user.out.push(b'{');
-        user.schemas();
-        user.id()?;
-        user.plain(Attribute::ExternalId)?;
-        user.plain(Attribute::Username)?;
-        user.complex("name", NAME)?;
-        user.all(BEFORE_ACTIVE)?;
-        user.active()?;
-        user.all(LISTS)?;
-        user.groups(groups);
-        user.enterprise()?;
-        user.roster()?;
-        user.meta()?;
-        user.out.push(b'}');
-        Some(())
+        let plan = &self.plan;
+        let mut user = Writing { writer: self, members, out };
+        user.opening()?;
+        user.all(&plan.first)?;
+        user.object("name", None, &plan.name)?;
+        user.all(&plan.before_active)?;
+        let status = user.members.get(Attribute::Status)?;
+        if plan.active {
+            let active: &[u8] =
+                if status == "\"active\"" { b",\"active\":true" } else { b",\"active\":false" };
+            user.out.extend_from_slice(active);
+        }
+        user.all(&plan.lists)?;
+        if plan.groups && !groups.is_empty() {
+            user.groups(groups);
+        }
+        user.object(ENTERPRISE_URN, None, &plan.enterprise)?;
+        user.object(ROSTER_URN, plan.asks_status.then_some(status), &plan.roster)?;
+        user.end()
     }
 }
 
-struct Writing<'a, 'r, 'o> {
-    writer: UserWriter<'a>,
-    members: Vec<(Attribute, &'r str)>,
+struct Writing<'w, 'r, 'o> {
+    writer: &'w UserWriter<'w>,
+    members: Texts<'r>,
     out: &'o mut Vec<u8>,
 }
 
-impl<'r> Writing<'_, 'r, '_> {
-    fn get(&self, attribute: Attribute) -> Option<&'r str> {
-        self.members.iter().find(|(found, _)| *found == attribute).map(|(_, text)| *text)
+/// How a user begins, up to its id: without an extension, with that of enterprises, with ours,
+/// with both.
+static OPENINGS: LazyLock<[String; 4]> = LazyLock::new(|| {
+    let opening = |urns: &[&str]| format!("{{\"schemas\":[\"{}\"],\"id\":", urns.join("\",\""));
+    [
+        opening(&[USER_URN]),
+        opening(&[USER_URN, ENTERPRISE_URN]),
+        opening(&[USER_URN, ROSTER_URN]),
+        opening(&[USER_URN, ENTERPRISE_URN, ROSTER_URN]),
+    ]
+});
+
+impl Writing<'_, '_, '_> {
+    fn has(&self, attributes: &[Attribute]) -> bool {
+        attributes.iter().any(|attribute| self.members.get(*attribute).is_some())
     }
 
-    /// Begins a member of the object that is being written.
-    fn name(&mut self, name: &str) {
-        if self.out.last() != Some(&b'{') {
-            self.out.push(b',');
+    fn opening(&mut self) -> Option<()> {
+        let [neither, enterprise, roster, both] = &*OPENINGS;
+        let has_roster = self.writer.plan.asks_status || self.has(ROSTER);
+        let opening = match (self.has(ENTERPRISE), has_roster) {
+            (false, false) => neither,
+            (true, false) => enterprise,
+            (false, true) => roster,
+            (true, true) => both,
+        };
+        self.out.extend_from_slice(opening.as_bytes());
+        self.out.extend_from_slice(self.members.get(Attribute::Id)?.as_bytes());
+        Some(())
+    }
+
+    fn all(&mut self, members: &[Put]) -> Option<()> {
+        members.iter().try_for_each(|member| self.put(member))
+    }
+
+    fn put(&mut self, member: &Put) -> Option<()> {
+        let Some(text) = self.members.get(member.attribute) else { return Some(()) };
+        if member.taken_apart {
+            return self.taken_apart(member, text);
         }
-        self.out.push(b'"');
+        self.out.extend_from_slice(member.name.as_bytes());
+        self.out.extend_from_slice(text.as_bytes());
+        Some(())
+    }
+
+    fn taken_apart(&mut self, member: &Put, text: &str) -> Option<()> {
+        let place = scim_path(member.attribute)?;
+        let value = json::read(text.as_bytes()).ok()?;
+        let projection = self.writer.projection;
+        let wanted = |part: &str| projection.part(place.urn, place.attribute, part);
+        if let Some(value) = parts(member.attribute, value, &wanted) {
+            self.out.extend_from_slice(member.name.as_bytes());
+            write_json(self.out, &value);
+        }
+        Some(())
+    }
+
+    /// Members of an object that is shown if there is any.
+    fn object(&mut self, name: &str, status: Option<&str>, members: &[Put]) -> Option<()> {
+        let before = self.out.len();
+        self.out.extend_from_slice(b",\"");
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b"\":");
-    }
-
-    fn schemas(&mut self) {
-        self.out.extend_from_slice(b"\"schemas\":[\"");
-        self.out.extend_from_slice(USER_URN.as_bytes());
-        if ENTERPRISE.iter().any(|attribute| self.get(*attribute).is_some()) {
-            self.out.extend_from_slice(b"\",\"");
-            self.out.extend_from_slice(ENTERPRISE_URN.as_bytes());
-        }
-        let asks = self.writer.projection.asks(ROSTER_URN, "status");
-        if asks || ROSTER.iter().any(|attribute| self.get(*attribute).is_some()) {
-            self.out.extend_from_slice(b"\",\"");
-            self.out.extend_from_slice(ROSTER_URN.as_bytes());
-        }
-        self.out.extend_from_slice(b"\"]");
-    }
-
-    fn id(&mut self) -> Option<()> {
-        let id = self.get(Attribute::Id)?;
-        self.name("id");
-        self.out.extend_from_slice(id.as_bytes());
-        Some(())
-    }
-
-    fn all(&mut self, attributes: &[Attribute]) -> Option<()> {
-        attributes.iter().try_for_each(|attribute| self.plain(*attribute))
-    }
-
-    /// A member whose place is a whole attribute.
-    fn plain(&mut self, attribute: Attribute) -> Option<()> {
-        let (Some(text), Some(place)) = (self.get(attribute), scim_path(attribute)) else {
-            return Some(());
-        };
-        let shown = self.writer.projection.attribute(place.urn, place.attribute);
-        let has_other_parts = matches!(attribute, Attribute::Addresses | Attribute::Manager);
-        match shown {
-            Shown::No => {}
-            Shown::Whole if !has_other_parts => {
-                self.name(place.attribute);
-                self.out.extend_from_slice(text.as_bytes());
-            }
-            Shown::Whole | Shown::Parts => {
-                let value = json::read(text.as_bytes()).ok()?;
-                let projection = self.writer.projection;
-                let wanted = |part: &str| projection.part(place.urn, place.attribute, part);
-                if let Some(value) = parts(attribute, value, &wanted) {
-                    self.name(place.attribute);
-                    write_json(self.out, &value);
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// Members that are the parts of one attribute.
-    fn complex(&mut self, name: &str, members: &[Attribute]) -> Option<()> {
-        if self.writer.projection.attribute(USER_URN, name) == Shown::No {
-            return Some(());
-        }
-        let before = self.out.len();
-        self.name(name);
-        self.out.push(b'{');
         let start = self.out.len();
-        for member in members {
-            let part = scim_path(*member)?.sub_attribute?;
-            let Some(text) = self.get(*member) else { continue };
-            if self.writer.projection.part(USER_URN, name, part) {
-                self.name(part);
-                self.out.extend_from_slice(text.as_bytes());
-            }
+        if let Some(status) = status {
+            self.out.extend_from_slice(b",\"status\":");
+            self.out.extend_from_slice(status.as_bytes());
         }
-        self.end(before, start);
-        Some(())
-    }
-
-    /// Ends an object; one without members is taken back.
-    fn end(&mut self, before: usize, start: usize) {
-        if self.out.len() == start {
-            self.out.truncate(before);
-        } else {
+        self.all(members)?;
+        // The comma before the first member is where the object begins.
+        if let Some(first) = self.out.get_mut(start) {
+            *first = b'{';
             self.out.push(b'}');
-        }
-    }
-
-    fn active(&mut self) -> Option<()> {
-        let status = self.get(Attribute::Status)?;
-        if self.writer.projection.attribute(USER_URN, "active") != Shown::No {
-            self.name("active");
-            let active: &[u8] = if status == "\"active\"" { b"true" } else { b"false" };
-            self.out.extend_from_slice(active);
+        } else {
+            self.out.truncate(before);
         }
         Some(())
     }
 
     fn groups(&mut self, groups: &[GroupRef]) {
-        let UserWriter { base, projection } = self.writer;
-        if groups.is_empty() || !shows_groups(projection) {
-            return;
-        }
+        let UserWriter { base, projection, .. } = self.writer;
         let wanted = |part: &str| projection.part(USER_URN, "groups", part);
         let shown = groups.iter().map(|group| {
             let parts = [
@@ -226,69 +167,22 @@ impl<'r> Writing<'_, 'r, '_> {
             Json::Object(parts.map(|(part, text)| (part.to_owned(), Json::Text(text))).collect())
         });
         let shown = Json::Array(shown.collect());
-        self.name("groups");
+        self.out.extend_from_slice(b",\"groups\":");
         write_json(self.out, &shown);
     }
 
-    fn enterprise(&mut self) -> Option<()> {
-        let before = self.out.len();
-        self.name(ENTERPRISE_URN);
-        self.out.push(b'{');
-        let start = self.out.len();
-        self.all(ENTERPRISE)?;
-        self.end(before, start);
-        Some(())
-    }
-
-    fn roster(&mut self) -> Option<()> {
-        let before = self.out.len();
-        self.name(ROSTER_URN);
-        self.out.push(b'{');
-        let start = self.out.len();
-        let status = self.get(Attribute::Status)?;
-        if self.writer.projection.asks(ROSTER_URN, "status") {
-            self.name("status");
-            self.out.extend_from_slice(status.as_bytes());
+    /// `meta`, and the end of the user.
+    fn end(&mut self) -> Option<()> {
+        let plan = &self.writer.plan;
+        for (text, hole) in &plan.meta {
+            let filling = match hole {
+                Hole::Text(attribute) => self.members.get(*attribute)?,
+                Hole::BareId => self.members.get(Attribute::Id)?.trim_matches('"'),
+            };
+            self.out.extend_from_slice(text);
+            self.out.extend_from_slice(filling.as_bytes());
         }
-        self.all(ROSTER)?;
-        self.end(before, start);
-        Some(())
-    }
-
-    fn meta(&mut self) -> Option<()> {
-        let projection = self.writer.projection;
-        if projection.attribute(USER_URN, "meta") == Shown::No {
-            return Some(());
-        }
-        let before = self.out.len();
-        self.name("meta");
-        self.out.push(b'{');
-        let start = self.out.len();
-        if projection.part(USER_URN, "meta", "resourceType") {
-            self.name("resourceType");
-            self.out.extend_from_slice(b"\"User\"");
-        }
-        for member in [Attribute::CreatedAt, Attribute::UpdatedAt] {
-            let part = scim_path(member)?.sub_attribute?;
-            if projection.part(USER_URN, "meta", part) {
-                let text = self.get(member)?;
-                self.name(part);
-                self.out.extend_from_slice(text.as_bytes());
-            }
-        }
-        if projection.part(USER_URN, "meta", "location") {
-            self.name("location");
-            let id = self.get(Attribute::Id)?.trim_matches('"');
-            write_text(self.out, &format!("{}/Users/{id}", self.writer.base));
-        }
-        if projection.part(USER_URN, "meta", "version") {
-            let version = self.get(Attribute::Version)?;
-            self.name("version");
-            self.out.extend_from_slice(b"\"W/\\\"");
-            self.out.extend_from_slice(version.as_bytes());
-            self.out.extend_from_slice(b"\\\"\"");
-        }
-        self.end(before, start);
+        self.out.extend_from_slice(&plan.end);
         Some(())
     }
 }

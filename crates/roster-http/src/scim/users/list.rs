@@ -114,7 +114,7 @@ fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), Refused> {
     let base = base(face);
-    let writer = UserWriter { base: &base, projection: &request.projection };
+    let writer = UserWriter::new(&base, &request.projection);
     for (index, item) in found.items.iter().enumerate() {
         if index > 0 {
             out.push(b',');

@@ -102,8 +102,8 @@ fn patched(
     profile: Profile,
 ) -> Result<Draft, Refused> {
     let mut shown = Vec::with_capacity(stored.record.len() + 640);
-    let writer = UserWriter { base: &base(face), projection: &Projection::default() };
-    let written = writer.write(&stored.record, &[], &mut shown);
+    let written =
+        UserWriter::new(&base(face), &Projection::default()).write(&stored.record, &[], &mut shown);
     let resource = written.and_then(|()| json::read(&shown).ok());
     let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let resource = patch::apply(&USER, &resource, operations.to_vec(), profile)?;

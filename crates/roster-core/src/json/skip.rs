@@ -1,0 +1,244 @@
+//! Where a value of canonical JSON ends, found without reading the value.
+//!
+//! Takes what the writer of this module writes, and nothing that is no JSON: white space between
+//! tokens, which readers allow, ends it. Never deeper than readers go, so that no text can use up
+//! the stack. Whether bytes are UTF-8 is for the caller to know.
+
+use crate::limits::JSON_DEPTH_MAX;
+
+/// A byte of each kind in all eight places of a word.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// What follows the value that the bytes begin with.
+#[inline]
+pub(crate) fn value(bytes: &[u8]) -> Option<&[u8]> {
+    value_within(bytes, JSON_DEPTH_MAX)
+}
+
+/// The name of the member that the bytes begin with, and its value with all that follows; none
+/// where the name has an escape.
+#[inline]
+pub(crate) fn member_name(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = bytes.strip_prefix(b"\"")?;
+    let (name, rest) = text.split_at_checked(plain_length(text))?;
+    Some((name, rest.strip_prefix(b"\":")?))
+}
+
+fn value_within(bytes: &[u8], levels: usize) -> Option<&[u8]> {
+    let (first, rest) = bytes.split_first()?;
+    match first {
+        b'"' => string(rest),
+        b'{' => object(rest, levels.checked_sub(1)?),
+        b'[' => array(rest, levels.checked_sub(1)?),
+        b't' => rest.strip_prefix(b"rue"),
+        b'f' => rest.strip_prefix(b"alse"),
+        b'n' => rest.strip_prefix(b"ull"),
+        b'-' => number(rest),
+        _ => number(bytes),
+    }
+}
+
+fn object(bytes: &[u8], levels: usize) -> Option<&[u8]> {
+    if let Some(rest) = bytes.strip_prefix(b"}") {
+        return Some(rest);
+    }
+    let mut rest = bytes;
+    loop {
+        rest = string(rest.strip_prefix(b"\"")?)?.strip_prefix(b":")?;
+        rest = value_within(rest, levels)?;
+        match rest.split_first()? {
+            (b',', after) => rest = after,
+            (b'}', after) => return Some(after),
+            _ => return None,
+        }
+    }
+}
+
+fn array(bytes: &[u8], levels: usize) -> Option<&[u8]> {
+    if let Some(rest) = bytes.strip_prefix(b"]") {
+        return Some(rest);
+    }
+    let mut rest = bytes;
+    loop {
+        rest = value_within(rest, levels)?;
+        match rest.split_first()? {
+            (b',', after) => rest = after,
+            (b']', after) => return Some(after),
+            _ => return None,
+        }
+    }
+}
+
+/// What follows a string whose first quote is left behind.
+fn string(bytes: &[u8]) -> Option<&[u8]> {
+    let mut rest = bytes;
+    loop {
+        let (_, special) = rest.split_at_checked(plain_length(rest))?;
+        match special.split_first()? {
+            (b'"', after) => return Some(after),
+            (b'\\', after) => rest = escape(after)?,
+            // A control character, which a string cannot have.
+            _ => return None,
+        }
+    }
+}
+
+fn escape(bytes: &[u8]) -> Option<&[u8]> {
+    let (kind, rest) = bytes.split_first()?;
+    match kind {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(rest),
+        b'u' => {
+            let (digits, rest) = rest.split_at_checked(4)?;
+            digits.iter().all(u8::is_ascii_hexdigit).then_some(rest)
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes stand before the first quote, backslash or control character.
+#[inline]
+fn plain_length(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some((eight, after)) = rest.split_first_chunk::<8>() {
+        let specials = specials(u64::from_le_bytes(*eight));
+        if specials != 0 {
+            rest = rest.get(first_place(specials)..).unwrap_or_default();
+            return bytes.len() - rest.len();
+        }
+        rest = after;
+    }
+    let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+    bytes.len() - rest.len() + rest.iter().position(special).unwrap_or(rest.len())
+}
+
+/// A word whose lowest bit that is set is in the first byte that ends plain text: eight bytes are
+/// judged at once, and a borrow can only mark those after a byte that is marked itself.
+const fn specials(word: u64) -> u64 {
+    let quotes = word ^ (ONES * 0x22);
+    let backslashes = word ^ (ONES * 0x5c);
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    let quotes = quotes.wrapping_sub(ONES) & !quotes;
+    let backslashes = backslashes.wrapping_sub(ONES) & !backslashes;
+    (controls | quotes | backslashes) & HIGHS
+}
+
+fn first_place(specials: u64) -> usize {
+    usize::try_from(specials.trailing_zeros() / 8).unwrap_or_default()
+}
+
+/// What follows a number without its sign (RFC 8259 section 6).
+fn number(bytes: &[u8]) -> Option<&[u8]> {
+    let mut rest = match bytes.split_first()? {
+        (b'0', rest) => rest,
+        (b'1'..=b'9', _) => digits(bytes)?,
+        _ => return None,
+    };
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        rest = digits(fraction)?;
+    }
+    if let Some((b'e' | b'E', power)) = rest.split_first() {
+        rest = match power.split_first()? {
+            (b'+' | b'-', power) => digits(power)?,
+            _ => digits(power)?,
+        };
+    }
+    Some(rest)
+}
+
+/// What follows one digit or more.
+fn digits(bytes: &[u8]) -> Option<&[u8]> {
+    let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (count > 0).then(|| bytes.get(count..))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn length(text: &str) -> Option<usize> {
+        value(text.as_bytes()).map(|rest| text.len() - rest.len())
+    }
+
+    #[test]
+    fn a_value_ends_where_its_last_token_does() {
+        for text in [
+            "null",
+            "true",
+            "false",
+            "0",
+            "-12",
+            "0.5",
+            "1e300",
+            "-1.5E-7",
+            r#""""#,
+            r#""seven77""#,
+            r#""eight888""#,
+            r#""é\"\\\u00e9 and more of it, so that words come by""#,
+            "[]",
+            "{}",
+            r#"[1,["}",{"a\"]":[]}],"x"]"#,
+        ] {
+            assert_eq!(length(&format!("{text},\"b\":1}}")), Some(text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_canonical_json_has_no_end() {
+        for text in [
+            "",
+            "nul",
+            "tru",
+            "-",
+            "-a",
+            "1.",
+            "1e",
+            "1e+",
+            "\"",
+            "\"a",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\u00g0\"",
+            "\"\\u00",
+            "\"\n\"",
+            "\"0123456\u{1f}\"",
+            "[",
+            "[1",
+            "[1,]",
+            "[1 ,2]",
+            "{",
+            "{\"a\"}",
+            "{\"a\": 1}",
+            "{\"a\":1,}",
+            "{a:1}",
+            " 1",
+            "]",
+            "}",
+        ] {
+            assert_eq!(length(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_byte_in_every_place_of_a_word_is_judged_as_it_is_alone() {
+        for byte in 0..=u8::MAX {
+            let ends = byte < 0x20 || byte == b'"' || byte == b'\\';
+            for place in 0..8 {
+                for filling in [b'a', 0x7f, 0x80, 0xff, b'#', b'!', b' '] {
+                    let mut text = vec![filling; 19];
+                    text[place + 3] = byte;
+                    let wanted = if ends { place + 3 } else { 19 };
+                    assert_eq!(plain_length(&text), wanted, "{byte} at {place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_deep_as_readers_go_and_no_deeper() {
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(length(&nested(JSON_DEPTH_MAX)).is_some());
+        assert_eq!(length(&nested(JSON_DEPTH_MAX + 1)), None);
+        assert_eq!(length(&"[".repeat(1_000_000)), None);
+    }
+}
