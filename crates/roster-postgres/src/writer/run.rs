@@ -150,29 +150,30 @@ impl Stage<'_> {
             let _misses_too = self.scene.judge(prepared);
             return Err(Halt::Missing);
         };
-        if let Some(mark) = mark {
-            let age = at.as_millis().saturating_sub(mark.at.as_millis());
-            if age > IDEMPOTENCY_KEEP_MS {
-                self.writes.outlived.push(key);
-            } else if mark.fingerprint != fingerprint {
+        let is_known = mark.is_some();
+        let age = |mark: &Mark| at.as_millis().saturating_sub(mark.at.as_millis());
+        // After its time it is as if it had never come.
+        if let Some(mark) = mark.filter(|mark| age(mark) <= IDEMPOTENCY_KEEP_MS) {
+            if mark.fingerprint != fingerprint {
                 return Err(Refusal::KeyReused.into());
-            } else if let Some(stored) = mark.stored {
+            }
+            if let Some(stored) = mark.stored {
                 let (effect, position) = (mark.effect, mark.position);
                 return Ok(Told { effect, stored, position, replayed: true });
-            } else {
-                self.writes.outlived.push(key);
             }
         }
         let told = self.anew(prepared)?;
-        self.remember(key, fingerprint, at, &told);
+        // No request with a mark asks to be passed over.
+        if told.effect != Effect::Skipped {
+            if is_known {
+                self.writes.outlived.push(key);
+            }
+            self.remember(key, fingerprint, at, &told);
+        }
         Ok(told)
     }
 
     fn remember(&mut self, key: [u8; 32], fingerprint: [u8; 32], at: Timestamp, told: &Told) {
-        // No request with a mark asks to be passed over.
-        if told.effect == Effect::Skipped {
-            return;
-        }
         let nth = self.writes.count();
         let (effect, stored) = (told.effect, told.stored.clone());
         let position = Place::Own(nth);

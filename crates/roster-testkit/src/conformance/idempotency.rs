@@ -2,7 +2,8 @@
 //! the first outcome is told again, for a day.
 
 use roster_core::{
-    Act, Effect, EventKind, Outcome, Refusal, Rules, UserId, limits::IDEMPOTENCY_KEEP_MS,
+    Act, Clock as _, Effect, EventKind, Outcome, Outlived, Refusal, Rules, Timestamp, UserId,
+    limits::IDEMPOTENCY_KEEP_MS,
 };
 use serde_json::{Value, json};
 
@@ -214,6 +215,18 @@ pub async fn a_key_is_remembered_for_a_day(scene: Scene) {
     assert_eq!(scene.act_once(scene.creating(&ada()), 1, 2).await, again(&second));
     scene.clock.step(IDEMPOTENCY_KEEP_MS - 1);
     assert_eq!(scene.act_once(scene.creating(&ada()), 1, 2).await, again(&second));
+}
+
+/// In one transaction with a write that takes place.
+pub async fn a_key_that_outlived_its_day_stays_where_its_request_is_refused(scene: Scene) {
+    created(&scene).await.1.expect("valid");
+    scene.clock.step(IDEMPOTENCY_KEEP_MS + 1);
+    let refused = scene.marked(restoring(UserId::from_bytes([9; 16])), 1, 1);
+    let other = scene.command(scene.creating(&json!({"username": "grace"})));
+    let results = scene.carry_out(vec![other, refused]).await;
+    assert_eq!(results.iter().map(std::result::Result::is_ok).collect::<Vec<_>>(), [true, false]);
+    let (keys_before, events_before) = (scene.clock.now(), Timestamp::from_millis(0));
+    assert_eq!(scene.forget(Outlived { keys_before, events_before }).await, 1);
 }
 
 pub async fn a_clock_that_goes_back_forgets_no_key(scene: Scene) {

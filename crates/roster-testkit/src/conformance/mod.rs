@@ -238,6 +238,7 @@ macro_rules! conformance {
                 one_key_counts_within_one_batch_too,
                 a_batch_changes_a_user_between_a_request_and_its_replay,
                 a_key_is_remembered_for_a_day,
+                a_key_that_outlived_its_day_stays_where_its_request_is_refused,
                 a_clock_that_goes_back_forgets_no_key,
                 a_purge_forgets_the_keys_of_its_user,
             }
