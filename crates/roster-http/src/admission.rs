@@ -63,7 +63,8 @@ fn name(headers: &HeaderMap) -> Option<&str> {
     Some(id.unwrap_or(token))
 }
 
-fn charged(actor: &Actor, address: IpAddr) -> Identity<'_> {
+/// Whom a request of this actor is charged to.
+pub(crate) fn charged(actor: &Actor, address: IpAddr) -> Identity<'_> {
     match actor {
         Actor::Anonymous | Actor::System => Identity::Address(address),
         Actor::Key(id) => Identity::Key(id.as_str()),

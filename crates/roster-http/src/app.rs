@@ -9,18 +9,19 @@ use std::{borrow::Cow, pin::pin, sync::Arc, time::Instant};
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, ORIGIN, X_CONTENT_TYPE_OPTIONS},
+    request::Parts,
 };
 use hyper::body::Incoming;
-use roster_core::{Directory, StoreError, access::Authority};
+use roster_core::{Actor, Directory, StoreError, access::Authority};
 
 use crate::{
-    admission::admit,
+    admission::{admit, charged},
     face::{Call, Face},
     front::Body,
     front::{FrontCounters, Handle, Peer, Refused},
     middleware::{Cors, Hosts, check_direct, check_limits, check_origin},
     patience::in_time,
-    pressure::{Reason, Repeats, Shed, Standing},
+    pressure::{Reason, Repeats, Shed, Standing, holds_too_much},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
@@ -108,7 +109,10 @@ impl App {
             Some(operation) if operation.is_health() => Authority::nobody(),
             operation => {
                 let need = operation.map_or(Need::Nothing, Operation::needs);
-                admit(&self.face, parts, call.peer.address.ip(), need, standing).await?
+                let authority =
+                    admit(&self.face, parts, call.peer.address.ip(), need, standing).await?;
+                check_memory(&authority, call.peer)?;
+                authority
             }
         };
         if !KNOWN_METHODS.contains(&parts.method.as_str()) {
@@ -147,6 +151,20 @@ impl App {
         } else {
             dispatched.await
         }
+    }
+
+    /// Counts the body of a response as held. Where its caller holds too much, it gets a refusal
+    /// in place of what it read; the response to a write is never replaced.
+    fn hold(&self, response: &mut Response<Body>, parts: &Parts, peer: &Peer, request_id: &str) {
+        if !parts.method.is_safe() || response.body_mut().try_hold(peer.memory()) {
+            return;
+        }
+        let problem = holds_too_much();
+        *response = if scim::is_below(self.face.settings.base_path(), parts) {
+            scim::from_problem(problem, parts)
+        } else {
+            self.refuse(problem, request_id)
+        };
     }
 
     /// Counts what is refused for whom it comes from.
@@ -197,6 +215,7 @@ impl Handle for App {
             }
         };
 
+        self.hold(&mut response, &parts, peer, request_id);
         let status = response.status().as_u16();
         let took = started.elapsed();
         self.face.metrics.answered(operation, status, took);
@@ -208,7 +227,6 @@ impl Handle for App {
             micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             "answered"
         );
-        self.face.pressure.hold(response.body_mut());
         self.cors.tell(&parts, self.face.access.is_open(), &mut response);
         let headers = response.headers_mut();
         self.face.pressure.tell(standing, headers);
@@ -236,6 +254,16 @@ impl Handle for App {
         response.headers_mut().insert(X_REQUEST_ID, id);
         response
     }
+}
+
+/// Charges what the connection holds to whoever has authenticated on it, and refuses the request
+/// where that is too much.
+fn check_memory(authority: &Authority, peer: &Peer) -> Result<(), Problem> {
+    let actor = authority.actor();
+    if !matches!(actor, Actor::Anonymous) {
+        peer.memory().assign(charged(actor, peer.address.ip()));
+    }
+    if peer.memory().is_over() { Err(holds_too_much()) } else { Ok(()) }
 }
 
 /// Hands a request to the face that its operation is of.

@@ -9,7 +9,7 @@ use prometheus_client::{
     metrics::{
         counter::{ConstCounter, Counter},
         family::Family,
-        gauge::Gauge,
+        gauge::{ConstGauge, Gauge},
         histogram::Histogram,
     },
     registry::{Registry, Unit},
@@ -164,20 +164,30 @@ impl prometheus_client::collector::Collector for Connections {
             ("connections_idle", "Closed after resting", &front.closed_idle),
             ("tls_handshake_failures", "TLS handshakes that failed", &front.failed_handshakes),
             ("handler_panics", "Handlers that panicked", &front.panics),
+            (
+                "memory_refusals",
+                "Requests and bodies refused because their caller holds too much memory",
+                &front.memory.refusals,
+            ),
+            (
+                "memory_resets",
+                "Connections reset because all memory for callers was used and theirs hold most",
+                &front.memory.resets,
+            ),
         ] {
             let counter = ConstCounter::new(tally.get());
             let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
             counter.encode(metric)?;
         }
-        let open = prometheus_client::metrics::gauge::ConstGauge::new(
-            i64::try_from(front.open.get()).unwrap_or(i64::MAX),
-        );
-        let metric = encoder.encode_descriptor(
-            "connections_open",
-            "Connections open now",
-            None,
-            open.metric_type(),
-        )?;
-        open.encode(metric)
+        let held = u64::try_from(front.memory.held()).unwrap_or(u64::MAX);
+        for (name, help, value) in [
+            ("connections_open", "Connections open now", front.open.get()),
+            ("held_bytes", "Bytes of memory that callers make the service hold", held),
+            ("spilled_bytes", "Bytes of import results in spill files", front.memory.spilled()),
+        ] {
+            let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
+            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
+        }
+        Ok(())
     }
 }

@@ -8,9 +8,9 @@ use roster_core::{Guard, Json, Sharing, json::write_json, limits};
 
 use crate::{
     access::token_limits,
-    description,
+    description, front,
     pressure::QUEUE_WAIT_MAX,
-    rest::{EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX},
+    rest::{EXPORTS_MAX, IMPORTS_MAX},
     scim::limits as scim,
     settings::FaceSettings,
 };
@@ -160,7 +160,11 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("read_wait_max_ms", milliseconds(settings.read_wait_max)),
         ("imports_max", number(IMPORTS_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
-        ("import_unread_bytes_max", Json::Int(i64::try_from(UNREAD_BYTES_MAX).unwrap_or(0))),
+        ("held_bytes_max", number(front::TOTAL_BYTES_MAX)),
+        ("held_bytes_per_caller_max", number(front::CALLER_BYTES_MAX)),
+        ("held_bytes_per_connection_max", number(front::CONNECTION_BYTES_MAX)),
+        ("import_unread_bytes_max", count(front::TOTAL_SPILL_BYTES_MAX)),
+        ("import_unread_bytes_per_caller_max", count(front::CALLER_SPILL_BYTES_MAX)),
         ("group_members_max", count(limits::GROUP_MEMBERS_MAX)),
         ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
         ("groups_of_member_max", count(limits::GROUPS_OF_MEMBER_MAX)),

@@ -12,7 +12,8 @@ use hyper::body::Incoming;
 use roster_core::{Json, json};
 
 use crate::{
-    front::{BodyFault, Floor, read_body},
+    front::{BodyFault, Peer, read_body},
+    pressure::holds_too_much,
     problem::{Problem, ProblemCode},
 };
 
@@ -62,15 +63,16 @@ pub(crate) async fn read_bytes(
     headers: &HeaderMap,
     body: Incoming,
     bytes_max: usize,
-    floor: &Floor,
+    peer: &Peer,
 ) -> Result<Bytes, Problem> {
     check_type(kind, headers)?;
     check_coding(kind, headers)?;
-    read_body(body, bytes_max, floor).await.map_err(|fault| match fault {
+    read_body(body, bytes_max, peer).await.map_err(|fault| match fault {
         BodyFault::TooLarge => {
             Problem::saying(ProblemCode::BodyTooLarge, format!("send at most {bytes_max} bytes"))
         }
         BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
+        BodyFault::NoMemory => holds_too_much(),
         BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, "the body broke off"),
     })
 }

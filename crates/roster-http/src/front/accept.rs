@@ -22,12 +22,14 @@ use super::{
     DrainReport, Handle, Peer, Port,
     connection::{Protocols, Shared, serve_connection},
     counters::FrontCounters,
+    memory::ConnectionMemory,
     seats::Seats,
     settings::{FrontSettings, milliseconds},
     sweep::Sweep,
     watch::Watch,
     wire::prepare,
 };
+use crate::pressure::Identity;
 
 /// How long accepting rests when the system is out of file descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -89,11 +91,13 @@ impl<H: Handle> Gate<H> {
     async fn take_until(&mut self, listener: &TcpListener, end: impl Future<Output = ()>) {
         let mut ticker = ticker(self.shared.settings.tick());
         let mut end = pin!(end);
+        let memory = Arc::clone(&self.shared.counters.memory);
         loop {
             tokio::select! {
                 biased;
                 () = &mut end => return,
                 now = ticker.tick() => self.sweep.pass(now),
+                () = memory.exceeded() => self.sweep.free_memory(),
                 accepted = listener.accept() => match accepted {
                     Ok((stream, address)) => self.take(stream, address),
                     Err(error) => failed(&self.shared.counters, &error).await,
@@ -146,7 +150,8 @@ impl<H: Handle> Gate<H> {
         if let Err(error) = prepare(&stream, &shared.settings) {
             tracing::debug!(%error, "a socket option was refused");
         }
-        let watch = Arc::new(Watch::default());
+        let memory = ConnectionMemory::new(&counters.memory, Identity::of_address(address.ip()));
+        let watch = Arc::new(Watch::new(memory));
         sweep.add(Arc::clone(&watch), Instant::now());
         let tls = shared.tls.is_some();
         let peer = Peer { address, tls, body_floor: shared.settings.body_floor(), watch };

@@ -17,20 +17,45 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
 use super::{
     Peer,
-    watch::{Exchange, InHand, Watch},
+    memory::{ConnectionMemory, HeldBytes},
+    watch::{Exchange, InHand, Progress, Watch},
 };
+
+/// Over HTTP/1 smaller responses are not counted as held: each connection has one at a time.
+const HTTP1_HELD_FROM_BYTES: usize = 16 * 1024;
 
 /// The body of an answer: nothing, bytes that are at hand, or chunks as they are made.
 #[derive(Debug, Default)]
 pub struct Body {
     content: Content,
     exchange: Option<Exchange>,
+    /// Counts the bytes at hand.
+    held: Option<HeldBytes>,
+    progress: Option<Arc<Progress>>,
+}
+
+/// Bytes on their way to the connection.
+#[derive(Debug)]
+pub struct Chunk {
+    bytes: Bytes,
+    on_the_way: Option<Box<OnTheWay>>,
+}
+
+/// What counts a chunk until the connection has written it. Nothing of it is read: it is dropped.
+#[derive(Debug)]
+struct OnTheWay {
+    progress: Arc<Progress>,
+    _held: Option<HeldBytes>,
+    _in_hand: Option<InHand>,
+    /// Ends with the chunk. With HTTP/2 that may lie in buffers for as long as the peer's window
+    /// is shut.
+    _exchange: Option<Exchange>,
 }
 
 /// What is still to be sent.
@@ -42,10 +67,33 @@ enum Content {
     Streamed(Chunks),
 }
 
+impl From<Bytes> for Chunk {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, on_the_way: None }
+    }
+}
+
+impl Buf for Chunk {
+    fn remaining(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+        if let Some(on_the_way) = &self.on_the_way {
+            on_the_way.progress.add_written(count);
+        }
+    }
+}
+
 /// The chunks of a body that is made while it is sent.
 #[derive(Debug)]
 struct Chunks {
-    coming: mpsc::Receiver<Bytes>,
+    coming: mpsc::Receiver<Chunk>,
     complete: Arc<AtomicBool>,
     breaking: bool,
 }
@@ -54,16 +102,17 @@ struct Chunks {
 /// body off.
 #[derive(Debug)]
 pub struct BodySender {
-    chunks: mpsc::Sender<Bytes>,
+    chunks: mpsc::Sender<Chunk>,
     complete: Arc<AtomicBool>,
     watch: Arc<Watch>,
+    progress: Arc<Progress>,
 }
 
 /// Room for one chunk.
 #[derive(Debug)]
 pub struct Room<'a> {
-    permit: mpsc::Permit<'a, Bytes>,
-    watch: &'a Arc<Watch>,
+    permit: mpsc::Permit<'a, Chunk>,
+    sender: &'a BodySender,
 }
 
 /// Nobody takes the body any more.
@@ -80,17 +129,22 @@ impl Body {
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let content = if bytes.is_empty() { Content::Empty } else { Content::Full(bytes) };
-        Self { content, exchange: None }
+        Self { content, ..Self::default() }
     }
 
     /// A body that is made while it is sent to this peer, one chunk waiting at a time.
     pub fn streamed(peer: &Peer) -> (Self, BodySender) {
         let (sender, coming) = mpsc::channel(1);
         let complete = Arc::new(AtomicBool::new(false));
-        let watch = Arc::clone(&peer.watch);
-        let sender = BodySender { chunks: sender, complete: Arc::clone(&complete), watch };
+        let progress = Arc::<Progress>::default();
+        let sender = BodySender {
+            chunks: sender,
+            complete: Arc::clone(&complete),
+            watch: Arc::clone(&peer.watch),
+            progress: Arc::clone(&progress),
+        };
         let content = Content::Streamed(Chunks { coming, complete, breaking: false });
-        (Self { content, exchange: None }, sender)
+        (Self { content, progress: Some(progress), ..Self::default() }, sender)
     }
 
     /// How many bytes at hand are still to be sent.
@@ -111,16 +165,38 @@ impl Body {
         matches!(self.content, Content::Streamed(_))
     }
 
-    /// Puts other bytes in the place of those at hand.
-    pub(crate) fn change(&mut self, change: impl FnOnce(Bytes) -> Bytes) {
-        if let Content::Full(bytes) = &mut self.content {
-            *bytes = change(mem::take(bytes));
-        }
+    /// Counts the bytes at hand as held, unless the connection or its caller would then hold more
+    /// than its share.
+    pub(crate) fn try_hold(&mut self, memory: &Arc<ConnectionMemory>) -> bool {
+        self.held = memory.try_hold(self.len());
+        self.held.is_some()
     }
 
     /// Ties the body to its exchange, which ends when the last byte has been handed over.
-    pub(crate) fn attach(&mut self, exchange: Exchange) {
+    pub(crate) fn attach(&mut self, mut exchange: Exchange) {
+        let length = self.len();
+        if self.held.is_none() && (exchange.is_http2() || length >= HTTP1_HELD_FROM_BYTES) {
+            self.held = Some(exchange.watch().memory().hold(length));
+        }
+        if exchange.is_http2() && !self.is_empty() {
+            let progress = self.progress.get_or_insert_default();
+            progress.add_made(length);
+            exchange.observe(Arc::clone(progress), self.is_streamed());
+        }
         self.exchange = Some(exchange);
+    }
+
+    /// The bytes at hand, on their way to the connection.
+    fn send(&mut self, bytes: Bytes) -> Chunk {
+        let (held, exchange) = (self.held.take(), self.exchange.take());
+        // The exchange of HTTP/1 ends here: the socket tells by itself that the peer reads slowly.
+        let exchange = exchange.filter(Exchange::is_http2);
+        if held.is_none() && exchange.is_none() {
+            return Chunk::from(bytes);
+        }
+        let progress = self.progress.take().unwrap_or_default();
+        let on_the_way = OnTheWay { progress, _held: held, _in_hand: None, _exchange: exchange };
+        Chunk { bytes, on_the_way: Some(Box::new(on_the_way)) }
     }
 }
 
@@ -129,7 +205,7 @@ impl BodySender {
     /// is being sent.
     pub async fn room(&self) -> Result<Room<'_>, Gone> {
         let permit = self.chunks.reserve().await.map_err(|_| Gone)?;
-        Ok(Room { permit, watch: &self.watch })
+        Ok(Room { permit, sender: self })
     }
 
     /// The body is whole.
@@ -141,15 +217,24 @@ impl BodySender {
 impl Room<'_> {
     /// Hands a chunk over. An empty one is no chunk.
     pub fn send(self, chunk: impl Into<Bytes>) {
-        let chunk = chunk.into();
-        if !chunk.is_empty() {
-            self.permit.send(InHand::mark(chunk, self.watch));
+        let bytes = chunk.into();
+        if bytes.is_empty() {
+            return;
         }
+        let BodySender { watch, progress, .. } = self.sender;
+        progress.add_made(bytes.len());
+        let on_the_way = OnTheWay {
+            progress: Arc::clone(progress),
+            _held: Some(watch.memory().hold(bytes.len())),
+            _in_hand: Some(InHand::mark(watch)),
+            _exchange: None,
+        };
+        self.permit.send(Chunk { bytes, on_the_way: Some(Box::new(on_the_way)) });
     }
 }
 
 impl Chunks {
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Chunk>>> {
         if let Some(chunk) = ready!(self.coming.poll_recv(context)) {
             return Poll::Ready(Some(Ok(chunk)));
         }
@@ -167,14 +252,14 @@ impl Chunks {
 }
 
 impl http_body::Body for Body {
-    type Data = Bytes;
+    type Data = Chunk;
     /// A body at hand cannot fail; one that is made while it is sent can.
     type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+    ) -> Poll<Option<Result<Frame<Chunk>, io::Error>>> {
         if let Content::Streamed(chunks) = &mut self.content {
             let next = ready!(chunks.poll_next(context));
             if !matches!(next, Some(Ok(_))) {
@@ -185,13 +270,7 @@ impl http_body::Body for Body {
         }
         match mem::take(&mut self.content) {
             Content::Empty | Content::Streamed(_) => Poll::Ready(None),
-            Content::Full(bytes) => {
-                let bytes = match self.exchange.take() {
-                    Some(exchange) => exchange.end_with(bytes),
-                    None => bytes,
-                };
-                Poll::Ready(Some(Ok(Frame::data(bytes))))
-            }
+            Content::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(self.send(bytes))))),
         }
     }
 

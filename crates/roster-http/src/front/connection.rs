@@ -46,6 +46,8 @@ const HTTP2_PENDING_RESETS_MAX: usize = 20;
 const HTTP2_ERROR_RESETS_MAX: usize = 256;
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PONG_WITHIN: Duration = Duration::from_secs(10);
+/// What an open HTTP/2 request takes beside its head and its bodies.
+const HTTP2_STREAM_BYTES: usize = 1024;
 /// How many header fields hyper takes of an HTTP/1 request when it is not told.
 const HTTP1_HEADERS_DEFAULT: usize = 100;
 
@@ -206,6 +208,8 @@ async fn answer<H: Handle>(
     let repeatable = request.method() == Method::GET
         && request.version() == Version::HTTP_11
         && request.body().is_end_stream();
+    let head_bytes = if http2 { HTTP2_STREAM_BYTES + head_bytes(&request) } else { 0 };
+    let _head = http2.then(|| peer.watch.memory().hold(head_bytes));
     let handled = pin!(async { shared.handler.handle(request, peer).await });
     let mut response = caught(handled).await.unwrap_or_else(|| {
         shared.counters.panics.up();
@@ -231,6 +235,14 @@ async fn answer<H: Handle>(
     }
     response.body_mut().attach(exchange);
     Ok(response)
+}
+
+/// How long the head of a request is, without its framing.
+fn head_bytes<B>(request: &Request<B>) -> usize {
+    let fields = request.headers().iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + value.len());
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    target + fields.sum::<usize>()
 }
 
 /// Marks an HTTP/1 answer as the last of its connection (RFC 9112 9.6). For answers that leave a

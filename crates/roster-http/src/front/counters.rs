@@ -2,7 +2,12 @@
 //!
 //! Only totals, never an address: nothing here can identify a caller.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::memory::MemoryBudget;
 
 /// Totals since the start; `open` is the present number. Reading them disturbs nobody.
 #[derive(Debug, Default)]
@@ -29,6 +34,8 @@ pub struct FrontCounters {
     pub failed_handshakes: Tally,
     /// Handlers that panicked; each caller got an answer all the same.
     pub panics: Tally,
+    /// What all connections make us hold.
+    pub memory: Arc<MemoryBudget>,
 }
 
 /// One number that many tasks count.

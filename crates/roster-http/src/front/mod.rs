@@ -18,6 +18,7 @@ mod again;
 mod body;
 mod connection;
 mod counters;
+mod memory;
 mod read_body;
 mod seats;
 mod settings;
@@ -28,14 +29,19 @@ mod watch;
 mod wire;
 
 pub use accept::serve;
-pub use body::{Body, BodySender, Gone, Room};
+pub use body::{Body, BodySender, Chunk, Gone, Room};
 pub use connection::close_after;
 pub use counters::{FrontCounters, Tally};
+pub use memory::{
+    CALLER_BYTES_MAX, CALLER_SPILL_BYTES_MAX, CONNECTION_BYTES_MAX, MemoryBudget, TOTAL_BYTES_MAX,
+    TOTAL_SPILL_BYTES_MAX,
+};
 pub use read_body::{BodyFault, read_body};
 pub use settings::{Floor, FrontSettings};
 pub use tls::{LeastTls, tls_config};
 pub use upload::Upload;
 
+pub(crate) use memory::{ConnectionMemory, HeldBytes, SpilledBytes};
 use watch::Watch;
 
 /// What answers requests.
@@ -88,6 +94,13 @@ pub struct Port {
     pub listener: TcpListener,
     /// How TLS is spoken, as [`tls_config`] makes it; none for plain connections.
     pub tls: Option<Arc<ServerConfig>>,
+}
+
+impl Peer {
+    /// What the connection makes us hold.
+    pub(crate) fn memory(&self) -> &Arc<ConnectionMemory> {
+        self.watch.memory()
+    }
 }
 
 impl From<TcpListener> for Port {

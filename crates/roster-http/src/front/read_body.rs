@@ -4,15 +4,23 @@
 //! sent `Expect: 100-continue` gets the final answer (RFC 9110 10.1.1). A body that arrives with
 //! its head costs no timer. This module must not know media types.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use tokio::time::{Instant, timeout_at};
 
-use super::settings::Floor;
+use super::{
+    Peer,
+    memory::{ConnectionMemory, HeldBytes},
+};
 
 /// What is set aside for a body of several parts before it has proven its length.
 const FIRST_CAPACITY_BYTES: usize = 16 * 1024;
+
+/// A smaller body counts as held only while it is read.
+const HELD_FROM_BYTES: usize = 16 * 1024;
 
 /// Why a body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,15 +31,19 @@ pub enum BodyFault {
     TooSlow,
     /// It broke off or was not framed rightly: 400, if anybody is left to read it.
     Aborted,
+    /// The connection or its caller holds its share of memory: 503, and the connection closes.
+    NoMemory,
 }
 
-/// Reads a body of at most `max` bytes that keeps above `floor` until it is complete.
-pub async fn read_body<B>(mut incoming: B, max: usize, floor: &Floor) -> Result<Bytes, BodyFault>
+/// Reads a body of at most `max` bytes that keeps above the peer's floor until it is complete.
+/// A large one counts as held by the peer until the last reference to its bytes is dropped.
+pub async fn read_body<B>(mut incoming: B, max: usize, peer: &Peer) -> Result<Bytes, BodyFault>
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    let floor = &peer.body_floor;
     if usize::try_from(incoming.size_hint().lower()).is_ok_and(|announced| announced <= max) {
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered::new(peer.memory());
         let mut window_end = Instant::now() + floor.window();
         let mut in_window: u64 = 0;
         loop {
@@ -45,7 +57,9 @@ where
                         return Err(BodyFault::TooLarge);
                     }
                     in_window += u64::try_from(data.len()).unwrap_or_default();
-                    gathered.push(data);
+                    if !gathered.push(data) {
+                        return Err(BodyFault::NoMemory);
+                    }
                 }
                 Err(_) if in_window < floor.bytes_per_window() => return Err(BodyFault::TooSlow),
                 Err(_) => {
@@ -59,21 +73,41 @@ where
 }
 
 /// The parts of a body; one that came whole is not copied.
-#[derive(Default)]
 struct Gathered {
     first: Bytes,
     all: BytesMut,
+    held: HeldBytes,
+}
+
+/// The bytes of a body that count as held until they are dropped.
+struct HeldBody {
+    bytes: Bytes,
+    _held: HeldBytes,
+}
+
+impl AsRef<[u8]> for HeldBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Gathered {
+    fn new(memory: &Arc<ConnectionMemory>) -> Self {
+        Self { first: Bytes::new(), all: BytesMut::new(), held: memory.hold(0) }
+    }
+
     fn len(&self) -> usize {
         self.first.len() + self.all.len()
     }
 
-    fn push(&mut self, part: Bytes) {
+    /// Adds a part, if there is memory for it.
+    fn push(&mut self, part: Bytes) -> bool {
+        if !self.held.try_grow(part.len()) {
+            return false;
+        }
         if self.len() == 0 {
             self.first = part;
-            return;
+            return true;
         }
         if self.all.is_empty() {
             self.all.reserve(FIRST_CAPACITY_BYTES.max(self.first.len() + part.len()));
@@ -81,9 +115,14 @@ impl Gathered {
             self.first.clear();
         }
         self.all.extend_from_slice(&part);
+        true
     }
 
     fn finish(self) -> Bytes {
-        if self.all.is_empty() { self.first } else { self.all.freeze() }
+        let bytes = if self.all.is_empty() { self.first } else { self.all.freeze() };
+        if bytes.len() < HELD_FROM_BYTES {
+            return bytes;
+        }
+        Bytes::from_owner(HeldBody { bytes, _held: self.held })
     }
 }

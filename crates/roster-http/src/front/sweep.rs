@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::{
     counters::FrontCounters,
+    memory::TOTAL_BYTES_MAX,
     settings::{Floor, FrontSettings, milliseconds},
     watch::{Order, Phase, Watch},
 };
@@ -17,6 +18,9 @@ use super::{
 /// How long a connection that was just opened may keep its first byte to itself when all are told
 /// to finish: it was opened to say something.
 const FIRST_BYTE_WITHIN: Duration = Duration::from_millis(500);
+
+/// How much is still held once connections were reset for the memory that they hold.
+const FREED_TO_BYTES: usize = TOTAL_BYTES_MAX / 8 * 7;
 
 /// All connections and the limits they are held to.
 pub(super) struct Sweep {
@@ -77,6 +81,7 @@ impl Sweep {
 
     /// Looks at all connections and ends those that have had their time.
     pub(super) fn pass(&mut self, now: Instant) {
+        self.free_memory();
         let crowded = self.connections.len() > self.limits.crowd;
         let idle =
             if crowded { self.limits.idle.min(self.limits.header) } else { self.limits.idle };
@@ -104,6 +109,32 @@ impl Sweep {
             // A connection that was cut needs no second look; one that finishes does.
             order == Order::Finish
         });
+    }
+
+    /// Resets the connections that hold most, of the callers that hold most, until what is left is
+    /// within the budget.
+    pub(super) fn free_memory(&mut self) {
+        let memory = &self.counters.memory;
+        if !memory.is_exceeded() {
+            return;
+        }
+        let mut by_size: Vec<_> = self
+            .connections
+            .iter()
+            .filter(|connection| connection.watch.order() != Order::Reset)
+            .map(|connection| (connection.watch.memory().reported(), &connection.watch))
+            .collect();
+        by_size.sort_unstable_by_key(|(reported, _)| std::cmp::Reverse(*reported));
+        let mut left = memory.held();
+        for ((_, bytes), watch) in by_size {
+            if left <= FREED_TO_BYTES {
+                break;
+            }
+            watch.tell(Order::Reset);
+            memory.resets.up();
+            left = left.saturating_sub(bytes);
+        }
+        tracing::warn!(resets = memory.resets.get(), "connections that hold most were reset");
     }
 
     /// From here on the next answer of every connection, also of new ones, is its last.
@@ -151,6 +182,11 @@ impl Watched {
             self.phase = phase;
             self.since = now;
             self.written = self.watch.written();
+        }
+        if !matches!(phase, Phase::Gone | Phase::Closing)
+            && self.watch.has_slow_response(now, limits.write)
+        {
+            return Verdict::SlowRead;
         }
         let age = now.saturating_duration_since(self.since);
         let overdue =

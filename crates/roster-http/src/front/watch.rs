@@ -12,9 +12,10 @@ use std::{
     task::Waker,
 };
 
-use bytes::Bytes;
+use slab::Slab;
+use tokio::time::Instant;
 
-use super::Refused;
+use super::{Refused, memory::ConnectionMemory, settings::Floor};
 
 /// The state of one connection, shared between its tasks and the sweep.
 #[derive(Debug, Default)]
@@ -45,6 +46,66 @@ pub(super) struct Watch {
     waker: Mutex<Option<Waker>>,
     has_refused: AtomicBool,
     refused: Mutex<Option<Refused>>,
+    /// What the connection makes us hold.
+    memory: Arc<ConnectionMemory>,
+    /// The HTTP/2 responses that are being sent.
+    responses: Mutex<Slab<Observed>>,
+}
+
+/// How much of a response was made, and how much of it the connection has written.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    made: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Progress {
+    /// More of the response was made.
+    pub(super) fn add_made(&self, bytes: usize) {
+        self.made.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    /// More of it was written.
+    pub(super) fn add_written(&self, bytes: usize) {
+        self.written.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
+    }
+}
+
+/// A response and how far it was when a window of the write floor began.
+#[derive(Debug)]
+struct Observed {
+    progress: Arc<Progress>,
+    /// Whether it is made while it is sent.
+    streamed: bool,
+    window: Option<Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    began: Instant,
+    written: u64,
+    /// The least that must be written within the window.
+    due: u64,
+}
+
+impl Observed {
+    /// Whether a window of the floor is over in which too little was written.
+    fn is_slow(&mut self, now: Instant, floor: Floor, receiving: bool) -> bool {
+        let written = self.progress.written.load(Ordering::Relaxed);
+        let unwritten = self.progress.made.load(Ordering::Relaxed).saturating_sub(written);
+        // The caller of an import need not read while it sends.
+        if unwritten == 0 || (self.streamed && receiving) {
+            self.window = None;
+            return false;
+        }
+        let over = self.window.as_ref().filter(|window| now >= window.began + floor.window());
+        let slow = over.is_some_and(|window| written - window.written < window.due);
+        if self.window.is_none() || over.is_some() {
+            let due = unwritten.min(floor.bytes_per_window());
+            self.window = Some(Window { began: now, written, due });
+        }
+        slow
+    }
 }
 
 /// What a connection is doing. Two equal phases in a row are one and the same phase.
@@ -102,6 +163,37 @@ impl Order {
 }
 
 impl Watch {
+    pub(super) fn new(memory: Arc<ConnectionMemory>) -> Self {
+        Self { memory, ..Self::default() }
+    }
+
+    /// What the connection makes us hold.
+    pub(super) fn memory(&self) -> &Arc<ConnectionMemory> {
+        &self.memory
+    }
+
+    /// Whether the connection speaks HTTP/2, as far as is known.
+    pub(super) fn is_http2(&self) -> bool {
+        self.http2.load(Ordering::Relaxed)
+    }
+
+    /// Whether an HTTP/2 response was written below the floor.
+    pub(super) fn has_slow_response(&self, now: Instant, floor: Floor) -> bool {
+        if !self.is_http2() {
+            return false;
+        }
+        let receiving = self.is_receiving();
+        let mut responses = self.responses();
+        // Every response is looked at, so that the windows of all begin.
+        responses
+            .iter_mut()
+            .fold(false, |slow, (_, one)| one.is_slow(now, floor, receiving) || slow)
+    }
+
+    fn responses(&self) -> std::sync::MutexGuard<'_, Slab<Observed>> {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What the connection is doing now.
     pub(super) fn phase(&self) -> Phase {
         if self.gone.load(Ordering::Acquire) {
@@ -119,8 +211,8 @@ impl Watch {
         }
         // With HTTP/2 the socket takes what flow control lets through, so a peer that keeps its
         // window shut never blocks a write: answers that stay in our hands tell it instead.
-        let withheld = self.http2.load(Ordering::Relaxed)
-            && (answered != ended || self.in_hand.load(Ordering::Acquire) > 0);
+        let withheld =
+            self.is_http2() && (answered != ended || self.in_hand.load(Ordering::Acquire) > 0);
         if self.blocked.load(Ordering::Relaxed) || withheld {
             return Phase::Stalled;
         }
@@ -134,8 +226,7 @@ impl Watch {
     /// Whether bytes have come in since this many exchanges ended. Frames that are not requests
     /// keep arriving on a resting HTTP/2 connection: they tell nothing.
     fn has_begun(&self, ended: u32) -> bool {
-        !self.http2.load(Ordering::Relaxed)
-            && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1)
+        !self.is_http2() && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1)
     }
 
     /// All bytes that the kernel has taken from us.
@@ -294,6 +385,8 @@ pub(crate) struct Exchange {
     watch: Arc<Watch>,
     answered: bool,
     http2: bool,
+    /// The key of its response among those of the connection.
+    response: Option<usize>,
 }
 
 impl Exchange {
@@ -304,7 +397,7 @@ impl Exchange {
             watch.http2.store(true, Ordering::Relaxed);
         }
         watch.started.fetch_add(1, Ordering::AcqRel);
-        Self { watch, answered: false, http2 }
+        Self { watch, answered: false, http2, response: None }
     }
 
     /// The handler has answered.
@@ -315,16 +408,29 @@ impl Exchange {
         }
     }
 
-    /// The last bytes are handed over. With HTTP/2 they may lie in its buffers for as long as the
-    /// peer's window is shut, so there the exchange ends when the bytes are let go of.
-    pub(crate) fn end_with(self, bytes: Bytes) -> Bytes {
-        if self.http2 { Bytes::from_owner(Withheld { bytes, _exchange: self }) } else { bytes }
+    /// The connection of the exchange.
+    pub(super) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
+    }
+
+    /// Whether the exchange is one of HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        self.http2
+    }
+
+    /// Has the progress of the response observed.
+    pub(super) fn observe(&mut self, progress: Arc<Progress>, streamed: bool) {
+        let observed = Observed { progress, streamed, window: None };
+        self.response = Some(self.watch.responses().insert(observed));
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.answer();
+        if let Some(response) = self.response {
+            self.watch.responses().try_remove(response);
+        }
         self.watch.ended.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -346,40 +452,19 @@ impl Drop for Receiving {
     }
 }
 
-/// A chunk of a streamed answer, in our hands until it is dropped.
-pub(super) struct InHand {
-    bytes: Bytes,
-    watch: Arc<Watch>,
-}
+/// A chunk of a streamed answer, in our hands until this is dropped.
+#[derive(Debug)]
+pub(super) struct InHand(Arc<Watch>);
 
 impl InHand {
-    /// The chunk under watch.
-    pub(super) fn mark(bytes: Bytes, watch: &Arc<Watch>) -> Bytes {
+    pub(super) fn mark(watch: &Arc<Watch>) -> Self {
         watch.in_hand.fetch_add(1, Ordering::AcqRel);
-        Bytes::from_owner(Self { bytes, watch: Arc::clone(watch) })
-    }
-}
-
-impl AsRef<[u8]> for InHand {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        Self(Arc::clone(watch))
     }
 }
 
 impl Drop for InHand {
     fn drop(&mut self) {
-        self.watch.in_hand.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Bytes that end an exchange when they are dropped.
-struct Withheld {
-    bytes: Bytes,
-    _exchange: Exchange,
-}
-
-impl AsRef<[u8]> for Withheld {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        self.0.in_hand.fetch_sub(1, Ordering::AcqRel);
     }
 }

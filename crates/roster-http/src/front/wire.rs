@@ -21,6 +21,7 @@ use tokio::{
 
 use super::{
     again::{Again, Heard},
+    memory::HeldBytes,
     settings::{FrontSettings, milliseconds},
     watch::{Order, Watch},
 };
@@ -42,6 +43,8 @@ pub(super) struct Wire {
     shut: bool,
     heard: Heard,
     answer: Vec<u8>,
+    /// Counts what came of a head after its first piece.
+    head: Option<HeldBytes>,
 }
 
 impl Wire {
@@ -60,6 +63,7 @@ impl Wire {
             shut: false,
             heard: Heard::default(),
             answer: Vec::new(),
+            head: None,
         }
     }
 
@@ -108,6 +112,21 @@ impl Wire {
         #[cfg(target_os = "linux")]
         if let Err(error) = SockRef::from(&self.stream).set_tcp_user_timeout(None) {
             tracing::debug!(%error, "a socket option was refused");
+        }
+    }
+
+    /// Counts the pieces of a head until the request is read: what arrives at once costs nothing
+    /// here. Over HTTP/2 heads are counted once they are read.
+    fn count_head(&mut self, bytes: usize) {
+        if self.watch.is_http2() || !self.watch.is_within_head() {
+            self.head = None;
+            return;
+        }
+        let memory = self.watch.memory();
+        // A head has its own limit.
+        match &mut self.head {
+            Some(head) => head.grow(bytes),
+            None => self.head = Some(memory.hold(bytes)),
         }
     }
 
@@ -187,6 +206,7 @@ impl AsyncRead for Wire {
                         None if self.watch.is_within_head() => self.heard.add(read),
                         None => self.heard.forget(),
                     }
+                    self.count_head(read.len());
                     self.watch.read();
                 }
                 Poll::Ready(Err(error)) => self.failed(error),

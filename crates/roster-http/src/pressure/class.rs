@@ -20,11 +20,6 @@ pub(crate) enum Class {
 pub(crate) const SHORT_PAGE_MAX: usize = 500;
 
 impl Class {
-    /// Whether its answers may be so large that it matters how many wait to be taken.
-    pub(super) fn is_heavy(self) -> bool {
-        matches!(self, Self::Lists | Self::LongLists)
-    }
-
     /// Whether one of it keeps its thread busy for a while.
     pub(super) const fn is_long(self) -> bool {
         matches!(self, Self::LongLists)

@@ -22,6 +22,11 @@ pub enum Identity<'a> {
 }
 
 impl Identity<'_> {
+    /// Whoever calls from this address.
+    pub(crate) fn of_address(address: IpAddr) -> Self {
+        Self::Address(network(address))
+    }
+
     /// The same for all who are not told apart.
     pub(super) fn canonical(self) -> Self {
         match self {

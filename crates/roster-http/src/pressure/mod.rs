@@ -17,10 +17,9 @@ mod repeats;
 mod settings;
 mod shed;
 mod table;
-mod unread;
 
 pub use identity::Identity;
-pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX, UNREAD_ANSWERS_BYTES_MAX};
+pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX};
 
 pub(crate) use alike::Alike;
 use alike::{Part, Teller};
@@ -39,12 +38,8 @@ use gate::Gate;
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use limiter::Limiter;
 use tokio::task::yield_now;
-use unread::Unread;
 
-use crate::{
-    front::Body,
-    problem::{Problem, ProblemCode},
-};
+use crate::problem::{Problem, ProblemCode};
 
 /// All that stands between a flood and the store.
 pub(crate) struct Pressure {
@@ -54,7 +49,6 @@ pub(crate) struct Pressure {
     lists: Gate,
     long_lists: Gate,
     writes: Gate,
-    unread: Unread,
     refusals: Arc<Refusals>,
 }
 
@@ -76,7 +70,6 @@ impl Pressure {
             lists: gate(settings.lists_max),
             long_lists: gate(settings.long_lists_max),
             writes: gate(settings.writes_max),
-            unread: Unread::new(UNREAD_ANSWERS_BYTES_MAX),
             refusals: Arc::default(),
         }
     }
@@ -124,9 +117,7 @@ impl Pressure {
     }
 
     async fn enter_at_once(&self, class: Class) -> Result<Entered<'_>, Problem> {
-        let full = class.is_heavy() && self.unread.is_full();
-        let entered = if full { None } else { self.gate(class).enter().await };
-        entered.ok_or_else(|| {
+        self.gate(class).enter().await.ok_or_else(|| {
             self.overloaded();
             Problem::new(ProblemCode::Overloaded)
         })
@@ -140,26 +131,24 @@ impl Pressure {
         asked: &str,
     ) -> Result<Turn<'a, T>, Problem> {
         let gate = &self.long_lists;
-        if !self.unread.is_full() {
-            if let Some(entered) = gate.try_enter() {
+        if let Some(entered) = gate.try_enter() {
+            look_around().await;
+            return Ok(Turn::Own(entered, None));
+        }
+        if let Some(line) = gate.line_up() {
+            let teller = match alike.part(asked) {
+                Part::Tells(teller) => Some(teller),
+                Part::Listens(listener) => match listener.told().await {
+                    Some(told) => return Ok(Turn::Told(told)),
+                    None => None,
+                },
+            };
+            if let Some(entered) = gate.wait(line).await {
                 look_around().await;
-                return Ok(Turn::Own(entered, None));
-            }
-            if let Some(line) = gate.line_up() {
-                let teller = match alike.part(asked) {
-                    Part::Tells(teller) => Some(teller),
-                    Part::Listens(listener) => match listener.told().await {
-                        Some(told) => return Ok(Turn::Told(told)),
-                        None => None,
-                    },
-                };
-                if let Some(entered) = gate.wait(line).await {
-                    look_around().await;
-                    if let Some(teller) = &teller {
-                        teller.begin();
-                    }
-                    return Ok(Turn::Own(entered, teller));
+                if let Some(teller) = &teller {
+                    teller.begin();
                 }
+                return Ok(Turn::Own(entered, teller));
             }
         }
         self.overloaded();
@@ -168,8 +157,7 @@ impl Pressure {
 
     /// Whether one more of a class would be refused at once; it is counted if so.
     pub(crate) fn refuses(&self, class: Class) -> bool {
-        let full = class.is_heavy() && self.unread.is_full();
-        let refuses = full || self.gate(class).refuses();
+        let refuses = self.gate(class).refuses();
         if refuses {
             self.overloaded();
         }
@@ -203,11 +191,6 @@ impl Pressure {
     pub(crate) fn refused(&self, reason: Reason) {
         self.refusals.count(reason);
     }
-
-    /// Keeps count of a large answer until its caller has taken it.
-    pub(crate) fn hold(&self, body: &mut Body) {
-        self.unread.hold(body);
-    }
 }
 
 /// What is asked where credentials are looked at.
@@ -238,6 +221,14 @@ impl Pressure {
 /// hands full for as long as a long page takes.
 async fn look_around() {
     yield_now().await;
+}
+
+/// The connections of a caller hold their share of memory.
+pub(crate) fn holds_too_much() -> Problem {
+    let detail = "your connections hold too much memory: read the responses that wait for you and \
+                  finish the bodies that you send, then try again";
+    Problem::saying(ProblemCode::Overloaded, detail)
+        .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
 fn too_many(detail: String, wait_s: u32) -> Problem {

@@ -11,9 +11,6 @@ pub const CALLERS_MAX: usize = 100_000;
 /// The longest that a request waits for others of its class.
 pub const QUEUE_WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// Most bytes of large answers that callers have not taken yet; beyond it no list is begun.
-pub const UNREAD_ANSWERS_BYTES_MAX: usize = 256 * 1024 * 1024;
-
 /// What callers may cost.
 #[derive(Clone, Debug)]
 pub struct PressureSettings {

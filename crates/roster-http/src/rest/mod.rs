@@ -16,7 +16,7 @@ mod service;
 mod users;
 mod write;
 
-pub(crate) use users::{Bulk, EXPORTS_MAX, IMPORTS_MAX, Rendered, UNREAD_BYTES_MAX};
+pub(crate) use users::{Bulk, EXPORTS_MAX, IMPORTS_MAX, Rendered};
 
 use http::Response;
 

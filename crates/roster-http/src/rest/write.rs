@@ -25,8 +25,8 @@ impl Write {
     ) -> Result<Self, Problem> {
         negotiate(&call.parts.headers, &[JSON])?;
         let caller = call.caller();
-        let (most, floor) = (face.settings.body_bytes_max, call.peer.body_floor);
-        let bytes = read_bytes(kind, &call.parts.headers, call.body, most, &floor).await?;
+        let most = face.settings.body_bytes_max;
+        let bytes = read_bytes(kind, &call.parts.headers, call.body, most, call.peer).await?;
         let tree = parse_json(&bytes)?;
         let terms = asked.terms(call.parts, caller, &bytes);
         Ok(Self { tree, asked, terms })

@@ -65,8 +65,8 @@ pub(super) async fn body(face: &Face, call: Call<'_>) -> Result<(Json, bytes::By
         Profile::Tolerant => BodyKind::Scim,
         Profile::Strict => BodyKind::ScimStrict,
     };
-    let (most, floor) = (face.settings.body_bytes_max, call.peer.body_floor);
-    let bytes = read_bytes(kind, &call.parts.headers, call.body, most, &floor).await?;
+    let most = face.settings.body_bytes_max;
+    let bytes = read_bytes(kind, &call.parts.headers, call.body, most, call.peer).await?;
     Ok((parse_json(&bytes)?, bytes))
 }
 

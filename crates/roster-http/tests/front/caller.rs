@@ -58,9 +58,9 @@ impl Handle for Probe {
                 tokio::task::yield_now().await;
                 panic!("a handler fails later")
             }
-            "/read" => match read_body(request.into_body(), BODY_BYTES_MAX, &peer.body_floor).await
-            {
+            "/read" => match read_body(request.into_body(), BODY_BYTES_MAX, peer).await {
                 Ok(bytes) => Response::new(Body::full(format!("read {}", bytes.len()))),
+                Err(BodyFault::NoMemory) => status(StatusCode::SERVICE_UNAVAILABLE),
                 Err(BodyFault::TooLarge) => status(StatusCode::PAYLOAD_TOO_LARGE),
                 Err(BodyFault::TooSlow) => status(StatusCode::REQUEST_TIMEOUT),
                 Err(BodyFault::Aborted) => status(StatusCode::BAD_REQUEST),

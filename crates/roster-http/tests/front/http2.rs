@@ -10,10 +10,14 @@ use tokio::{net::TcpStream, task::JoinHandle};
 
 use crate::caller::{Front, assert_took, quick};
 
-type Http2 = hyper::client::conn::http2::SendRequest<Empty<bytes::Bytes>>;
+pub(crate) type Http2 = hyper::client::conn::http2::SendRequest<Empty<bytes::Bytes>>;
 
 pub(crate) async fn http2(front: &Front) -> (Http2, JoinHandle<hyper::Result<()>>) {
     let stream = TcpStream::connect(front.address).await.unwrap();
+    http2_over(stream).await
+}
+
+pub(crate) async fn http2_over(stream: TcpStream) -> (Http2, JoinHandle<hyper::Result<()>>) {
     let executor = TokioExecutor::new();
     let (sender, connection) = hyper::client::conn::http2::Builder::new(executor)
         .initial_stream_window_size(10_000)

@@ -13,6 +13,7 @@ mod bodies;
 mod caller;
 mod drain;
 mod http2;
+mod memory;
 mod order;
 mod slow;
 mod streams;

@@ -5,6 +5,7 @@
 
 use crate::{
     client::{Client, Ended},
+    row::send,
     subject::Subject,
 };
 
@@ -210,14 +211,8 @@ pub(crate) fn hold(subject: &Subject, rows: &[Http2Row]) {
     for (number, row) in rows.iter().enumerate() {
         let words = subject.words(10_000 + number);
         let fill = |text: &str| words.fill(text.as_bytes());
-        let mut block = Vec::new();
-        for (name, value) in &row.fields {
-            block.push(0);
-            for text in [fill(name), fill(value)] {
-                block.push(u8::try_from(text.len()).expect("short enough for one byte"));
-                block.extend_from_slice(&text);
-            }
-        }
+        let fields = row.fields.iter().map(|(name, value)| (fill(name), fill(value)));
+        let block = block(fields);
         let content = fill(row.content);
         let last = if content.is_empty() { END_STREAM } else { 0 };
         let mut sent = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
@@ -242,6 +237,51 @@ pub(crate) fn hold(subject: &Subject, rows: &[Http2Row]) {
     }
     let failed = report.len();
     assert!(failed == 0, "{failed} of {} rows fail:\n{}", rows.len(), report.join("\n"));
+}
+
+/// A caller that reads nothing is refused once its responses take the share of a connection, while
+/// health and other connections are served.
+pub(crate) fn hold_share(subject: &Subject) {
+    const INITIAL_WINDOW_OF_NOTHING: [u8; 6] = [0, 4, 0, 0, 0, 0];
+    let words = subject.words(20_000);
+    let mut client = Client::connect(subject.address);
+    client.send(&[PREFACE, &frame(SETTINGS, 0, 0, &INITIAL_WINDOW_OF_NOTHING)].concat());
+    let mut get = |stream: u32, path: &str| {
+        let fields = [(":method", "GET"), (":scheme", "http"), (":path", path)];
+        let fields = fields.iter().chain(&[(":authority", "<host>")]);
+        let fill = |text: &str| words.fill(text.as_bytes());
+        let block = block(fields.map(|(name, value)| (fill(name), fill(value))));
+        client.send(&frame(HEADERS, END_HEADERS | END_STREAM, stream, &block));
+        loop {
+            let head = client.take(9).unwrap();
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let payload = client.take(usize::try_from(length).unwrap()).unwrap();
+            if head[3] == HEADERS {
+                return status_of(&payload);
+            }
+        }
+    };
+    let statuses: Vec<u16> =
+        (0..100).map(|n| get(2 * n + 1, "/docs")).take_while(|it| *it == 200).collect();
+    assert!(statuses.len() < 98, "never refused");
+    assert!(statuses.len() > 20, "refused after {}", statuses.len());
+    assert_eq!(get(201, "/livez"), 200);
+    let mut other = Client::connect(subject.address);
+    other.send(&words.fill(&send("GET", "/users/<id>", "", b"")));
+    assert_eq!(other.answer(false).unwrap().status, 200);
+}
+
+/// Fields as literals without a table.
+fn block(fields: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) -> Vec<u8> {
+    let mut block = Vec::new();
+    for (name, value) in fields {
+        block.push(0);
+        for text in [name, value] {
+            block.push(u8::try_from(text.len()).expect("short enough for one byte"));
+            block.extend_from_slice(&text);
+        }
+    }
+    block
 }
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {

@@ -48,6 +48,11 @@ fn the_rows_of_http2_hold_for_the_service_over_the_oracle() {
 }
 
 #[test]
+fn a_caller_that_holds_its_share_of_memory_is_refused_over_the_oracle() {
+    http2::hold_share(&Subject::over_the_oracle(subject::patient()));
+}
+
+#[test]
 fn the_rows_that_take_time_hold_for_the_service_over_the_oracle() {
     let subject = Subject::over_the_oracle(subject::impatient());
     run::hold(&subject, &rows::timed());

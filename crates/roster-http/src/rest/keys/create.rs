@@ -22,8 +22,7 @@ pub(in crate::rest) async fn create(
     let headers = &call.parts.headers;
     refuse_parameters(call.parts.uri.query())?;
     negotiate(headers, &[JSON])?;
-    let floor = call.peer.body_floor;
-    let bytes = read_bytes(BodyKind::Object, headers, call.body, BYTES_MAX, &floor).await?;
+    let bytes = read_bytes(BodyKind::Object, headers, call.body, BYTES_MAX, call.peer).await?;
     let draft = KeyDraft::parse(&parse_json(&bytes)?, face.directory.now());
     let draft = draft.map_err(|violations| {
         let faults = violations.into_iter().map(Fault::from).collect();

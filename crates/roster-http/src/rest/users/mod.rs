@@ -9,7 +9,7 @@ mod list_query;
 mod patch;
 mod replace;
 
-pub(crate) use bulk::{Bulk, EXPORTS_MAX, IMPORTS_MAX, UNREAD_BYTES_MAX};
+pub(crate) use bulk::{Bulk, EXPORTS_MAX, IMPORTS_MAX};
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;

@@ -4,6 +4,8 @@
 //! What must be known before the first line is judged here; the rest runs on as two tasks, one
 //! that takes lines in and one that sends verdicts out, so that neither waits for the other.
 
+use std::sync::Arc;
+
 use http::{
     HeaderName, HeaderValue, Response,
     header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT},
@@ -52,6 +54,7 @@ pub(in crate::rest::users) async fn import(
     let aside = Aside {
         directory: face.settings.spill_dir.clone(),
         has_room: face.settings.has_room.clone(),
+        memory: Arc::clone(call.peer.memory()),
     };
     let request_id = call.request_id.to_owned();
     tokio::spawn(async move {

@@ -18,7 +18,6 @@ mod verdict;
 
 pub(super) use export::export;
 pub(super) use import::import;
-pub(crate) use outbox::UNREAD_BYTES_MAX;
 
 use std::sync::Arc;
 

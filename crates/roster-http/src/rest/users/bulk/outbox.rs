@@ -10,13 +10,11 @@ use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
 use bytes::Bytes;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
-use super::spill::Spill;
-use crate::front::BodySender;
+use super::spill::{Spill, no_room};
+use crate::front::{BodySender, ConnectionMemory, HeldBytes};
 
 /// Most bytes of verdicts that are kept in memory.
 const MEMORY_BYTES_MAX: usize = 256 * 1024;
-/// Most bytes of verdicts that are kept in the file: about ten million verdicts that nobody reads.
-pub(crate) const UNREAD_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// What is handed to the outbox.
 #[derive(Debug)]
@@ -32,13 +30,15 @@ pub(super) enum Parcel {
 pub(super) struct Aside {
     pub(super) directory: PathBuf,
     pub(super) has_room: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// What the caller makes us hold, which the verdicts add to.
+    pub(super) memory: Arc<ConnectionMemory>,
 }
 
 /// What the caller has not read yet, in its order: what is in memory, what is in the file, and
 /// what found no room there.
 struct Outbox {
     aside: Aside,
-    memory: VecDeque<Bytes>,
+    memory: VecDeque<(Bytes, HeldBytes)>,
     memory_bytes: usize,
     spill: Option<Spill>,
     late: Option<Bytes>,
@@ -93,7 +93,8 @@ impl Outbox {
     async fn put(&mut self, lines: Bytes) -> io::Result<()> {
         if self.spill_is_empty() && self.memory_bytes + lines.len() <= MEMORY_BYTES_MAX {
             self.memory_bytes += lines.len();
-            self.memory.push_back(lines);
+            let held = self.aside.memory.hold(lines.len());
+            self.memory.push_back((lines, held));
             return Ok(());
         }
         let (spill, aside, copy) = (self.spill.take(), self.aside.clone(), lines.clone());
@@ -110,7 +111,7 @@ impl Outbox {
 
     /// What comes next. Asked only if there is something.
     async fn take(&mut self) -> io::Result<Bytes> {
-        if let Some(lines) = self.memory.pop_front() {
+        if let Some((lines, _held)) = self.memory.pop_front() {
             self.memory_bytes -= lines.len();
             return Ok(lines);
         }
@@ -126,14 +127,11 @@ impl Outbox {
 
 /// Puts lines into the file, which is made when it is first needed.
 fn put_aside(spill: Option<Spill>, aside: &Aside, lines: &[u8]) -> (Option<Spill>, io::Result<()>) {
-    let mut spill = match spill.map_or_else(|| Spill::create(&aside.directory), Ok) {
+    let spill = spill.map_or_else(|| Spill::create(&aside.directory, &aside.memory), Ok);
+    let mut spill = match spill {
         Ok(spill) => spill,
         Err(error) => return (None, Err(error)),
     };
-    let put = if spill.size() >= UNREAD_BYTES_MAX || !(aside.has_room)() {
-        Err(io::Error::new(io::ErrorKind::StorageFull, "no room for verdicts that nobody reads"))
-    } else {
-        spill.put(lines)
-    };
+    let put = if (aside.has_room)() { spill.put(lines) } else { Err(no_room()) };
     (Some(spill), put)
 }

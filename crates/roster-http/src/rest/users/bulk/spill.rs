@@ -12,6 +12,8 @@ use std::{
 
 use bytes::Bytes;
 
+use crate::front::{ConnectionMemory, SpilledBytes};
+
 /// Most bytes that are read back at a time.
 const CHUNK_BYTES_MAX: u64 = 256 * 1024;
 
@@ -21,17 +23,15 @@ pub(super) struct Spill {
     file: File,
     read: u64,
     written: u64,
+    /// Counts the size of the file among those of all imports.
+    spilled: SpilledBytes,
 }
 
 impl Spill {
-    /// An empty one, in a directory.
-    pub(super) fn create(directory: &Path) -> io::Result<Self> {
-        Ok(Self { file: tempfile::tempfile_in(directory)?, read: 0, written: 0 })
-    }
-
-    /// How many bytes the file takes of the disk.
-    pub(super) const fn size(&self) -> u64 {
-        self.written
+    /// An empty one, in a directory, for the caller of that connection.
+    pub(super) fn create(directory: &Path, memory: &ConnectionMemory) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(directory)?;
+        Ok(Self { file, read: 0, written: 0, spilled: memory.spill() })
     }
 
     /// Whether all has been taken out.
@@ -39,11 +39,16 @@ impl Spill {
         self.read == self.written
     }
 
-    /// Puts bytes at the end, whole or not at all.
+    /// Puts bytes at the end, whole or not at all. Fails where the spill files of the caller, or
+    /// of all imports, have their full size.
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if !self.spilled.try_grow(length) {
+            return Err(no_room());
+        }
         self.file.seek(SeekFrom::Start(self.written))?;
         self.file.write_all(bytes)?;
-        self.written += u64::try_from(bytes.len()).unwrap_or_default();
+        self.written += length;
         Ok(())
     }
 
@@ -57,9 +62,15 @@ impl Spill {
         if self.is_empty() {
             self.file.set_len(0)?;
             (self.read, self.written) = (0, 0);
+            self.spilled.clear();
         }
         Ok(Bytes::from(chunk))
     }
+}
+
+/// Verdicts find no room on the disk.
+pub(super) fn no_room() -> io::Error {
+    io::Error::new(io::ErrorKind::StorageFull, "no room for verdicts that nobody reads")
 }
 
 #[cfg(test)]
@@ -69,7 +80,8 @@ mod tests {
     #[test]
     fn bytes_come_back_in_their_order_and_the_room_is_given_back() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut spill = Spill::create(directory.path()).expect("a file");
+        let memory = ConnectionMemory::default();
+        let mut spill = Spill::create(directory.path(), &memory).expect("a file");
         assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0);
         let mut expected = Vec::new();
         let mut taken = Vec::new();
@@ -85,7 +97,7 @@ mod tests {
             taken.extend_from_slice(&spill.take().expect("bytes"));
         }
         assert_eq!(taken, expected);
-        assert_eq!((spill.size(), spill.file.metadata().expect("a file").len()), (0, 0));
+        assert_eq!((spill.written, spill.file.metadata().expect("a file").len()), (0, 0));
         spill.put(b"more").expect("room");
         assert_eq!(spill.take().expect("bytes"), "more");
     }
