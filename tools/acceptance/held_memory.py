@@ -30,6 +30,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, SETTINGS, WINDOW_UPDATE = 0, 1, 4, 8
 END_STREAM, END_HEADERS = 1, 4
 FRAME_BYTES_MAX = 16_384
+ADMIN = ["users:read", "keys:admin", "metrics:read"]
 QUERY = "/?" + "a&" * 7_900
 
 
@@ -303,7 +304,7 @@ def main():
             connection = service.connect()
             user = connection.request("POST", "/users", {"username": "ada", "name": "Ada Lovelace"})
             path = user.headers["location"]
-            admin = create_key(connection, "admin", ["all"])
+            admin = create_key(connection, "admin", ADMIN)
             attacker = create_key(connection, "attacker", ["users:read", "users:write"], admin)
             address = service.address
             before, _ = measured(probe, address, path, admin, max(3, options.seconds // 6))()
