@@ -21,7 +21,7 @@ from migrate_view import View
 from postgres import cluster, connect
 from service import Service, Workplace, arguments
 
-FLAGS = ("--base-url", "http://directory.example", "--log", "error")
+FLAGS = ("--base-url", "http://directory.localhost", "--log", "error")
 SIZES = (
     "SELECT t.relname, c.relname, pg_relation_size(c.oid) FROM pg_class t"
     " JOIN pg_class c ON c.oid = t.oid OR c.oid IN"

@@ -4,7 +4,7 @@
 //! of the caller, which health passes by; then the route. Every answer leaves through the same
 //! door.
 
-use std::{borrow::Cow, pin::pin, sync::Arc, time::Instant};
+use std::{borrow::Cow, net::IpAddr, pin::pin, sync::Arc, time::Instant};
 
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
@@ -71,7 +71,8 @@ impl App {
         self.begin().await
     }
 
-    /// Whether the service is open to everybody: no key was ever made, and no issuer is set.
+    /// Whether callers without a credential are admitted: no key was ever made, no issuer is set,
+    /// and the settings allow it.
     pub fn is_open(&self) -> bool {
         self.face.access.is_open()
     }
@@ -91,6 +92,7 @@ impl App {
         call: Call<'_>,
         found: Option<(&Route, &str)>,
         operation: Option<Operation>,
+        client: Result<IpAddr, Problem>,
         standing: &mut Option<Standing>,
     ) -> Result<Response<Body>, Problem> {
         let parts = call.parts;
@@ -98,7 +100,7 @@ impl App {
             let tls = call.peer.tls;
             self.hosts.check(parts, tls)?;
             if self.face.access.is_open() {
-                check_direct(parts)?;
+                check_direct(parts, call.peer.address.ip())?;
             }
             if self.cors.listed(&parts.headers, self.face.access.is_open()).is_none() {
                 check_origin(parts, &self.face.settings.base_url, tls, operation)?;
@@ -109,9 +111,9 @@ impl App {
             Some(operation) if operation.is_health() => Authority::nobody(),
             operation => {
                 let need = operation.map_or(Need::Nothing, Operation::needs);
-                let authority =
-                    admit(&self.face, parts, call.peer.address.ip(), need, standing).await?;
-                check_memory(&authority, call.peer)?;
+                let client = client?;
+                let authority = admit(&self.face, parts, client, need, standing).await?;
+                check_memory(&authority, call.peer, client)?;
                 authority
             }
         };
@@ -192,8 +194,10 @@ impl Handle for App {
 
         let authority = Authority::nobody();
         let call = Call { parts: &parts, body, peer, request_id, authority };
+        let client = self.face.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
+        let address = *client.as_ref().unwrap_or(&peer.address.ip());
         let mut standing = None;
-        let mut response = match self.answer(call, found, operation, &mut standing).await {
+        let mut response = match self.answer(call, found, operation, client, &mut standing).await {
             Ok(response) => response,
             Err(problem) if scim::is_below(self.face.settings.base_path(), &parts) => {
                 self.count(&problem);
@@ -221,6 +225,7 @@ impl Handle for App {
         self.face.metrics.answered(operation, status, took);
         tracing::debug!(
             request_id,
+            client = %address,
             method = parts.method.as_str(),
             operation = operation.map_or("none", Operation::id),
             status,
@@ -256,12 +261,12 @@ impl Handle for App {
     }
 }
 
-/// Charges what the connection holds to whoever has authenticated on it, and refuses the request
-/// where that is too much.
-fn check_memory(authority: &Authority, peer: &Peer) -> Result<(), Problem> {
+/// Charges what the connection holds to whoever has authenticated on it, or calls through a
+/// trusted proxy, and refuses the request where that is too much.
+fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<(), Problem> {
     let actor = authority.actor();
-    if !matches!(actor, Actor::Anonymous) {
-        peer.memory().assign(charged(actor, peer.address.ip()));
+    if !matches!(actor, Actor::Anonymous) || client != peer.address.ip() {
+        peer.memory().assign(charged(actor, client));
     }
     if peer.memory().is_over() { Err(holds_too_much()) } else { Ok(()) }
 }

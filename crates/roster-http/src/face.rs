@@ -57,7 +57,11 @@ impl Face {
             long_pages: Alike::default(),
             bulk: Bulk::new(),
             scim: Scim::default(),
-            access: Arc::new(Access::new(directory.clone(), settings.issuers.clone())),
+            access: Arc::new(Access::new(
+                directory.clone(),
+                settings.issuers.clone(),
+                settings.require_key,
+            )),
             draining: AtomicBool::new(false),
             directory,
             settings,

@@ -6,13 +6,16 @@ use roster_core::Rules;
 
 use crate::access::TokenIssuer;
 use crate::pressure::PressureSettings;
+use crate::proxies::TrustedProxies;
 
 /// The settings of the faces.
 pub struct FaceSettings {
     /// The absolute URL that all routes are below, without a slash at its end.
     pub base_url: String,
-    /// Further names that may stand in `Host`, without ports.
+    /// Further names that may stand in `Host`; with a port, that port alone.
     pub hosts: Vec<String>,
+    /// Proxies whose word on the client's address is believed.
+    pub trusted_proxies: TrustedProxies,
     /// Origins whose web pages may call once there is a key, as browsers write them.
     pub cors_origins: Vec<String>,
     /// Most bytes of a request body.
@@ -33,6 +36,8 @@ pub struct FaceSettings {
     pub scim_filter_guard: bool,
     /// What callers may cost.
     pub pressure: PressureSettings,
+    /// Whether callers without a credential are refused also before the first key.
+    pub require_key: bool,
     /// Whose tokens let callers in; with any of them the service is closed to everybody else.
     pub issuers: Vec<TokenIssuer>,
     /// Whether there is room on the disk, for `/readyz`.

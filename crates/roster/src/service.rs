@@ -15,7 +15,7 @@ use roster_core::{
     json,
 };
 use roster_http::{
-    App, FaceSettings, PressureSettings, URI_BYTES_MAX,
+    App, FaceSettings, PressureSettings, TrustedProxies, URI_BYTES_MAX,
     front::{DrainReport, FrontCounters, FrontSettings, Port, serve},
 };
 
@@ -37,15 +37,21 @@ pub struct Service {
     counters: Arc<FrontCounters>,
     front: FrontSettings,
     housekeeping: Housekeeping,
-    is_open: bool,
+    has_key: bool,
 }
 
 /// How often it is noted which keys were used.
 const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
 
 impl Service {
-    /// Opens the store in a data directory and puts the faces before it.
-    pub async fn open(config: &Config, data: &Path, base_url: &BaseUrl) -> anyhow::Result<Self> {
+    /// Opens the store in a data directory and puts the faces before it. With `require_key` nobody
+    /// is admitted without a credential, whatever the store holds.
+    pub async fn open(
+        config: &Config,
+        data: &Path,
+        base_url: &BaseUrl,
+        require_key: bool,
+    ) -> anyhow::Result<Self> {
         let rules = rules(config);
         let engine = Engine::open(config, data, rules).await?;
         let directory = Directory::new(engine.store(), Arc::new(SystemClock::default()));
@@ -58,6 +64,7 @@ impl Service {
         let face = FaceSettings {
             base_url: base_url.to_string(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
+            trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),
             cors_origins: config.cors_origins.iter().map(ToString::to_string).collect(),
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
@@ -68,6 +75,7 @@ impl Service {
             rules,
             scim_filter_guard: config.scim_filter_guard,
             pressure: pressure(config),
+            require_key,
             issuers: config.issuers(),
             has_room: match &engine {
                 Engine::Sqlite(_) => has_room(data.to_owned(), config.disk_floor_bytes),
@@ -77,18 +85,18 @@ impl Service {
         };
         let desk = directory.keys();
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
-        let has_no_key = app.begin().await?;
+        let mut has_no_key = app.begin().await?;
         if let Some(file) = config.first_key_file.as_ref().filter(|_| has_no_key) {
             first_key::create(&desk, &SystemClock::default(), file).await?;
-            app.begin_again().await?;
+            has_no_key = app.begin_again().await?;
         }
-        let is_open = app.is_open();
-        Ok(Self { app, engine, counters, front: front(config), housekeeping, is_open })
+        let front = front(config);
+        Ok(Self { app, engine, counters, front, housekeeping, has_key: !has_no_key })
     }
 
-    /// Whether anybody may call: no key was ever made, and no issuer of tokens is set.
-    pub const fn is_open(&self) -> bool {
-        self.is_open
+    /// Whether a key was ever made.
+    pub const fn has_key(&self) -> bool {
+        self.has_key
     }
 
     /// Takes connections until `stop`, then lets what runs finish and closes the store.
@@ -150,6 +158,7 @@ fn front(config: &Config) -> FrontSettings {
         connections_max: config.connections_max,
         drain_delay_ms: millis(config.drain_delay),
         connections_per_address_max: config.connections_per_address_max,
+        trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),
         drain_timeout_ms: millis(config.drain_timeout),
         ..FrontSettings::default()
     }

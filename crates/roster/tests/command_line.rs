@@ -94,6 +94,68 @@ fn an_address_that_others_can_reach_is_refused_with_two_remedies() {
 }
 
 #[test]
+fn every_sign_of_another_machine_is_refused_without_a_key() {
+    let place = tempfile::tempdir().unwrap();
+    let flags = [
+        ["--base-url", "https://directory.example.com"],
+        ["--hosts", "directory.example.com:8443"],
+        ["--trusted-proxies", "127.0.0.1"],
+    ];
+    for flag in flags {
+        let mut command = roster(&["serve", "--listen", "127.0.0.1:0"]);
+        let output = command.args(flag).current_dir(&place).output().unwrap();
+        let (status, out, err) = outcome(output);
+        assert_eq!((status, out.as_str()), (Some(78), ""), "{flag:?}");
+        assert!(err.contains(&format!("flag {}: ", flag[0])), "{err}");
+        for remedy in ["roster keys create", "first_key_file", "jwt_issuer", "require_key"] {
+            assert!(err.contains(remedy), "{err}");
+        }
+    }
+    // With the first key they are what they say.
+    let key = place.path().join("key");
+    let flags = [&flags.concat()[..], &["--first-key-file", key.to_str().unwrap()]].concat();
+    let mut service = Service::start(place.path(), &flags);
+    let line = "Callers with a key, from this machine, or through a proxy on it.";
+    assert!(service.banner.contains(line), "{}", service.banner);
+    service.signal("TERM");
+    assert_eq!(service.end().0, Some(0));
+}
+
+#[test]
+fn an_open_service_says_who_can_reach_it() {
+    let place = tempfile::tempdir().unwrap();
+    let mut service = Service::start(place.path(), &[]);
+    let line = "Anyone on this machine can read and change every user: no key exists.";
+    assert!(service.banner.contains(line), "{}", service.banner);
+    service.signal("TERM");
+    let (status, log) = service.end();
+    assert_eq!(status, Some(0));
+    assert!(log.contains(line), "{log}");
+}
+
+#[test]
+fn a_proxy_is_an_address_or_a_network() {
+    for (value, words) in [
+        ("proxy.example.com", "is not an address or a network"),
+        ("10.0.0.1/8", "that is 10.0.0.0/8"),
+        ("0.0.0.0/0", "holds every address"),
+        ("::/0", "holds every address"),
+        ("::ffff:10.0.0.0/104", "write a network of IPv4 addresses"),
+        ("10.0.0.0/33", "is not an address or a network"),
+        ("127.0.0.1,", "is not an address or a network"),
+    ] {
+        let (status, _, err) = run(&["check-config", "--trusted-proxies", value]);
+        assert_eq!(status, Some(78), "{value}");
+        assert!(err.contains(words), "{value}: {err}");
+    }
+    let good = "127.0.0.1,::1,10.0.0.0/8,2001:db8::/32,::ffff:192.0.2.1";
+    let (status, out, _) = run(&["check-config", "--trusted-proxies", good]);
+    assert_eq!(status, Some(0));
+    let shown = r#"["127.0.0.1/32", "::1/128", "10.0.0.0/8", "2001:db8::/32", "192.0.2.1/32"]"#;
+    assert!(out.contains(&format!("trusted_proxies = {shown}")), "{out}");
+}
+
+#[test]
 fn an_issuer_is_told_wholly_or_not_at_all() {
     let outcome = |flags: &[&str]| run(&[&["check-config"], flags].concat());
     let two = "--jwt-issuer=a=https://a.example,b=https://b.example";

@@ -36,6 +36,7 @@ pub(crate) struct Access {
     directory: Directory,
     ring: Ring,
     tokens: Tokens,
+    require_key: bool,
 }
 
 /// What a caller presents.
@@ -74,10 +75,11 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
-    pub(crate) fn new(directory: Directory, issuers: Vec<TokenIssuer>) -> Self {
+    /// With `require_key` nobody is admitted without a credential, also before the first key.
+    pub(crate) fn new(directory: Directory, issuers: Vec<TokenIssuer>, require_key: bool) -> Self {
         let keys = directory.keys();
         let tokens = Tokens::new(issuers, &directory);
-        Self { ring: Ring::new(keys.clone()), keys, directory, tokens }
+        Self { ring: Ring::new(keys.clone()), keys, directory, tokens, require_key }
     }
 
     /// Who sends a request, or why they are not let in.
@@ -105,8 +107,7 @@ impl Access {
         };
         let ring = self.ring.fresh().await?;
         let Some(presented) = presented else {
-            let is_open = ring.keyring.is_open() && self.tokens.is_empty();
-            return if is_open { Ok(Authority::anybody()) } else { Err(nobody()) };
+            return if self.is_open() { Ok(Authority::anybody()) } else { Err(nobody()) };
         };
         let now = self.directory.now();
         let key = ring.keyring.admit(presented, now).map_err(unauthentic)?;
@@ -119,10 +120,10 @@ impl Access {
         !self.tokens.is_empty() && !Presented::is_meant(credential) && jwt::is_meant(credential)
     }
 
-    /// Whether anybody may call: there is no issuer of tokens, and no key was ever made, as far as
-    /// was known a moment ago. Once closed by a key, a service never opens again.
+    /// Whether callers without a credential are admitted: the settings allow it, there is no issuer
+    /// of tokens, and this process has never seen a key. Once closed, a process never opens again.
     pub(crate) fn is_open(&self) -> bool {
-        self.tokens.is_empty() && self.ring.is_open()
+        !self.require_key && self.tokens.is_empty() && self.ring.is_open()
     }
 
     /// Takes note that the keys were changed here: what is answered next goes by them.

@@ -54,6 +54,9 @@ pub(super) struct Ring(Arc<Shared>);
 struct Shared {
     keys: KeyDesk,
     last: RwLock<Option<Arc<Reading>>>,
+    /// Set by the first reading that holds a key, and never cleared: a store that goes back to
+    /// before its first key does not open the service.
+    closed: AtomicBool,
     /// Held by whoever reads.
     reading: Mutex<()>,
     /// Whether somebody reads in the background.
@@ -66,6 +69,7 @@ impl Ring {
         Self(Arc::new(Shared {
             keys,
             last: RwLock::new(None),
+            closed: AtomicBool::new(false),
             reading: Mutex::new(()),
             ahead: AtomicBool::new(false),
             told: std::sync::Mutex::default(),
@@ -94,9 +98,9 @@ impl Ring {
         self.0.read_unless(|last| last.began > asked).await.map(|_| ())
     }
 
-    /// Whether there was no key at the last reading.
+    /// Whether no reading so far held a key.
     pub(super) fn is_open(&self) -> bool {
-        self.0.last().is_none_or(|last| last.keyring.is_open())
+        !self.0.closed.load(Ordering::Acquire)
     }
 
     /// When keys were used since this was asked last.
@@ -148,6 +152,9 @@ impl Shared {
             (Some(keyring), last) => Reading::of(keyring, began, last.as_deref()),
         };
         let reading = Arc::new(reading);
+        if !reading.keyring.is_open() {
+            self.closed.store(true, Ordering::Release);
+        }
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&reading));
         Ok(reading)
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::settings::FrontSettings;
-use crate::pressure::network;
+use crate::{pressure::network, proxies::TrustedProxies};
 
 /// The connections of all addresses.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Seats {
     /// Most of one address; none is no limit.
     most: Option<usize>,
     caps_loopback: bool,
+    /// Not counted either.
+    trusted_proxies: TrustedProxies,
 }
 
 /// The seat of one connection, free again when this is dropped.
@@ -35,13 +37,15 @@ impl Seats {
             taken: Mutex::default(),
             most: (most > 0).then_some(most),
             caps_loopback: settings.caps_loopback,
+            trusted_proxies: settings.trusted_proxies.clone(),
         })
     }
 
     /// A seat for one more connection from this address; nothing when it has all of its own.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
+        let is_proxy = self.trusted_proxies.contains(address);
         let address = network(address);
-        let exempt = address.is_loopback() && !self.caps_loopback;
+        let exempt = is_proxy || (address.is_loopback() && !self.caps_loopback);
         let Some(most) = self.most.filter(|_| !exempt) else { return Some(Seat { of: None }) };
         let mut taken = self.taken();
         let count = taken.entry(address).or_default();
@@ -119,6 +123,21 @@ mod tests {
         let held: Vec<_> = (0..10).map(|_| seats.take(ip("127.0.0.1"))).collect();
         assert!(held.iter().all(Option::is_some));
         assert!(seats.take(ip("::1")).is_some() && seats.take(ip("::ffff:127.0.0.1")).is_some());
+    }
+
+    #[test]
+    fn a_trusted_proxy_is_not_counted() {
+        let proxy = "192.0.2.0/31".parse().unwrap();
+        let settings = FrontSettings {
+            connections_per_address_max: 1,
+            trusted_proxies: TrustedProxies::new(vec![proxy]),
+            ..FrontSettings::default()
+        };
+        let seats = Seats::new(&settings);
+        let held: Vec<_> = (0..10).map(|_| seats.take(ip("192.0.2.1"))).collect();
+        assert!(held.iter().all(Option::is_some));
+        let _other = seats.take(ip("192.0.2.2")).unwrap();
+        assert!(seats.take(ip("192.0.2.2")).is_none());
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::proxies::TrustedProxies;
+
 /// The limits that every connection is held to. All times are in milliseconds.
 #[derive(Debug, Clone)]
 pub struct FrontSettings {
@@ -38,6 +40,9 @@ pub struct FrontSettings {
     /// Whether that holds for loopback addresses too, behind which a proxy on the same machine has
     /// all of its callers. Default no.
     pub caps_loopback: bool,
+    /// Proxies, whose connections are those of many callers and are not counted by address.
+    /// Default none.
+    pub trusted_proxies: TrustedProxies,
     /// The largest request head in bytes (431 above it). At least 8,192. hyper answers 414 for a
     /// target of more than 65,534 bytes when the whole head fits in here. Default 98,304.
     pub header_bytes_max: usize,
@@ -67,6 +72,7 @@ impl Default for FrontSettings {
             connections_max: 10_000,
             connections_per_address_max: 1_000,
             caps_loopback: false,
+            trusted_proxies: TrustedProxies::default(),
             header_bytes_max: 98_304,
             headers_max: 100,
             streams_max: 100,

@@ -1,7 +1,8 @@
 //! The host guard: a request must name this service (RFC 9110 section 7.4).
 //!
 //! It is what stops a name that an attacker rebinds to our address: a browser sends that name.
-//! Loopback names pass with any port, as do the names that the operator has listed.
+//! Loopback names pass with any port, as do the names that the operator has listed without one. A
+//! name that is listed with a port passes with that port alone.
 
 use http::{
     Method, Version,
@@ -15,7 +16,7 @@ use crate::problem::{Problem, ProblemCode};
 /// The names that this service answers to.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    names: Vec<String>,
+    names: Vec<Authority>,
     /// Whether callers come through TLS, also where it ends before us, at a proxy that the operator
     /// has set up.
     https: bool,
@@ -24,10 +25,10 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// The loopback names and these, without ports; and the URL that the service is known by.
+    /// The loopback names and these; and the URL that the service is known by.
     pub(crate) fn new(names: impl IntoIterator<Item = String>, base_url: &str) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        let names = loopback.into_iter().chain(names).map(|name| name.to_ascii_lowercase());
+        let names = loopback.into_iter().chain(names).flat_map(Authority::try_from);
         let usual = base_url.split('/').nth(2).unwrap_or_default().to_owned();
         Self { names: names.collect(), https: base_url.starts_with("https://"), usual }
     }
@@ -56,7 +57,7 @@ impl Hosts {
             if named.as_str().contains('@') {
                 return Err(invalid("send Host without a user name"));
             }
-            if !self.names.iter().any(|name| named.host().eq_ignore_ascii_case(name)) {
+            if !self.serves(named, tls) {
                 return Err(Problem::new(ProblemCode::MisdirectedRequest));
             }
         }
@@ -73,6 +74,16 @@ impl Hosts {
             return Err(invalid("send a Host header"));
         }
         Ok(())
+    }
+
+    /// Whether a name, with the port that its scheme implies where it has none, is one of ours.
+    fn serves(&self, named: &Authority, tls: bool) -> bool {
+        let implied = if self.https || tls { 443 } else { 80 };
+        let port = named.port_u16().unwrap_or(implied);
+        self.names.iter().any(|name| {
+            named.host().eq_ignore_ascii_case(name.host())
+                && name.port_u16().is_none_or(|own| own == port)
+        })
     }
 }
 

@@ -4,11 +4,13 @@
 //! `app.rs`, on one screen.
 
 mod cors;
+mod direct;
 mod host;
 mod limits;
 mod origin;
 
 pub(crate) use cors::Cors;
+pub(crate) use direct::check_direct;
 pub(crate) use host::Hosts;
 pub(crate) use limits::check_limits;
-pub(crate) use origin::{check_direct, check_origin};
+pub(crate) use origin::check_origin;

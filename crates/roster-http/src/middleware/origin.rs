@@ -1,5 +1,4 @@
-//! The origin guard: no web page elsewhere may use the service through a browser on this machine,
-//! and, while the service is open, no proxy may bring strangers.
+//! The origin guard: no web page elsewhere may use the service through a browser on this machine.
 //!
 //! Browsers say where a request comes from in `Origin` and in `Sec-Fetch-*`; programs send
 //! neither. Reads are guarded too. A plain navigation to a page may come from anywhere: it shows
@@ -19,18 +18,6 @@ use crate::{
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
-
-/// Refuses what came through a proxy: while the service is open, it may bring strangers.
-pub(crate) fn check_direct(parts: &Parts) -> Result<(), Problem> {
-    let proxied = |name: &HeaderName| {
-        let name = name.as_str();
-        name == "forwarded" || name.starts_with("x-forwarded-") || name == "x-real-ip"
-    };
-    if parts.headers.keys().any(proxied) {
-        return Err(Problem::new(ProblemCode::ForwardedRequest));
-    }
-    Ok(())
-}
 
 /// Refuses what a page of another origin causes; `tls` tells whether the request has come in under
 /// TLS.

@@ -123,10 +123,10 @@ pub const PROBLEMS: &[ProblemKind] = &[
         code: "forwarded-request",
         status: 403,
         title: "The request came through a proxy",
-        meaning: "The request carries `Forwarded` or an `X-Forwarded-*` header. While the service \
-            is open, only direct callers on the same machine are served, since a proxy may bring \
-            strangers.",
-        remedy: "Call the service directly.",
+        meaning: "The request carries a header that proxies add, as `Forwarded`, `Via` or \
+            `X-Forwarded-For`; or it is HTTP/1.0, which proxies speak; or it comes from another \
+            machine. No key exists yet, so only programs on the same machine are served.",
+        remedy: "Call the service directly with HTTP/1.1 or HTTP/2, or make a key first.",
         detail: "call this service directly, without a proxy in between",
     },
     ProblemKind {

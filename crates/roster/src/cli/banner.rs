@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
+use super::exposure::Callers;
 use crate::config::{BaseUrl, DatabaseUrl};
 use crate::data_dir::DataDir;
 
@@ -28,10 +29,10 @@ pub(super) fn print(
     base_url: &BaseUrl,
     data: &DataDir,
     database: Option<&DatabaseUrl>,
-    is_open: bool,
+    callers: &Callers,
 ) {
     let mut out = io::stdout().lock();
-    let banner = text(listening, base_url, data, database, is_open);
+    let banner = text(listening, base_url, data, database, callers);
     out.write_all(banner.as_bytes()).and_then(|()| out.flush()).unwrap_or_default();
 }
 
@@ -41,13 +42,13 @@ fn text(
     base_url: &BaseUrl,
     data: &DataDir,
     database: Option<&DatabaseUrl>,
-    is_open: bool,
+    callers: &Callers,
 ) -> String {
     let Listening { address, tls } = listening;
     let scheme = if tls { "https" } else { "http" };
     let here = format!("{scheme}://{address}{}", base_url.mount());
     let version = env!("CARGO_PKG_VERSION");
-    let callers = match base_url.to_string() {
+    let elsewhere = match base_url.to_string() {
         url if url == here => String::new(),
         url => format!("Callers reach it by   {url}\n"),
     };
@@ -58,13 +59,10 @@ fn text(
         (DataDir::Temporary(_), None) => format!("Sample users lie in   {path} (removed at exit)"),
     };
     let users = pasted(&if tls { base_url.to_string() } else { here.clone() });
-    let (who, key) = if is_open {
-        ("Open to every program on this machine; other machines cannot reach it.", "")
-    } else {
-        ("Callers need a key.", "-H \"Authorization: Bearer $KEY\" ")
-    };
+    let key = if callers.present_a_key { "-H \"Authorization: Bearer $KEY\" " } else { "" };
+    let who = &callers.line;
     format!(
-        "Roster {version} listens on {here}\n{callers}{place}\n{who}\n\n\
+        "Roster {version} listens on {here}\n{elsewhere}{place}\n{who}\n\n\
          Try:  curl {key}--json '{FIRST_USER}' {users}\n"
     )
 }
@@ -87,7 +85,8 @@ mod tests {
         let base_url = base_url
             .map_or_else(|| BaseUrl::of_address(address, tls), |url| BaseUrl::parse(url).unwrap());
         let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
-        text(listening, &base_url, &data, None, true)
+        let callers = Callers { line: "Anyone.".to_owned(), present_a_key: false };
+        text(listening, &base_url, &data, None, &callers)
     }
 
     #[test]
@@ -108,8 +107,9 @@ mod tests {
         let base_url = BaseUrl::of_address(address, false);
         let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
         let listening = Listening { address, tls: false };
-        let banner = text(listening, &base_url, &data, None, false);
-        assert!(banner.contains("Callers need a key."), "{banner}");
+        let callers = Callers { line: "Callers with a key.".to_owned(), present_a_key: true };
+        let banner = text(listening, &base_url, &data, None, &callers);
+        assert!(banner.contains("\nCallers with a key.\n"), "{banner}");
         let curl = r#"Try:  curl -H "Authorization: Bearer $KEY" --json '"#;
         assert!(banner.contains(curl), "{banner}");
     }

@@ -1,35 +1,106 @@
-//! Who may reach a service that asks for no key.
+//! Who may reach the service, and when it refuses to start for that.
 //!
-//! Whoever can open a connection to it can read and change every user. Until the first key is made,
-//! or an issuer of tokens is set, it is therefore served on loopback alone, and refuses to be
-//! served on any other address.
+//! Until the first key is made, or a token issuer is set, every caller can read and change every
+//! user. That is for programs on this machine alone: at any sign of another machine (an address, a
+//! base URL or a host that is not loopback, a trusted proxy) the service does not start without a
+//! credential to ask for.
 
 use std::net::SocketAddr;
 
 use crate::config::{Config, Faults, Report};
 
-/// Refuses to let others than this machine's programs in where no key was ever made.
-pub(super) fn check(config: &Config, report: &Report, is_open: bool) -> Result<(), Faults> {
+/// Who can call, for the banner and the log.
+#[derive(Debug)]
+pub(super) struct Callers {
+    /// One line for people.
+    pub(super) line: String,
+    /// Whether a caller needs a key or a token.
+    pub(super) present_a_key: bool,
+}
+
+/// A setting that lets other machines in.
+struct Sign {
+    key: &'static str,
+    detail: String,
+    remedy: String,
+}
+
+/// Whether a setting, or the address that is listened on, lets other machines in.
+pub(super) fn is_exposed(config: &Config, local: SocketAddr) -> bool {
+    !signs(config, local).is_empty()
+}
+
+/// Refuses to let other machines in where there is no credential to ask for.
+pub(super) fn check(
+    config: &Config,
+    report: &Report,
+    local: SocketAddr,
+    has_key: bool,
+) -> Result<(), Faults> {
     let mut faults = Faults::default();
-    if is_open && !is_loopback(config.listen) {
-        let address = config.listen;
-        let port = address.port();
-        faults.push(
-            report.origin_of("listen"),
-            format!(
-                "{address} can be reached from other machines, and no key was ever made: anybody \
-                 could read and change every user. Three remedies: make a key first (roster keys \
-                 create admin --scope all, or the setting first_key_file), name an issuer of \
-                 tokens (jwt_issuer), or listen on loopback \
-                 (--listen 127.0.0.1:{port})."
-            ),
-        );
+    if !has_key && config.jwt_issuer.is_empty() && !config.require_key {
+        for Sign { key, detail, remedy } in signs(config, local) {
+            let detail = format!(
+                "{detail}, and no key exists: anyone could read and change every user. Make a key \
+                 first (roster keys create admin --scope all, or the setting first_key_file), \
+                 name a token issuer (jwt_issuer), admit nobody until a key is made \
+                 (require_key), or {remedy}."
+            );
+            report.fault(&mut faults, key, &detail);
+        }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
+fn signs(config: &Config, local: SocketAddr) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    if !is_loopback(local) {
+        // The port as it was set, which may be 0.
+        let detail = format!("{} can be reached from other machines", config.listen);
+        let remedy = format!("listen on loopback (--listen 127.0.0.1:{})", config.listen.port());
+        signs.push(Sign { key: "listen", detail, remedy });
+    }
+    if let Some(url) = config.base_url.as_ref().filter(|url| !url.is_loopback()) {
+        let detail = format!("{url} is for callers on other machines");
+        signs.push(Sign { key: "base_url", detail, remedy: "leave it out".to_owned() });
+    }
+    for host in config.hosts.iter().filter(|host| !host.is_loopback()) {
+        let detail = format!("{host} is a name for callers on other machines");
+        signs.push(Sign { key: "hosts", detail, remedy: "leave it out".to_owned() });
+    }
+    if !config.trusted_proxies.is_empty() {
+        let detail = "a proxy brings callers of other machines".to_owned();
+        signs.push(Sign { key: "trusted_proxies", detail, remedy: "leave it out".to_owned() });
+    }
+    signs
+}
+
+/// Who can call.
+pub(super) fn callers(config: &Config, local: SocketAddr, has_key: bool) -> Callers {
+    let by_token = !config.jwt_issuer.is_empty();
+    if !has_key && !by_token && !config.require_key {
+        let line = "Anyone on this machine can read and change every user: no key exists.";
+        return Callers { line: line.to_owned(), present_a_key: false };
+    }
+    let machines = if !is_loopback(local) {
+        "from any machine"
+    } else if is_exposed(config, local) {
+        "from this machine, or through a proxy on it"
+    } else {
+        "from this machine"
+    };
+    let line = match (has_key, by_token) {
+        (true, true) => format!("Callers with a key or a token, {machines}."),
+        (true, false) => format!("Callers with a key, {machines}."),
+        (false, true) => format!("Callers with a token, {machines}."),
+        (false, false) => "No one: no key exists, and require_key is set.".to_owned(),
+    };
+    Callers { line, present_a_key: true }
+}
+
 /// Says what is not in force before there is a key.
-pub(super) fn warn(config: &Config, is_open: bool) {
+pub(super) fn warn(config: &Config, has_key: bool) {
+    let is_open = !has_key && config.jwt_issuer.is_empty() && !config.require_key;
     if is_open && !config.cors_origins.is_empty() {
         tracing::warn!("cors_origins is in force from the first key on: no key was ever made");
     }
@@ -44,13 +115,85 @@ fn is_loopback(address: SocketAddr) -> bool {
 mod tests {
     use super::*;
 
+    const LOOPBACK: &str = "127.0.0.1:8080";
+
+    fn starts(flags: &[(&'static str, &str)], local: &str, has_key: bool) -> bool {
+        let (config, report) = Config::of_flags(flags);
+        check(&config, &report, local.parse().unwrap(), has_key).is_ok()
+    }
+
     #[test]
-    fn only_loopback_addresses_pass() {
+    fn only_loopback_addresses_pass_without_a_key() {
         for open in ["127.0.0.1:1", "127.8.9.1:0", "[::1]:80", "[::ffff:127.0.0.1]:8080"] {
-            assert!(is_loopback(open.parse().unwrap()), "{open}");
+            assert!(starts(&[], open, false), "{open}");
         }
         for closed in ["0.0.0.0:80", "[::]:80", "192.168.1.2:1", "[::ffff:10.0.0.1]:1"] {
-            assert!(!is_loopback(closed.parse().unwrap()), "{closed}");
+            assert!(!starts(&[], closed, false), "{closed}");
+            assert!(starts(&[], closed, true), "{closed}");
+        }
+    }
+
+    #[test]
+    fn every_sign_of_another_machine_needs_a_credential() {
+        for sign in [
+            ("base_url", "https://directory.example.com"),
+            ("base_url", "http://192.0.2.1:8080"),
+            ("base_url", "http://localhost.example.com"),
+            ("hosts", "localhost,directory.example.com"),
+            ("hosts", "10.0.0.1:8080"),
+            ("trusted_proxies", "127.0.0.1"),
+        ] {
+            assert!(!starts(&[sign], LOOPBACK, false), "{sign:?}");
+            assert!(starts(&[sign], LOOPBACK, true), "{sign:?}");
+            assert!(starts(&[sign, ("require_key", "true")], LOOPBACK, false), "{sign:?}");
+            let issuer = ("jwt_issuer", "https://issuer.example.com");
+            let audience = ("jwt_audience", "roster");
+            assert!(starts(&[sign, issuer, audience], LOOPBACK, false), "{sign:?}");
+        }
+        for loopback in [
+            ("base_url", "http://localhost:9000/v1"),
+            ("base_url", "http://roster.localhost"),
+            ("base_url", "http://127.0.0.2"),
+            ("base_url", "http://[::1]:80"),
+            ("hosts", "roster.localhost,127.0.0.9,[::1]:8080"),
+        ] {
+            assert!(starts(&[loopback], LOOPBACK, false), "{loopback:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_its_setting_and_the_remedies() {
+        let (config, report) = Config::of_flags(&[("hosts", "a.example,b.example")]);
+        let faults = check(&config, &report, LOOPBACK.parse().unwrap(), false).unwrap_err();
+        let text: Vec<String> = faults.as_slice().iter().map(ToString::to_string).collect();
+        assert_eq!(text.len(), 2);
+        for words in ["flag --hosts: a.example", "roster keys create", "jwt_issuer", "require_key"]
+        {
+            assert!(text[0].contains(words), "{words}: {}", text[0]);
+        }
+    }
+
+    #[test]
+    fn the_line_tells_who_can_call() {
+        let line = |flags: &[(&'static str, &str)], local: &str, has_key| {
+            let (config, _) = Config::of_flags(flags);
+            callers(&config, local.parse().unwrap(), has_key).line
+        };
+        let token = [("jwt_issuer", "https://a.example"), ("jwt_audience", "roster")];
+        let any = "0.0.0.0:80";
+        for (found, expected) in [
+            (line(&[], LOOPBACK, false), "Anyone on this machine can read and change every user"),
+            (line(&[], LOOPBACK, true), "Callers with a key, from this machine."),
+            (line(&[], any, true), "Callers with a key, from any machine."),
+            (line(&token, any, false), "Callers with a token, from any machine."),
+            (line(&token, any, true), "Callers with a key or a token, from any machine."),
+            (line(&[("require_key", "true")], LOOPBACK, false), "No one: no key exists"),
+            (
+                line(&[("base_url", "https://a.example")], LOOPBACK, true),
+                "Callers with a key, from this machine, or through a proxy on it.",
+            ),
+        ] {
+            assert!(found.starts_with(expected), "{found}");
         }
     }
 }

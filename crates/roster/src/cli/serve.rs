@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use super::banner::{self, Listening};
+use super::exposure::Callers;
 use super::stop::{Drain, StopSignals};
 use super::turn::{HANDOVER_WAIT, Tried, Turn};
 use super::{exposure, listener, logging, open_files, secured, supervisor, trusted};
@@ -98,16 +99,22 @@ async fn serve(
     let Some(listener) = listener else { return Ok(()) };
     let listening = Listening { address: listener.local_addr()?, tls: secured.is_some() };
     let base_url = config.effective_base_url(listening.address);
-    let opened = turn.take(async || match Service::open(config, data.path(), &base_url).await {
-        Ok(service) => Ok(Tried::Done(service)),
-        Err(error) if is_locked(&error) => Ok(Tried::Taken(error)),
-        Err(error) => Err(error),
+    let require_key = config.require_key || exposure::is_exposed(config, listening.address);
+    let opened = turn.take(async || {
+        match Service::open(config, data.path(), &base_url, require_key).await {
+            Ok(service) => Ok(Tried::Done(service)),
+            Err(error) if is_locked(&error) => Ok(Tried::Taken(error)),
+            Err(error) => Err(error),
+        }
     });
     let Some(service) = opened.await? else { return Ok(()) };
-    exposure::check(config, report, service.is_open())?;
-    exposure::warn(config, service.is_open());
-    banner::print(listening, &base_url, data, config.database.as_ref(), service.is_open());
+    exposure::check(config, report, listening.address, service.has_key())?;
+    exposure::warn(config, service.has_key());
+    let callers = exposure::callers(config, listening.address, service.has_key());
+    banner::print(listening, &base_url, data, config.database.as_ref(), &callers);
+    let Callers { line, .. } = &callers;
     tracing::info!(listening = %listening.address, %base_url, tls = listening.tls, "listening");
+    tracing::info!("{line}");
     supervisor::tell_ready();
     let report = service.serve(Port { listener, tls: secured }, begun(drain)).await;
     if let Some(follow) = follow {

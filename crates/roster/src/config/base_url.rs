@@ -6,15 +6,19 @@
 //! operator typed.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use url::Url;
+
+use super::host_name;
 
 /// An absolute http or https URL without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
     /// Scheme, host and port, as in `https://directory.example.com`.
     origin: String,
+    /// The host alone, an IPv6 address in brackets.
+    host: String,
     /// Host and port as a caller sends them in `Host`.
     authority: String,
     /// Empty, or a path that starts with a slash and does not end with one.
@@ -46,7 +50,7 @@ impl BaseUrl {
             None => host.to_owned(),
         };
         let origin = format!("{}://{authority}", url.scheme());
-        Ok(Self { origin, authority, mount: mount_of(text)? })
+        Ok(Self { origin, host: host.to_owned(), authority, mount: mount_of(text)? })
     }
 
     /// The base URL of a service that is reached at its own address, under TLS or not.
@@ -55,7 +59,11 @@ impl BaseUrl {
         let authority = address.to_string();
         // A default port is left out of `Host` by clients, so it is left out here.
         let authority = authority.strip_suffix(usual).unwrap_or(&authority).to_owned();
-        Self { origin: format!("{scheme}://{authority}"), authority, mount: String::new() }
+        let host = match address.ip() {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        };
+        Self { origin: format!("{scheme}://{authority}"), host, authority, mount: String::new() }
     }
 
     /// Scheme, host and port, as in `https://directory.example.com`.
@@ -66,6 +74,11 @@ impl BaseUrl {
     /// Host and port as a caller sends them in `Host`; a scheme's default port is left out.
     pub fn authority(&self) -> &str {
         &self.authority
+    }
+
+    /// Whether it names this machine.
+    pub fn is_loopback(&self) -> bool {
+        host_name::is_loopback(&self.host)
     }
 
     /// The path that the routes are mounted at: empty, or as in `/v1`.

@@ -75,7 +75,7 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
             "a decimal number"
         }
         (Kind::Count { .. } | Kind::Bytes { .. } | Kind::Millis { .. }, _) => "a whole number",
-        (Kind::Hosts(_) | Kind::Origins(_), DeValue::Array(names)) => {
+        (Kind::Hosts(_) | Kind::Networks(_) | Kind::Origins(_), DeValue::Array(names)) => {
             let names: Option<Vec<&str>> = names
                 .iter()
                 .map(|name| name.get_ref().as_str().filter(|name| !name.contains(',')))
@@ -86,6 +86,7 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
             }
         }
         (Kind::Hosts(_), _) => "a list, as in [\"directory.example.com\"]",
+        (Kind::Networks(_), _) => "a list, as in [\"10.0.0.0/8\"]",
         (Kind::Origins(_), _) => "a list, as in [\"https://admin.example.com\"]",
         (_, DeValue::String(text)) => return Ok(text.to_string()),
         (_, _) => "a string in quotes",

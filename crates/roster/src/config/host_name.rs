@@ -34,6 +34,11 @@ impl HostName {
         &self.host
     }
 
+    /// Whether the name stands for this machine.
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(&self.host)
+    }
+
     /// The port that must be sent with the name; none where any will do.
     pub fn port(&self) -> Option<u16> {
         self.port
@@ -46,6 +51,17 @@ impl fmt::Display for HostName {
             Some(port) => write!(f, "{}:{port}", self.host),
             None => f.write_str(&self.host),
         }
+    }
+}
+
+/// Whether a host, as a URL has it, is this machine: a loopback address, `localhost` or a name
+/// below it (RFC 6761 section 6.3).
+pub(super) fn is_loopback(host: &str) -> bool {
+    match Host::parse(host) {
+        Ok(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Ok(Host::Ipv4(address)) => address.is_loopback(),
+        Ok(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Err(_) => false,
     }
 }
 

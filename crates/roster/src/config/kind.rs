@@ -7,11 +7,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use super::Config;
 use super::base_url::BaseUrl;
 use super::database::DatabaseUrl;
 use super::host_name::HostName;
 use super::keep;
+use super::network;
 use super::web_origin::WebOrigin;
 
 /// Where a setting's value stands in the settings.
@@ -32,6 +35,8 @@ pub enum Kind {
     BaseUrl(Slot<Option<BaseUrl>>),
     /// Host names, separated by commas; empty is none.
     Hosts(Slot<Vec<HostName>>),
+    /// Addresses and networks, separated by commas; empty is none.
+    Networks(Slot<Vec<IpNet>>),
     /// Origins of web pages, separated by commas; empty is none.
     Origins(Slot<Vec<WebOrigin>>),
     /// A text of its own kind.
@@ -118,6 +123,7 @@ impl Kind {
                 Ok(quoted(shown))
             }
             Self::Hosts(slot) => put_list(text, HostName::parse, slot(config)),
+            Self::Networks(slot) => put_list(text, network::parse, slot(config)),
             Self::Origins(slot) => put_list(text, WebOrigin::parse, slot(config)),
             Self::Text { put, .. } => put(config, text).map(|()| quoted(text)),
             Self::Switch(slot) => {
@@ -162,6 +168,7 @@ impl Kind {
             Self::File(_) => "FILE",
             Self::BaseUrl(_) | Self::Database(_) => "URL",
             Self::Hosts(_) => "NAMES",
+            Self::Networks(_) => "NETWORKS",
             Self::Origins(_) => "ORIGINS",
             Self::Text { placeholder, .. } => placeholder,
             Self::Switch(_) => "BOOL",
@@ -187,6 +194,7 @@ impl Kind {
             | Self::Database(_)
             | Self::BaseUrl(_)
             | Self::Hosts(_)
+            | Self::Networks(_)
             | Self::Origins(_)
             | Self::Text { .. }
             | Self::Switch(_) => None,

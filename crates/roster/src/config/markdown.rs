@@ -44,6 +44,7 @@ fn values(setting: &Setting) -> String {
         Kind::BaseUrl(_) => "http or https URL".to_owned(),
         Kind::Database(_) => "postgres URL".to_owned(),
         Kind::Hosts(_) => "host names".to_owned(),
+        Kind::Networks(_) => "addresses and networks".to_owned(),
         Kind::Origins(_) => "http or https origins".to_owned(),
         Kind::Text { what, .. } => (*what).to_owned(),
         Kind::Switch(_) => "true, false".to_owned(),

@@ -20,6 +20,7 @@ mod keep;
 mod kind;
 mod markdown;
 mod nearest;
+mod network;
 mod resolve;
 mod table;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use roster_http::TokenAlgorithm;
 
 pub use base_url::BaseUrl;
@@ -65,8 +67,12 @@ pub struct Config {
     pub database: Option<DatabaseUrl>,
     /// What callers write before `/users`; none means the address that is listened on.
     pub base_url: Option<BaseUrl>,
-    /// Names that callers may send in `Host` beside the loopback names and that of `base_url`.
+    /// Names that callers may send in `Host` besides the loopback names and that of `base_url`.
     pub hosts: Vec<HostName>,
+    /// Proxies whose word on the client's address is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Whether nobody is admitted without a credential, also before the first key.
+    pub require_key: bool,
     /// Where a start that finds no key writes the first one; none: it makes none.
     pub first_key_file: Option<PathBuf>,
     /// Origins whose web pages may call, once there is a key.
@@ -153,6 +159,14 @@ impl Config {
     /// Besides the settings it tells each value's origin, for `roster check-config`.
     pub fn load(given: &Given) -> Result<(Self, Report), Faults> {
         resolve::resolve(given, environment::read())
+    }
+
+    /// The settings of these flags alone.
+    #[cfg(test)]
+    pub(crate) fn of_flags(flags: &[(&'static str, &str)]) -> (Self, Report) {
+        let flags = flags.iter().map(|(key, value)| (*key, (*value).into())).collect();
+        let given = Given { flags, ..Given::default() };
+        resolve::resolve(&given, Vec::new()).unwrap_or_else(|faults| panic!("{faults}"))
     }
 
     /// The URL that callers reach the service by, once it listens on `local`.

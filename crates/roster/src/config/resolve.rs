@@ -152,6 +152,8 @@ pub(super) fn unset() -> Config {
         database: None,
         base_url: None,
         hosts: Vec::new(),
+        trusted_proxies: Vec::new(),
+        require_key: true,
         first_key_file: None,
         cors_origins: Vec::new(),
         tls_certificate: None,

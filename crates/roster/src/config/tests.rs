@@ -79,6 +79,7 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(config.jwt_scope_claim.of("jwt"), Some("scope"));
     let algorithms: Vec<_> = config.jwt_algorithms.iter().map(|one| one.as_str()).collect();
     assert_eq!(algorithms, ["RS256", "PS256", "ES256", "EdDSA"]);
+    assert!(!config.require_key && config.trusted_proxies.is_empty());
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
     assert!(!config.unique_external_id && !config.scim_filter_guard);
     assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
@@ -102,6 +103,8 @@ fn the_table_covers_every_field() {
         database: Some(DatabaseUrl::parse("postgres://a@b/c").unwrap()),
         base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
         hosts: vec![HostName::parse("a.example").unwrap()],
+        trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+        require_key: false,
         first_key_file: Some("key".into()),
         cors_origins: vec![WebOrigin::parse("https://a.example").unwrap()],
         tls_certificate: Some("a.pem".into()),
@@ -232,6 +235,7 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::Bytes { .. } => "65537",
         Kind::Millis { .. } => "1234",
         Kind::Keep { .. } => "36h",
+        Kind::Networks(_) => "10.0.0.0/8,127.0.0.1/32,2001:db8::/32",
         Kind::Origins(_) => "https://a.example,http://localhost:3000",
     }
 }

@@ -3,6 +3,7 @@
 //! Every process that a test starts is stopped by that test.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
+mod proxies;
 mod refusals;
 mod streams;
 
@@ -53,6 +54,7 @@ fn id(key: &str) -> &str {
 over_each_engine! {
     keys_are_made_listed_rotated_and_revoked_offline,
     a_start_that_finds_no_key_makes_the_first_one,
+    a_service_that_requires_a_key_starts_without_one,
 }
 
 fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
@@ -82,6 +84,29 @@ fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
         let said = refused(&keys(&place, &arguments));
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
+}
+
+fn a_service_that_requires_a_key_starts_without_one(engine: Engine) {
+    let place = Place::new(engine);
+    let start = || {
+        let flags = ["--require-key", "--base-url", "https://directory.example.com"];
+        Process::start(place.serve(BINARY).args(flags))
+    };
+    let service = start();
+    assert!(service.banner().contains("\nNo one: no key exists"), "{}", service.banner());
+    service.ask("GET", "/users", "").must_be(401, "unauthenticated");
+    let key = r#"{"name":"one","scopes":["scim"]}"#;
+    service.ask("POST", "/keys", key).must_be(401, "unauthenticated");
+    for open in ["/", "/docs", "/livez", "/readyz"] {
+        assert_eq!(service.ask("GET", open, "").status, 200, "{open}");
+    }
+    service.stop();
+    let key = out(&keys(&place, &["create", "admin", "--scope", "all"]));
+    let service = start();
+    assert!(service.banner().contains("\nCallers with a key, "), "{}", service.banner());
+    assert_eq!(users(&service, &key), 200);
+    service.ask("GET", "/users", "").must_be(401, "unauthenticated");
+    service.stop();
 }
 
 fn a_start_that_finds_no_key_makes_the_first_one(engine: Engine) {

@@ -7,7 +7,7 @@ use roster_testkit::postgres::Database;
 use roster_testkit::process::{Answer, Engine, Place, Process};
 
 /// A service is reached by this name, whatever its port.
-const BASE_URL: &str = "http://directory.example";
+const BASE_URL: &str = "http://directory.localhost";
 
 /// The header of a request that may come twice.
 pub(crate) const ONCE: &str = "Idempotency-Key: \"first\"\r\n";

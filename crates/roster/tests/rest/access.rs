@@ -1,5 +1,7 @@
 //! Who may call what: each operation against each kind of credential.
 
+use std::time::Duration;
+
 use roster_core::access::Scope;
 use roster_http::{
     PressureSettings,
@@ -237,6 +239,51 @@ pub(crate) async fn a_proxy_in_front_is_welcome_once_there_are_keys(stage: Stage
     // A page elsewhere is not.
     let foreign = service.request("GET", "/users").header("origin", "https://evil.example");
     foreign.send().await.refused(403, "foreign-origin");
+}
+
+pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(stage: Stage) {
+    let service = stage.open().await;
+    service.user(json!({"username": "ada"})).await;
+    let key = service.close().await;
+    service.store.lose_keys();
+    // The key is held against the keys as they were a second ago.
+    let mut status = 200;
+    for _ in 0..200 {
+        status = service.get("/users").await.status();
+        if status == 401 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(status, 401, "the store has lost the key");
+    assert!(key["id"].is_string() && !service.app.is_open());
+    for (operation, method, target) in operations() {
+        if let Need::Scope(_) = operation.needs() {
+            let bare = asking(&service, operation, &method, &target).without("authorization");
+            refused(bare.send().await, operation);
+        }
+    }
+    assert_eq!(service.head().await.position, 1, "nothing else was written");
+}
+
+pub(crate) async fn a_service_that_requires_a_key_is_never_open(stage: Stage) {
+    let service = stage.open_with(Setup { require_key: true, ..Setup::default() }).await;
+    assert!(!service.app.is_open());
+    for (operation, method, target) in operations() {
+        let bare = || asking(&service, operation, &method, &target);
+        match operation.needs() {
+            Need::Scope(_) => {
+                refused(bare().send().await, operation);
+                // A proxy is no reason to refuse: whoever is behind it needs a key.
+                let forwarded = bare().header("x-forwarded-for", "192.0.2.1");
+                refused(forwarded.send().await, operation);
+            }
+            Need::Nothing => {
+                bare().send().await.expect(200);
+            }
+        }
+    }
+    assert_eq!(service.head().await.position, 0);
 }
 
 pub(crate) async fn an_idempotency_key_belongs_to_its_caller(stage: Stage) {

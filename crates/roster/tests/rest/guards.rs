@@ -65,6 +65,16 @@ pub(crate) async fn our_own_names_pass_with_any_port(stage: Stage) {
     }
 }
 
+pub(crate) async fn a_host_with_a_port_passes_with_that_port_alone(stage: Stage) {
+    let service = stage.open().await;
+    let get = |host: &str| service.request("GET", "/users").host(host).send();
+    get("port.example:8443").await.expect(200);
+    get("PORT.example:8443").await.expect(200);
+    for host in ["port.example", "port.example:80", "port.example:8444", "port.example:"] {
+        get(host).await.refused(421, "misdirected-request");
+    }
+}
+
 pub(crate) async fn exactly_one_valid_host_is_needed(stage: Stage) {
     let service = stage.open().await;
     let get = || service.request("GET", "/users");
@@ -123,7 +133,28 @@ pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(stage: Stage) {
 pub(crate) async fn what_came_through_a_proxy_is_kept_out(stage: Stage) {
     let service = stage.open().await;
     for (method, target) in guarded(&service).await {
-        for header in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"] {
+        for header in [
+            "forwarded",
+            "x-forwarded-for",
+            "x-forwarded-proto",
+            "x-forwarded",
+            "x-real-ip",
+            "via",
+            "cf-connecting-ip",
+            "x-client-ip",
+            "x-cluster-client-ip",
+            "true-client-ip",
+            "x-envoy-external-address",
+            "x-original-for",
+            "fastly-client-ip",
+            "x-azure-clientip",
+            "x-arr-log-id",
+            "x-amzn-trace-id",
+            "x-amz-cf-id",
+            "fly-client-ip",
+            "x-vercel-id",
+            "client-ip",
+        ] {
             let request = service.request(&method, &target).header(header, "192.0.2.1");
             request.send().await.refused(403, "forwarded-request");
         }

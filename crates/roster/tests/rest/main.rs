@@ -90,6 +90,8 @@ cases! {
         a_credential_is_judged_while_the_service_is_open_too,
         the_first_key_closes_the_service_for_good,
         a_proxy_in_front_is_welcome_once_there_are_keys,
+        a_store_that_loses_its_keys_does_not_open_the_service,
+        a_service_that_requires_a_key_is_never_open,
         an_idempotency_key_belongs_to_its_caller,
         a_cursor_belongs_to_its_caller,
         who_guesses_keys_is_told_to_wait_and_locks_nobody_out,
@@ -355,6 +357,7 @@ cases! {
     mod guards {
         a_host_that_is_not_ours_is_misdirected,
         our_own_names_pass_with_any_port,
+        a_host_with_a_port_passes_with_that_port_alone,
         exactly_one_valid_host_is_needed,
         a_target_in_absolute_form_is_held_to_the_same_names,
         a_web_page_elsewhere_is_kept_out,

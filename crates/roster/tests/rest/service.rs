@@ -16,7 +16,8 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, FaceSettings, PressureSettings, READ_WAIT_MAX, TokenIssuer, URI_BYTES_MAX, description,
+    App, FaceSettings, PressureSettings, READ_WAIT_MAX, TokenIssuer, TrustedProxies, URI_BYTES_MAX,
+    description,
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
@@ -68,6 +69,8 @@ pub(crate) struct Setup {
     pub(crate) pressure: PressureSettings,
     /// Origins whose pages may call.
     pub(crate) cors_origins: &'static [&'static str],
+    /// Whether nobody is admitted without a credential.
+    pub(crate) require_key: bool,
     /// Whose tokens let callers in.
     pub(crate) issuers: Vec<TokenIssuer>,
     /// The longest that a reading may take.
@@ -84,6 +87,7 @@ impl Default for Setup {
             scim_filter_guard: false,
             front: FrontSettings::default(),
             pressure: PressureSettings::default(),
+            require_key: false,
             issuers: Vec::new(),
             cors_origins: &[],
             read_wait_max: READ_WAIT_MAX,
@@ -123,7 +127,7 @@ impl Stage {
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
         let Setup { base_url, rules, front, pressure, cors_origins, issuers, .. } = setup;
-        let Setup { secret, read_wait_max, scim_filter_guard, .. } = setup;
+        let Setup { secret, read_wait_max, scim_filter_guard, require_key, .. } = setup;
         let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
@@ -131,7 +135,8 @@ impl Stage {
         let floor = Arc::clone(&room);
         let settings = FaceSettings {
             base_url: base_url.to_owned(),
-            hosts: vec!["directory.example".to_owned()],
+            hosts: ["directory.example", "port.example:8443"].map(str::to_owned).to_vec(),
+            trusted_proxies: TrustedProxies::default(),
             cors_origins: cors_origins.iter().map(|&origin| origin.to_owned()).collect(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
@@ -142,6 +147,7 @@ impl Stage {
             rules,
             scim_filter_guard,
             pressure,
+            require_key,
             issuers,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
         };

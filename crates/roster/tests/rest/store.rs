@@ -60,6 +60,7 @@ pub(crate) struct Watched {
     memberships: AtomicUsize,
     pages_hang: AtomicBool,
     keys_fail: AtomicBool,
+    keys_are_lost: AtomicBool,
 }
 
 impl Watched {
@@ -77,6 +78,7 @@ impl Watched {
             memberships: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
             keys_fail: AtomicBool::new(false),
+            keys_are_lost: AtomicBool::new(false),
         }
     }
 
@@ -103,6 +105,11 @@ impl Watched {
     /// From now on whoever lets callers in learns nothing of the keys, or does again.
     pub(crate) fn fail_keys(&self, fail: bool) {
         self.keys_fail.store(fail, Ordering::Relaxed);
+    }
+
+    /// From now on the store is as it was before its first key.
+    pub(crate) fn lose_keys(&self) {
+        self.keys_are_lost.store(true, Ordering::Relaxed);
     }
 
     /// How often the members of a group, or the groups of users, were asked for.
@@ -188,6 +195,9 @@ impl KeyStore for Watched {
                 self.fault()?;
             } else if self.keys_fail.load(Ordering::Relaxed) {
                 return Err(Fault::Unavailable.error());
+            }
+            if self.keys_are_lost.load(Ordering::Relaxed) {
+                return Ok((known != Some(0)).then(Keyring::default));
             }
             self.inner.keys(known).await
         })

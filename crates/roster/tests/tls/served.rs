@@ -55,7 +55,7 @@ fn targets_and_origins_of_https_are_the_services_own() {
 #[test]
 fn https_is_what_was_spoken_whatever_callers_elsewhere_write() {
     let made = made();
-    let service = Service::start(&made, &["--base-url", "http://directory.internal"]);
+    let service = Service::start(&made, &["--base-url", "http://directory.localhost"]);
     let mut caller = Caller::connect(&service, &made).unwrap();
     let line = format!("GET https://{}/users", service.address());
     let own = format!("Origin: https://{}\r\n", service.address());

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    App, FaceSettings, PressureSettings, READ_WAIT_MAX, URI_BYTES_MAX,
+    App, FaceSettings, PressureSettings, READ_WAIT_MAX, TrustedProxies, URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
 use roster_testkit::{
@@ -61,6 +61,7 @@ impl Subject {
         let settings = FaceSettings {
             base_url: format!("http://{address}"),
             hosts: Vec::new(),
+            trusted_proxies: TrustedProxies::default(),
             cors_origins: Vec::new(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,
@@ -71,6 +72,7 @@ impl Subject {
             rules,
             scim_filter_guard: false,
             pressure: PressureSettings::default(),
+            require_key: false,
             issuers: Vec::new(),
             has_room: Arc::new(|| true),
         };

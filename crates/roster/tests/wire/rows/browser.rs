@@ -124,6 +124,12 @@ pub(super) fn rows() -> Vec<Row> {
         proxied("proxy: X-Forwarded-Host", "X-Forwarded-Host: localhost\r\n"),
         proxied("proxy: X-Forwarded-Proto", "X-FORWARDED-PROTO: https\r\n"),
         proxied("proxy: X-Forwarded-Anything", "X-Forwarded-Zork: 1\r\n"),
+        proxied("proxy: X-Forwarded", "X-Forwarded: for=10.0.0.1\r\n"),
+        proxied("proxy: Via", "Via: 1.1 proxy\r\n"),
+        proxied("proxy: CF-Connecting-IP", "CF-Connecting-IP: 10.0.0.1\r\n"),
+        proxied("proxy: X-Client-IP", "X-Client-IP: 10.0.0.1\r\n"),
+        proxied("proxy: True-Client-IP", "True-Client-IP: 10.0.0.1\r\n"),
+        proxied("proxy: X-Envoy-External-Address", "X-Envoy-External-Address: 10.0.0.1\r\n"),
         proxied("proxy: X-Real-IP", "X-Real-IP: 10.0.0.1\r\n"),
         row(
             "proxy: asked for health",

@@ -125,15 +125,22 @@ pub(super) fn versions() -> Vec<Row> {
     vec![
         row(
             "HTTP/1.0: without Host",
-            "RFC 9112 section 3.2: Host is asked of HTTP/1.1",
+            "RFC 9112 section 3.2: Host is asked of HTTP/1.1; before the first key it is refused",
             "GET /users/<id> HTTP/1.0\r\n\r\n",
-            ours(200),
+            problem(403, "forwarded-request"),
         )
         .closes(),
         row(
             "HTTP/1.0: with Host",
-            "RFC 9112 section 9.3: it closes when nothing else is asked for",
+            "proxies speak it to their servers, so it is refused before the first key",
             "GET /users/<id> HTTP/1.0\r\nHost: <host>\r\n\r\n",
+            problem(403, "forwarded-request"),
+        )
+        .closes(),
+        row(
+            "HTTP/1.0: asked for health",
+            "RFC 9112 section 9.3: it closes when nothing else is asked for",
+            "GET /livez HTTP/1.0\r\n\r\n",
             ours(200),
         )
         .closes(),
@@ -147,7 +154,7 @@ pub(super) fn versions() -> Vec<Row> {
         row(
             "HTTP/1.0: keep-alive",
             "RFC 9112 section 9.3: it stays open when asked to, and says so",
-            "GET /users/<id> HTTP/1.0\r\nHost: <host>\r\nConnection: keep-alive\r\n\r\n",
+            "GET /livez HTTP/1.0\r\nHost: <host>\r\nConnection: keep-alive\r\n\r\n",
             ours(200).with("connection", "keep-alive"),
         ),
         line("version: HTTP/3.7", version, "GET /livez HTTP/3.7"),

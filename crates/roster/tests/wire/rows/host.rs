@@ -122,9 +122,9 @@ pub(super) fn absolute() -> Vec<Row> {
         ),
         row(
             "absolute: HTTP/1.0 without Host",
-            "RFC 9112 section 3.2: Host is asked of HTTP/1.1",
+            "RFC 9112 section 3.2: Host is asked of HTTP/1.1; before the first key it is refused",
             "GET http://<host>/users/<id> HTTP/1.0\r\n\r\n",
-            ours(200),
+            problem(403, "forwarded-request"),
         )
         .closes(),
     ]

@@ -181,7 +181,7 @@ pub(super) fn expectations() -> Vec<Row> {
                 "POST /users HTTP/1.0\r\nHost: <host>\r\n{JSON}{value}\
                  Content-Length: <len>\r\n\r\n{content}"
             ),
-            ours(201),
+            problem(403, "forwarded-request"),
         )
         .closes(),
         row(
