@@ -1,6 +1,7 @@
 //! Whether a request may go on: who calls, whether they may do this, and what it is charged to.
 //!
-//! An address that has failed too often is refused before a credential of it is looked at. Whoever
+//! An address that has failed too often is locked: of what it sends only well-formed keys, and
+//! tokens that name a known issuer and key, are verified, and the latter at a bounded rate. Whoever
 //! is let in is charged by their key or subject, everybody else by their address. It must not know
 //! what a credential is made of.
 
@@ -13,6 +14,7 @@ use roster_core::{
 };
 
 use crate::{
+    access::Check,
     face::Face,
     pressure::{Identity, Standing},
     problem::{Problem, ProblemCode},
@@ -42,7 +44,29 @@ async fn authenticate(face: &Face, parts: &Parts, address: IpAddr) -> Result<Aut
     let Some(credential) = name(&parts.headers) else {
         return face.access.authenticate(parts).await;
     };
-    face.pressure.may_try(address, credential)?;
+    let Some(wait_s) = face.pressure.locked_for(address, credential) else {
+        return attempt(face, parts, address, credential).await;
+    };
+    let refusal = || face.pressure.refuse_attempt(wait_s);
+    let _turn = match face.access.check_of(&parts.headers) {
+        Check::Nothing => return Err(refusal()),
+        Check::Digest => None,
+        Check::Signature => {
+            Some(face.pressure.enter_locked_check(address).await.ok_or_else(refusal)?)
+        }
+    };
+    let attempt = attempt(face, parts, address, credential).await;
+    let is_failed = |problem: &Problem| problem.code == ProblemCode::Unauthenticated;
+    attempt.map_err(|problem| if is_failed(&problem) { refusal() } else { problem })
+}
+
+/// Verifies a credential, and keeps count of the outcome for its address.
+async fn attempt(
+    face: &Face,
+    parts: &Parts,
+    address: IpAddr,
+    credential: &str,
+) -> Result<Authority, Problem> {
     let authority = face.access.authenticate(parts).await;
     match &authority {
         Ok(_) => face.pressure.succeeded(address, credential),

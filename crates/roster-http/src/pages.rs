@@ -9,7 +9,7 @@ use roster_core::{Guard, Json, Sharing, json::write_json, limits};
 use crate::{
     access::token_limits,
     description, front,
-    pressure::QUEUE_WAIT_MAX,
+    pressure::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
     rest::{EXPORTS_MAX, IMPORTS_MAX},
     scim::limits as scim,
     settings::FaceSettings,
@@ -142,6 +142,8 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("rate_limit_per_s", Json::Int(settings.pressure.rate_limit_per_s.into())),
         ("rate_limit_burst", Json::Int(settings.pressure.rate_limit_burst.into())),
         ("failed_auth_per_minute", Json::Int(settings.pressure.failed_auth_per_minute.into())),
+        ("locked_token_checks_per_s", Json::Int(LOCKED_TOKEN_CHECKS_PER_S.into())),
+        ("locked_token_checks_total_per_s", Json::Int(LOCKED_TOKEN_CHECKS_TOTAL_PER_S.into())),
         ("keys_max", number(limits::KEYS_MAX)),
         ("key_name_length_max", number(limits::KEY_NAME_LENGTH_MAX)),
         ("key_lifetime_default_seconds", Json::Int(limits::KEY_LIFETIME_DEFAULT_MS / 1000)),

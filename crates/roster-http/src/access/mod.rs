@@ -39,6 +39,17 @@ pub(crate) struct Access {
     require_key: bool,
 }
 
+/// What it takes to verify the credential of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Nothing: it can be refused as it is.
+    Nothing,
+    /// A digest, since it is a well-formed key.
+    Digest,
+    /// A signature, since it is a token that names an issuer and a key that are known.
+    Signature,
+}
+
 /// What a caller presents.
 #[derive(Clone)]
 enum Credential<'a> {
@@ -85,6 +96,15 @@ impl Access {
     /// Who sends a request, or why they are not let in.
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Authority, Problem> {
         self.admit(&self.credential(&parts.headers)?).await
+    }
+
+    /// What it takes to verify the credential that a request sends.
+    pub(crate) fn check_of(&self, headers: &HeaderMap) -> Check {
+        match self.credential(headers) {
+            Ok(Credential::Key(_)) => Check::Digest,
+            Ok(Credential::Token(token)) if self.tokens.knows_key_of(&token) => Check::Signature,
+            Ok(Credential::Token(_) | Credential::Nothing) | Err(_) => Check::Nothing,
+        }
     }
 
     /// What a request presents. What never was a key is told so before anything is looked up.

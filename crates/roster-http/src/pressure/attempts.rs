@@ -1,8 +1,8 @@
 //! Failed attempts to authenticate, by address.
 //!
-//! Each failure uses up some of its address's allowance; while that is empty, attempts from there
-//! are refused unseen, so that nobody guesses or keeps us hashing at will. Others may live behind
-//! the same address: a credential that has proved itself from there is let through for an hour, as
+//! Each failure uses up some of its address's allowance; while that is empty the address is
+//! locked, so that nobody there guesses or keeps us verifying at will. Others may live behind the
+//! same address: a credential that has proved itself from there is let through for an hour, as
 //! often as it comes. To learn which those are, a guesser would have to know one already.
 
 use std::{

@@ -11,6 +11,7 @@ mod class;
 mod gate;
 mod identity;
 mod limiter;
+mod locked_checks;
 mod quota;
 mod refusals;
 mod repeats;
@@ -19,6 +20,7 @@ mod shed;
 mod table;
 
 pub use identity::Identity;
+pub use locked_checks::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S};
 pub use settings::{CALLERS_MAX, PressureSettings, QUEUE_WAIT_MAX};
 
 pub(crate) use alike::Alike;
@@ -28,6 +30,7 @@ pub(crate) use class::{Class, SHORT_PAGE_MAX};
 pub(crate) use gate::Entered;
 pub(crate) use identity::network;
 pub(crate) use limiter::Standing;
+use locked_checks::LockedChecks;
 pub(crate) use refusals::{Reason, Refusals};
 pub(crate) use repeats::Repeats;
 pub(crate) use shed::Shed;
@@ -37,7 +40,11 @@ use std::{net::IpAddr, sync::Arc};
 use gate::Gate;
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use limiter::Limiter;
-use tokio::task::yield_now;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    task::yield_now,
+    time::timeout,
+};
 
 use crate::problem::{Problem, ProblemCode};
 
@@ -45,6 +52,9 @@ use crate::problem::{Problem, ProblemCode};
 pub(crate) struct Pressure {
     limiter: Option<Limiter>,
     attempts: Attempts,
+    locked_checks: LockedChecks,
+    /// Held while a signature is verified for a locked address.
+    locked_check: Semaphore,
     reads: Gate,
     lists: Gate,
     long_lists: Gate,
@@ -66,6 +76,8 @@ impl Pressure {
         Self {
             limiter: Limiter::new(settings.rate_limit_per_s, settings.rate_limit_burst),
             attempts: Attempts::new(settings.failed_auth_per_minute),
+            locked_checks: LockedChecks::new(),
+            locked_check: Semaphore::new(1),
             reads: gate(settings.reads_max),
             lists: gate(settings.lists_max),
             long_lists: gate(settings.long_lists_max),
@@ -195,15 +207,27 @@ impl Pressure {
 
 /// What is asked where credentials are looked at.
 impl Pressure {
-    /// Whether an attempt to prove who it is may be made from this address, before anything of it
-    /// is hashed or verified; else the attempt is refused with 429. `credential` is what of it can
-    /// be known beforehand, as the id of a key: where that has proved itself from this address
-    /// lately, strangers behind the same address cannot lock it out.
-    pub(crate) fn may_try(&self, address: IpAddr, credential: &str) -> Result<(), Problem> {
-        let Err(wait) = self.attempts.may_try(address, credential) else { return Ok(()) };
+    /// For how many seconds an address is locked; none where it is not. `credential` is what of a
+    /// credential can be known beforehand, as the id of a key: where that has proved itself from
+    /// this address lately, strangers behind the same address cannot lock it out.
+    pub(crate) fn locked_for(&self, address: IpAddr, credential: &str) -> Option<u32> {
+        self.attempts.may_try(address, credential).err()
+    }
+
+    /// The refusal of an attempt from a locked address.
+    pub(crate) fn refuse_attempt(&self, wait_s: u32) -> Problem {
         self.refusals.count(Reason::FailedAuthentication);
         let detail = "too many attempts with bad credentials came from this address";
-        Err(too_many(detail.to_owned(), wait))
+        too_many(detail.to_owned(), wait_s)
+    }
+
+    /// Waits, not for long, to verify a signature for a locked address; none where too many were
+    /// verified already.
+    pub(crate) async fn enter_locked_check(&self, address: IpAddr) -> Option<SemaphorePermit<'_>> {
+        if !self.locked_checks.may_check(address) {
+            return None;
+        }
+        timeout(QUEUE_WAIT_MAX, self.locked_check.acquire()).await.ok()?.ok()
     }
 
     /// An attempt from this address has failed.

@@ -286,6 +286,27 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(stage: Stage) {
     assert_eq!(service.head().await.position, 0);
 }
 
+pub(crate) async fn a_new_key_from_a_locked_address_is_admitted(stage: Stage) {
+    let pressure = PressureSettings { failed_auth_per_minute: 5, ..PressureSettings::default() };
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    service.close().await;
+    let key = service.new_key(&["users:read"]).await;
+    let revoked = service.new_key(&["users:read"]).await;
+    let at = format!("/keys/{}", revoked["id"].as_str().expect("an id"));
+    service.delete(&at).await.expect(204);
+    let ask = |token: &str| service.request("GET", "/users").bearer(token).send();
+    for _ in 0..5 {
+        ask("x").await.refused(401, "unauthenticated");
+    }
+    ask("x").await.refused(429, "rate-limited");
+    // However many guesses are well formed, none of them is told anything.
+    for _ in 0..50 {
+        ask(revoked["key"].as_str().expect("a key")).await.refused(429, "rate-limited");
+    }
+    ask(key["key"].as_str().expect("a key")).await.expect(200);
+    ask("x").await.refused(429, "rate-limited");
+}
+
 pub(crate) async fn an_idempotency_key_belongs_to_its_caller(stage: Stage) {
     let service = stage.open().await;
     service.close().await;

@@ -92,6 +92,7 @@ cases! {
         a_proxy_in_front_is_welcome_once_there_are_keys,
         a_store_that_loses_its_keys_does_not_open_the_service,
         a_service_that_requires_a_key_is_never_open,
+        a_new_key_from_a_locked_address_is_admitted,
         an_idempotency_key_belongs_to_its_caller,
         a_cursor_belongs_to_its_caller,
         who_guesses_keys_is_told_to_wait_and_locks_nobody_out,
@@ -113,6 +114,7 @@ cases! {
         an_issuer_that_says_something_else_is_not_believed,
         a_token_that_expires_ends_its_streams,
         several_issuers_are_told_apart,
+        a_fresh_token_from_a_locked_address_is_admitted,
     }
     mod groups {
         a_group_is_made_read_changed_and_deleted,

@@ -120,6 +120,21 @@ impl Tokens {
         }
     }
 
+    /// Whether a token names an issuer, and a key of it that is at hand. Nothing is verified, and
+    /// nothing is fetched.
+    pub(super) fn knows_key_of(&self, text: &str) -> bool {
+        let Ok(token) = Token::read(text) else { return false };
+        let own = |issuer: &TokenIssuer| token.issuer() == Some(issuer.url.as_str());
+        let mut issuers = self.issuers.iter();
+        let Some((issuer, published)) = issuers.find(|(issuer, _)| own(issuer)) else {
+            return false;
+        };
+        issuer.algorithms.contains(&token.algorithm)
+            && published.at_hand().is_some_and(|known| {
+                known.keys.find(token.key_id.as_deref(), token.algorithm).is_ok()
+            })
+    }
+
     /// Who sends a token.
     pub(super) async fn admit(&self, text: &str) -> Result<Authority, Refused> {
         let digest: [u8; 32] = Sha256::digest(text).into();

@@ -78,6 +78,12 @@ impl Published {
         serves(&state).filter(|known| !(state.failed && lacks(known))).ok_or(Away)
     }
 
+    /// The keys of the last fetch, if they still serve.
+    pub(super) fn at_hand(&self) -> Option<Arc<Known>> {
+        let now = self.0.directory.now();
+        self.0.state().known.filter(|known| known.age(now) < STALE_MS)
+    }
+
     /// Fetches, or waits for the fetch that somebody else began; it goes on if the caller leaves.
     async fn fetch(&self, seen: u64) -> State {
         let shared = Arc::clone(&self.0);

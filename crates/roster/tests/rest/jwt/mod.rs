@@ -40,8 +40,17 @@ impl Trusting {
         let issuer = Issuer::open(keys).await;
         let issuers = vec![set(issuer.trusted())];
         // Who tries many bad tokens is refused unseen; here each is to be judged.
-        let pressure =
-            PressureSettings { failed_auth_per_minute: 0, ..PressureSettings::default() };
+        let failed_auth_per_minute = 0;
+        Self::open(stage, issuer, issuers, failed_auth_per_minute).await
+    }
+
+    async fn open(
+        stage: &Stage,
+        issuer: Issuer,
+        issuers: Vec<TokenIssuer>,
+        failed_auth_per_minute: u32,
+    ) -> Self {
+        let pressure = PressureSettings { failed_auth_per_minute, ..PressureSettings::default() };
         let service = stage.open_with(Setup { pressure, issuers, ..Setup::default() }).await;
         Self { service, issuer }
     }
@@ -445,4 +454,41 @@ pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(stage: St
     });
     trusting.service.clock.step(1000);
     trusting.ask(&trusting.token(&signer, "one")).await.expect(200);
+}
+
+pub(crate) async fn a_fresh_token_from_a_locked_address_is_admitted(stage: Stage) {
+    let (signer, forger) = (Signer::p256(), Signer::p256());
+    let issuer = Issuer::open(vec![signer.jwk("one")]).await;
+    let issuers = vec![issuer.trusted()];
+    let trusting = Trusting::open(&stage, issuer, issuers, 5).await;
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut claims = trusting.claims();
+        change(&mut claims);
+        signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string())
+    };
+    // The issuer's keys are fetched before the address is locked.
+    trusting.until(&with(&|claims| claims["jti"] = json!("first")), 200).await;
+    for _ in 0..5 {
+        trusting.ask("a.b.c").await.refused(401, "unauthenticated");
+    }
+    trusting.ask("a.b.c").await.refused(429, "rate-limited");
+    for (name, bad) in [
+        ("of an unknown issuer", with(&|claims| claims["iss"] = json!("https://a.example"))),
+        ("of an unknown key", trusting.token(&signer, "two")),
+        ("forged", trusting.token(&forger, "one")),
+        ("for somebody else", with(&|claims| claims["aud"] = json!("elsewhere"))),
+    ] {
+        let reply = trusting.ask(&bad).await;
+        assert_eq!(reply.status(), 429, "{name}: {}", reply.text());
+    }
+    for n in 0..3 {
+        let fresh = with(&|claims| claims["jti"] = json!(n));
+        trusting.ask(&fresh).await.expect(200);
+    }
+    // Forged tokens are verified up to the allowance of the address, and refused all the same.
+    for _ in 0..100 {
+        trusting.ask(&trusting.token(&forger, "one")).await.refused(429, "rate-limited");
+    }
+    let again = with(&|claims| claims["jti"] = json!("last"));
+    trusting.until(&again, 200).await;
 }
