@@ -6,7 +6,7 @@
 
 use std::{error::Error, fmt};
 
-use crate::{attribute::Attribute, id::UserId, violation::Violation};
+use crate::{attribute::Attribute, id::UserId, violation::Violations};
 
 /// Why a command was refused. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub enum Refusal {
         /// The stored members that the write would have cleared.
         cleared: Vec<Attribute>,
     },
-    /// The words were read, but do not make a valid user: everything that is wrong.
-    Invalid(Vec<Violation>),
+    /// The words were read, but do not make a valid user.
+    Invalid(Violations),
     /// Another live user holds what must be unique.
     Taken(Taken),
     /// The idempotency key came before, with another request.

@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod attribute;
+pub mod capped;
 pub mod clock;
 pub mod command;
 pub mod decide;
@@ -38,6 +39,7 @@ pub mod violation;
 pub mod words;
 
 pub use attribute::Attribute;
+pub use capped::Capped;
 pub use clock::Clock;
 pub use command::{
     Act, Actor, Among, Caller, Command, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
@@ -58,4 +60,4 @@ pub use start::Start;
 pub use store::{Answer, Effect, Head, LogId, Outcome, Outlived, Position, Store};
 pub use timestamp::Timestamp;
 pub use user::{Deleted, Status, Stored, User};
-pub use violation::{Violation, ViolationCode};
+pub use violation::{Violation, ViolationCode, Violations};

@@ -1,12 +1,26 @@
 //! What is wrong with a user that somebody sent.
 //!
 //! A violation points at one place (RFC 6901), has a stable code for programs and one sentence for
-//! people. All violations of a request are told at once. A sentence never repeats the value: it
-//! may be personal.
+//! people. The violations of a request are listed together, up to a limit; the others are counted.
+//! A sentence never repeats the value: it may be personal.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use crate::{attribute::Attribute, part::Part};
+use crate::{attribute::Attribute, capped::Capped, limits::ERRORS_MAX, part::Part};
+
+/// The rules that SCIM's tolerant profile does not enforce: identity providers send such values,
+/// and a directory that refuses a picture for its URL loses the user. An exported user may hold
+/// them, so an import accepts them too.
+pub const TOLERATED: &[ViolationCode] = &[
+    ViolationCode::InvalidCountry,
+    ViolationCode::InvalidLanguageTag,
+    ViolationCode::InvalidPhoneNumber,
+    ViolationCode::InvalidUrl,
+    ViolationCode::InvalidZone,
+];
+
+/// The violations of a request, as far as a response lists them.
+pub type Violations = Capped<Violation>;
 
 macro_rules! violation_codes {
     ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
@@ -112,4 +126,60 @@ pub enum Excuse {
     Entry(Attribute, usize),
     /// The same text stands in this part of some stored entry; the index is the draft's.
     Part(Attribute, usize, Part),
+}
+
+/// The violations of a draft, each with what would excuse it.
+///
+/// Whether one counts is known only with the stored user, which may excuse any of them. Violations
+/// that the same value excuses are excused together, so each such group keeps as many as a response
+/// lists, and counts the others by their code. What a single entry or part excuses is always kept:
+/// the parser bounds it by the most entries of a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    kept: Vec<(Violation, Excuse)>,
+    /// How many were found: by the member that excuses them, if one does, and by their code.
+    counts: BTreeMap<(Option<Attribute>, ViolationCode), usize>,
+}
+
+impl Findings {
+    /// Adds a violation; its place and its sentence are made only if it is kept.
+    pub(crate) fn add<P: Into<String>, D: Into<Cow<'static, str>>>(
+        &mut self,
+        excuse: Excuse,
+        code: ViolationCode,
+        words: impl FnOnce() -> (P, D),
+    ) {
+        let group = match excuse {
+            Excuse::Never => Some(None),
+            Excuse::Member(attribute) => Some(Some(attribute)),
+            Excuse::Entry(..) | Excuse::Part(..) => None,
+        };
+        if let Some(member) = group {
+            let count = self.counts.entry((member, code)).or_insert(0);
+            *count += 1;
+            if *count > ERRORS_MAX {
+                return;
+            }
+        }
+        let (pointer, detail) = words();
+        self.kept.push((Violation::new(pointer, code, detail), excuse));
+    }
+
+    /// Drops the violations of these codes.
+    pub(crate) fn drop_codes(&mut self, codes: &[ViolationCode]) {
+        self.kept.retain(|(violation, _)| !codes.contains(&violation.code));
+        self.counts.retain(|(_, code), _| !codes.contains(code));
+    }
+
+    /// Those that count, in the order in which they were found, and how many more there are.
+    pub(crate) fn counting(&self, excuses: impl Fn(Excuse) -> bool) -> (Vec<Violation>, usize) {
+        let kept = self.kept.iter().filter(|(_, excuse)| !excuses(*excuse));
+        let kept = kept.map(|(violation, _)| violation.clone()).collect();
+        let others = self.counts.iter().filter_map(|((member, _), count)| {
+            let others = count.saturating_sub(ERRORS_MAX);
+            let excuse = member.map_or(Excuse::Never, Excuse::Member);
+            (others > 0 && !excuses(excuse)).then_some(others)
+        });
+        (kept, others.sum())
+    }
 }

@@ -113,6 +113,8 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("body_bytes_max", number(settings.body_bytes_max)),
         ("uri_bytes_max", number(settings.uri_bytes_max)),
         ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
+        ("errors_max", number(limits::ERRORS_MAX)),
+        ("query_parameters_max", number(limits::QUERY_PARAMETERS_MAX)),
         ("user_bytes_max", number(limits::USER_BYTES_MAX)),
         ("text_length_max", number(limits::TEXT_LENGTH_MAX)),
         ("address_text_length_max", number(limits::ADDRESS_TEXT_LENGTH_MAX)),

@@ -1,5 +1,5 @@
-//! What a caller says a new key should be, read off a JSON tree: all that is wrong is told at
-//! once, each with its place.
+//! What a caller says a new key should be, read off a JSON tree: its violations are listed
+//! together, each with its place.
 
 use super::{
     api_key::ApiKey,
@@ -11,7 +11,7 @@ use crate::{
     json::Json,
     limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX, KEY_SCOPES_MAX},
     timestamp::Timestamp,
-    violation::{Violation, ViolationCode},
+    violation::{Violation, ViolationCode, Violations},
 };
 
 /// A new key as its maker wants it.
@@ -38,12 +38,12 @@ pub enum Expiry {
 }
 
 impl KeyDraft {
-    /// Reads a draft off a tree; all faults at once.
-    pub fn parse(tree: &Json, now: Timestamp) -> Result<Self, Vec<Violation>> {
+    /// Reads a draft off a tree; its violations are listed together.
+    pub fn parse(tree: &Json, now: Timestamp) -> Result<Self, Violations> {
         let mut reading = Reading::default();
         let Json::Object(members) = tree else {
             let detail = format!("send one key as a JSON object, not {}", tree.kind());
-            return Err(vec![Violation::new("", ViolationCode::WrongType, detail)]);
+            return Err(Violation::new("", ViolationCode::WrongType, detail).into());
         };
         for (name, value) in members {
             reading.take(name, value, now);
@@ -57,7 +57,7 @@ impl KeyDraft {
         scopes: Scopes,
         expiry: Expiry,
         now: Timestamp,
-    ) -> Result<Self, Vec<Violation>> {
+    ) -> Result<Self, Violations> {
         let mut reading = Reading::default();
         reading.take_name(name);
         reading.take_scopes(scopes);
@@ -96,7 +96,7 @@ struct Reading {
     name: Option<String>,
     scopes: Option<Scopes>,
     expiry: Expiry,
-    violations: Vec<Violation>,
+    violations: Violations,
 }
 
 impl Reading {
@@ -122,9 +122,11 @@ impl Reading {
                 self.refuse("/scopes", ViolationCode::WrongType, detail);
             }
             (unknown, _) => {
-                let detail = "a new key has name, scopes and expires_at";
-                let pointer = crate::text::Pointer::root().member(unknown).to_string();
-                self.refuse(&pointer, ViolationCode::UnknownMember, detail);
+                self.violations.push(|| {
+                    let detail = "a new key has name, scopes and expires_at";
+                    let pointer = crate::text::Pointer::root().member(unknown);
+                    Violation::new(pointer, ViolationCode::UnknownMember, detail)
+                });
             }
         }
     }
@@ -195,10 +197,10 @@ impl Reading {
         code: ViolationCode,
         detail: impl Into<std::borrow::Cow<'static, str>>,
     ) {
-        self.violations.push(Violation::new(pointer, code, detail));
+        self.violations.push(|| Violation::new(pointer, code, detail));
     }
 
-    fn end(mut self) -> Result<KeyDraft, Vec<Violation>> {
+    fn end(mut self) -> Result<KeyDraft, Violations> {
         if self.name.is_none() {
             self.refuse("/name", ViolationCode::Required, "say what the key is for");
         }

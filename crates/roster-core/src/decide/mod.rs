@@ -281,5 +281,5 @@ fn fits(change: &Change) -> Result<(), Refusal> {
     }
     let detail = format!("keep the whole record within {USER_BYTES_MAX} bytes of JSON");
     let violation = Violation::new("", ViolationCode::UserTooLarge, detail);
-    Err(Refusal::Invalid(vec![violation]))
+    Err(Refusal::Invalid(violation.into()))
 }

@@ -12,7 +12,7 @@ use crate::{
     short_form,
     text::{email_key, phone_key, username_key},
     user::{Status, User},
-    violation::{Excuse, Violation, ViolationCode},
+    violation::{Excuse, Violation, ViolationCode, Violations},
 };
 
 /// In which way a draft is meant.
@@ -32,13 +32,13 @@ pub(super) struct Resolved {
     pub(super) username_origin: UsernameOrigin,
 }
 
-/// The profile that a draft means; all violations that nothing excuses.
+/// The profile that a draft means; the violations that nothing excuses.
 pub(super) fn resolve(
     draft: &Draft,
     current: Option<&User>,
     intent: &Intent,
-) -> Result<Resolved, Vec<Violation>> {
-    let mut violations = counting(draft, current);
+) -> Result<Resolved, Violations> {
+    let (mut violations, omitted) = counting(draft, current);
     let mut profile = Profile::default();
     for (attribute, value) in &draft.values {
         if !matches!(attribute.kind(), Kind::ShortForm { .. }) {
@@ -58,19 +58,20 @@ pub(super) fn resolve(
     settle_flags(&mut profile, draft, current, intent);
     let username_origin = settle_username(&mut profile, current, &mut violations);
     if !violations.is_empty() {
+        let mut violations = Violations::from_iter(violations);
+        violations.omit(omitted);
         return Err(violations);
     }
     let kept = current.map_or(Status::Active, |current| current.status);
     Ok(Resolved { status: draft.status.unwrap_or(kept), profile, username_origin })
 }
 
-/// The violations that nothing excuses, in the order in which they were found.
-fn counting(draft: &Draft, current: Option<&User>) -> Vec<Violation> {
-    let judged = |(violation, excuse): &(Violation, Excuse)| {
-        let excused = current.is_some_and(|current| excuses(*excuse, draft, current));
-        (!excused).then(|| violation.clone())
-    };
-    let mut violations: Vec<Violation> = draft.violations.iter().filter_map(judged).collect();
+/// The violations that nothing excuses, in the order in which they were found, and how many more
+/// there are.
+fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
+    let (mut violations, omitted) = draft
+        .violations
+        .counting(|excuse| current.is_some_and(|current| excuses(excuse, draft, current)));
     if let Some(current) = current {
         violations.extend(draft.held_faults.iter().cloned());
         if draft.held_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
@@ -78,7 +79,7 @@ fn counting(draft: &Draft, current: Option<&User>) -> Vec<Violation> {
             violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
         }
     }
-    violations
+    (violations, omitted)
 }
 
 /// A value equal to the stored one is never judged again.

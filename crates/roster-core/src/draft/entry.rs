@@ -7,43 +7,41 @@ use crate::{
     part::Part,
     profile::{Entry, Scalar, Value},
     text::{Pointer, nearest, nfc},
-    violation::{Excuse, Violation, ViolationCode},
+    violation::{Excuse, ViolationCode},
 };
 
 impl Draft {
     pub(super) fn take_one(&mut self, attribute: Attribute, shape: &Shape, sent: Json) {
-        let pointer = Pointer::root().member(attribute.name());
+        let pointer = || Pointer::root().member(attribute.name());
         if let Some(entry) = self.take_entry(attribute, 0, shape, &pointer, sent) {
             self.keep(attribute, Value::One(entry));
         }
     }
 
     pub(super) fn take_many(&mut self, attribute: Attribute, shape: &Shape, sent: Json) {
-        let pointer = Pointer::root().member(attribute.name());
+        let pointer = || Pointer::root().member(attribute.name());
         let Json::Array(items) = sent else {
-            return self.refuse_type(pointer.to_string(), "an array", &sent);
+            return self.refuse_type(pointer, "an array", &sent);
         };
         if items.len() > shape.entries_max {
-            let detail = format!("send at most {} entries", shape.entries_max);
-            let violation = Violation::new(pointer.to_string(), ViolationCode::TooMany, detail);
-            self.refuse(violation, Excuse::Member(attribute));
+            self.refuse(Excuse::Member(attribute), ViolationCode::TooMany, || {
+                (pointer(), format!("send at most {} entries", shape.entries_max))
+            });
         }
         let mut entries = Vec::with_capacity(items.len().min(shape.entries_max));
-        let mut flagged = Vec::new();
+        let mut is_flagged = false;
         for (index, item) in items.into_iter().enumerate() {
-            let place = pointer.clone().index(index);
+            let place = || pointer().index(index);
             // An item that is no entry is not kept: pointers count it, excuses do not.
-            if let Some(entry) = self.take_entry(attribute, entries.len(), shape, &place, item) {
-                flagged.extend(entry.is_primary().then_some(index));
-                entries.push(entry);
+            let Some(entry) = self.take_entry(attribute, entries.len(), shape, &place, item) else {
+                continue;
+            };
+            if entry.is_primary() && std::mem::replace(&mut is_flagged, true) {
+                self.refuse(Excuse::Member(attribute), ViolationCode::DuplicatePrimary, || {
+                    (place().member(Part::Primary.name()), "flag one entry as primary, not more")
+                });
             }
-        }
-        for index in flagged.into_iter().skip(1) {
-            let place = pointer.clone().index(index).member(Part::Primary.name());
-            let detail = "flag one entry as primary, not more";
-            let code = ViolationCode::DuplicatePrimary;
-            let violation = Violation::new(place.to_string(), code, detail);
-            self.refuse(violation, Excuse::Member(attribute));
+            entries.push(entry);
         }
         if !entries.is_empty() {
             self.keep(attribute, Value::Many(entries));
@@ -56,16 +54,19 @@ impl Draft {
         attribute: Attribute,
         index: usize,
         shape: &Shape,
-        pointer: &Pointer,
+        pointer: &dyn Fn() -> Pointer,
         sent: Json,
     ) -> Option<Entry> {
         let Json::Object(members) = sent else {
-            self.refuse_type(pointer.to_string(), "an object", &sent);
+            self.refuse_type(pointer, "an object", &sent);
             return None;
         };
-        let mut parts = Vec::with_capacity(members.len());
+        // A list that is too long is refused unless all of it is stored, which excuses whatever
+        // its entries hold: what stands beyond the limit need not be judged.
+        let is_judged = index < shape.entries_max;
+        let mut parts = Vec::with_capacity(members.len().min(shape.parts.len()));
         for (name, value) in members {
-            let place = pointer.clone().member(&name).to_string();
+            let place = || pointer().member(&name);
             let Some((part, kind)) = shape.parts.iter().find(|(part, _)| part.name() == name)
             else {
                 self.refuse_unknown_part(shape, &name, place);
@@ -75,8 +76,9 @@ impl Draft {
                 (_, Json::Null) => {}
                 (PartKind::Text(rule), Json::Text(text)) => {
                     let text = nfc(text);
-                    if let Err(fault) = judge(*rule, &text) {
-                        self.refuse(fault.at(place), Excuse::Part(attribute, index, *part));
+                    if is_judged && let Err(fault) = judge(*rule, &text) {
+                        let excuse = Excuse::Part(attribute, index, *part);
+                        self.refuse(excuse, fault.code, || (place(), fault.detail));
                     }
                     parts.push((*part, Scalar::Text(text)));
                 }
@@ -85,7 +87,9 @@ impl Draft {
                 (PartKind::Flag, other) => self.refuse_type(place, "true or false", &other),
             }
         }
-        self.require_part(shape, &parts, pointer, Excuse::Entry(attribute, index));
+        if is_judged {
+            self.require_part(shape, &parts, pointer, Excuse::Entry(attribute, index));
+        }
         Some(Entry::new(parts))
     }
 
@@ -93,28 +97,29 @@ impl Draft {
         &mut self,
         shape: &Shape,
         parts: &[(Part, Scalar)],
-        pointer: &Pointer,
+        pointer: &dyn Fn() -> Pointer,
         excuse: Excuse,
     ) {
         let (place, detail) = match shape.required {
             Some(wanted) if parts.iter().all(|(part, _)| *part != wanted) => {
                 let name = wanted.name();
-                (pointer.clone().member(name), format!("give a {name}"))
+                (pointer().member(name), format!("give a {name}"))
             }
             None if parts.is_empty() => {
-                (pointer.clone(), "give at least one part, or leave the entry out".to_owned())
+                (pointer(), "give at least one part, or leave the entry out".to_owned())
             }
             Some(_) | None => return,
         };
-        let violation = Violation::new(place.to_string(), ViolationCode::Required, detail);
-        self.refuse(violation, excuse);
+        self.refuse(excuse, ViolationCode::Required, || (place, detail));
     }
 
-    fn refuse_unknown_part(&mut self, shape: &Shape, name: &str, place: String) {
-        let detail = match nearest(name, shape.parts.iter().map(|(part, _)| part.name())) {
-            Some(known) => format!("did you mean {known}?"),
-            None => "no part of that name".to_owned(),
-        };
-        self.refuse(Violation::new(place, ViolationCode::UnknownMember, detail), Excuse::Never);
+    fn refuse_unknown_part(&mut self, shape: &Shape, name: &str, place: impl FnOnce() -> Pointer) {
+        self.refuse(Excuse::Never, ViolationCode::UnknownMember, || {
+            let detail = match nearest(name, shape.parts.iter().map(|(part, _)| part.name())) {
+                Some(known) => format!("did you mean {known}?"),
+                None => "no part of that name".to_owned(),
+            };
+            (place(), detail)
+        });
     }
 }

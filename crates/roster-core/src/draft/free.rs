@@ -7,30 +7,33 @@ use crate::{
     limits::{ATTRIBUTES_BYTES_MAX, ATTRIBUTES_DEPTH_MAX},
     profile::Value,
     text::{Controls, Pointer, check_controls},
-    violation::{Excuse, Violation, ViolationCode},
+    violation::{Excuse, ViolationCode},
 };
 
 impl Draft {
     pub(super) fn take_free(&mut self, attribute: Attribute, sent: Json) {
-        let pointer = Pointer::root().member(attribute.name());
+        let mut pointer = Pointer::root().member(attribute.name());
         let sent = without_nulls(sent);
         if !matches!(sent, Json::Object(_)) {
-            return self.refuse_type(pointer.to_string(), "an object", &sent);
+            return self.refuse_type(|| pointer, "an object", &sent);
         }
         let excuse = Excuse::Member(attribute);
         if depth(&sent) > ATTRIBUTES_DEPTH_MAX {
-            let detail = format!("nest at most {ATTRIBUTES_DEPTH_MAX} levels");
-            let violation = Violation::new(pointer.to_string(), ViolationCode::TooDeep, detail);
-            self.refuse(violation, excuse);
+            self.refuse(excuse, ViolationCode::TooDeep, || {
+                (pointer.clone(), format!("nest at most {ATTRIBUTES_DEPTH_MAX} levels"))
+            });
         }
         let mut text = Vec::new();
         write_json(&mut text, &sent);
         if text.len() > ATTRIBUTES_BYTES_MAX {
-            let detail = format!("keep it within {ATTRIBUTES_BYTES_MAX} bytes of JSON");
-            let violation = Violation::new(pointer.to_string(), ViolationCode::TooLarge, detail);
-            self.refuse(violation, excuse);
+            // The same stored value excuses this and whatever its texts hold, so that these need
+            // not be judged.
+            self.refuse(excuse, ViolationCode::TooLarge, || {
+                (pointer, format!("keep it within {ATTRIBUTES_BYTES_MAX} bytes of JSON"))
+            });
+        } else {
+            self.check_texts(&sent, &mut pointer, excuse);
         }
-        self.check_texts(&sent, &pointer, excuse);
         if let Json::Object(members) = sent
             && !members.is_empty()
         {
@@ -38,19 +41,22 @@ impl Draft {
         }
     }
 
-    fn check_texts(&mut self, tree: &Json, pointer: &Pointer, excuse: Excuse) {
+    fn check_texts(&mut self, tree: &Json, pointer: &mut Pointer, excuse: Excuse) {
         match tree {
             Json::Text(text) => self.check_text(text, pointer, excuse),
             Json::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.check_texts(item, &pointer.clone().index(index), excuse);
+                    let back = pointer.push(index);
+                    self.check_texts(item, pointer, excuse);
+                    pointer.back_to(back);
                 }
             }
             Json::Object(members) => {
                 for (name, value) in members {
-                    let place = pointer.clone().member(name);
-                    self.check_text(name, &place, excuse);
-                    self.check_texts(value, &place, excuse);
+                    let back = pointer.push_member(name);
+                    self.check_text(name, pointer, excuse);
+                    self.check_texts(value, pointer, excuse);
+                    pointer.back_to(back);
                 }
             }
             Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) => {}
@@ -60,7 +66,7 @@ impl Draft {
     fn check_text(&mut self, text: &str, pointer: &Pointer, excuse: Excuse) {
         if let Err(detail) = check_controls(text, Controls::LineBreaks) {
             let code = ViolationCode::ControlCharacter;
-            self.refuse(Violation::new(pointer.to_string(), code, detail), excuse);
+            self.refuse(excuse, code, || (pointer.clone(), detail));
         }
     }
 }

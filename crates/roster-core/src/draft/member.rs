@@ -27,7 +27,7 @@ impl Draft {
             }
             Kind::Flag { .. } => {
                 let Json::Bool(flag) = sent else {
-                    return self.refuse_type(format!("/{name}"), "true or false", &sent);
+                    return self.refuse_type(|| format!("/{name}"), "true or false", &sent);
                 };
                 self.keep(attribute, Value::Flag(flag));
             }
@@ -42,26 +42,26 @@ impl Draft {
     }
 
     fn take_text(&mut self, attribute: Attribute, rule: TextRule, sent: Json) {
-        let pointer = format!("/{}", attribute.name());
+        let pointer = || format!("/{}", attribute.name());
         let Json::Text(text) = sent else {
             return self.refuse_type(pointer, "a string", &sent);
         };
         let text = nfc(text);
         if let Err(fault) = judge(rule, &text) {
-            self.refuse(fault.at(pointer), Excuse::Member(attribute));
+            self.refuse(Excuse::Member(attribute), fault.code, || (pointer(), fault.detail));
         }
         self.keep(attribute, Value::Text(text));
     }
 
     fn take_status(&mut self, sent: &Json) {
         let Json::Text(text) = sent else {
-            return self.refuse_type("/status".to_owned(), "a string", sent);
+            return self.refuse_type(|| "/status", "a string", sent);
         };
         self.status = Status::parse(text);
         if self.status.is_none() {
-            let detail = "send active or suspended";
-            let violation = Violation::new("/status", ViolationCode::InvalidValue, detail);
-            self.refuse(violation, Excuse::Never);
+            self.refuse(Excuse::Never, ViolationCode::InvalidValue, || {
+                ("/status", "send active or suspended")
+            });
         }
     }
 
@@ -96,17 +96,20 @@ impl Draft {
     }
 
     fn refuse_unknown(&mut self, name: &str) {
-        let pointer = crate::text::Pointer::root().member(name).to_string();
+        let pointer = || crate::text::Pointer::root().member(name);
         if matches!(name, "password" | "passwd" | "password_hash" | "passwordHash") {
-            let detail = "Roster keeps no passwords; leave them to the identity provider in front";
-            let violation = Violation::new(pointer, ViolationCode::PasswordNotKept, detail);
-            return self.refuse(violation, Excuse::Never);
+            return self.refuse(Excuse::Never, ViolationCode::PasswordNotKept, || {
+                let detail =
+                    "Roster keeps no passwords; leave them to the identity provider in front";
+                (pointer(), detail)
+            });
         }
-        let detail = match nearest(name, Attribute::ALL.iter().map(|known| known.name())) {
-            Some(known) => format!("did you mean {known}?"),
-            None => "no member of that name; own data goes under attributes".to_owned(),
-        };
-        let violation = Violation::new(pointer, ViolationCode::UnknownMember, detail);
-        self.refuse(violation, Excuse::Never);
+        self.refuse(Excuse::Never, ViolationCode::UnknownMember, || {
+            let detail = match nearest(name, Attribute::ALL.iter().map(|known| known.name())) {
+                Some(known) => format!("did you mean {known}?"),
+                None => "no member of that name; own data goes under attributes".to_owned(),
+            };
+            (pointer(), detail)
+        });
     }
 }

@@ -1,7 +1,8 @@
 //! What a client says a user should be, read off a JSON tree.
 //!
 //! Parsing never stops at the first fault: it walks the attribute table over the tree, keeps every
-//! value that can be kept, normalised to NFC, and lists every violation with its place. Whether a
+//! value that can be kept, normalised to NFC, and lists violations with their place, up to a limit
+//! beyond which they are only counted. Whether a
 //! violation counts is decided later, against the stored record: a value equal to the stored one
 //! is never judged again, so that GET, edit, PUT always works.
 
@@ -10,13 +11,13 @@ mod free;
 mod member;
 mod rule;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
     attribute::Attribute,
     json::Json,
     profile::Value,
-    violation::{Excuse, Violation, ViolationCode},
+    violation::{Excuse, Findings, Violation, ViolationCode},
 };
 
 /// A user as a client sent it: read and normalised, not yet decided upon.
@@ -33,7 +34,7 @@ pub struct Draft {
     /// A `version` or `id` that is not of its type: a fault on a later write, ignored on create.
     pub(crate) held_faults: Vec<Violation>,
     /// All that is wrong, each with what would excuse it.
-    pub(crate) violations: Vec<(Violation, Excuse)>,
+    pub(crate) violations: Findings,
     /// The members that a replacement keeps where it does not name them.
     pub(crate) kept: Vec<Attribute>,
     /// The flags that a replacement sets, whatever becomes of what they vouch for.
@@ -46,14 +47,9 @@ impl Draft {
         let mut draft = Self::default();
         let kind = tree.kind();
         let Json::Object(members) = tree else {
-            draft.refuse(
-                Violation::new(
-                    "",
-                    ViolationCode::WrongType,
-                    format!("send one user as a JSON object, not {kind}"),
-                ),
-                Excuse::Never,
-            );
+            draft.refuse(Excuse::Never, ViolationCode::WrongType, || {
+                ("", format!("send one user as a JSON object, not {kind}"))
+            });
             return draft;
         };
         for (name, value) in members {
@@ -71,7 +67,7 @@ impl Draft {
 
     /// Takes what was sent as it is where a rule of these codes alone objects.
     pub fn excuse(&mut self, codes: &[ViolationCode]) {
-        self.violations.retain(|(violation, _)| !codes.contains(&violation.code));
+        self.violations.drop_codes(codes);
     }
 
     /// Has a replacement keep the stored value of a member that it does not name: for a caller
@@ -90,12 +86,24 @@ impl Draft {
         self.held_version = Some(version);
     }
 
-    fn refuse(&mut self, violation: Violation, excuse: Excuse) {
-        self.violations.push((violation, excuse));
+    /// Notes a violation; its place and its sentence are made only if it is listed.
+    fn refuse<P: Into<String>, D: Into<Cow<'static, str>>>(
+        &mut self,
+        excuse: Excuse,
+        code: ViolationCode,
+        words: impl FnOnce() -> (P, D),
+    ) {
+        self.violations.add(excuse, code, words);
     }
 
-    fn refuse_type(&mut self, pointer: String, wanted: &str, sent: &Json) {
-        let detail = format!("send {wanted}, not {}", sent.kind());
-        self.refuse(Violation::new(pointer, ViolationCode::WrongType, detail), Excuse::Never);
+    fn refuse_type<P: Into<String>>(
+        &mut self,
+        pointer: impl FnOnce() -> P,
+        wanted: &str,
+        sent: &Json,
+    ) {
+        self.refuse(Excuse::Never, ViolationCode::WrongType, || {
+            (pointer(), format!("send {wanted}, not {}", sent.kind()))
+        });
     }
 }

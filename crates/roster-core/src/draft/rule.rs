@@ -6,20 +6,13 @@ use crate::{
         Controls, Detail, check_absolute_url, check_controls, check_country, check_email,
         check_language_tag, check_phone, check_zone, username_key,
     },
-    violation::{Violation, ViolationCode},
+    violation::ViolationCode,
 };
 
 /// What is wrong with a text, wherever it stands.
 pub(crate) struct TextFault {
-    code: ViolationCode,
-    detail: Detail,
-}
-
-impl TextFault {
-    /// The fault at its place.
-    pub(crate) fn at(self, pointer: String) -> Violation {
-        Violation::new(pointer, self.code, self.detail)
-    }
+    pub(crate) code: ViolationCode,
+    pub(crate) detail: Detail,
 }
 
 /// Holds a normalised text against its rule; tells the first fault of it.

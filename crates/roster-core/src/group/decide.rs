@@ -325,7 +325,7 @@ fn within_limit(members: usize) -> Result<(), Refusal> {
     }
     let detail = format!("name at most {GROUP_MEMBERS_CHANGE_MAX} members in one request");
     let violation = Violation::new("/members", ViolationCode::TooMany, detail);
-    Err(Refusal::Invalid(vec![violation]))
+    Err(Refusal::Invalid(violation.into()))
 }
 
 fn next_version(group: &Group, at: Timestamp) -> Group {

@@ -1,4 +1,4 @@
-//! What a client says a group should be, read off a JSON tree: all that is wrong is told at once.
+//! What a client says a group should be, read off a JSON tree: its violations are listed together.
 //!
 //! As with users, a value equal to the stored one is never judged again, `null` is absent, and
 //! what the server makes may stand in the body.
@@ -8,7 +8,7 @@ use crate::{
     json::Json,
     limits::TEXT_LENGTH_MAX,
     text::{Controls, Pointer, check_controls, nearest, nfc},
-    violation::{Violation, ViolationCode},
+    violation::{Violation, ViolationCode, Violations},
 };
 
 /// The members of a group's record.
@@ -23,7 +23,7 @@ pub struct GroupDraft {
     held_id: Option<String>,
     pub(super) held_version: Option<i64>,
     held_faults: Vec<Violation>,
-    violations: Vec<Violation>,
+    violations: Violations,
 }
 
 /// The members that clients write, once they are valid.
@@ -40,7 +40,7 @@ impl GroupDraft {
         let kind = tree.kind();
         let Json::Object(members) = tree else {
             let detail = format!("send one group as a JSON object, not {kind}");
-            draft.violations.push(Violation::new("", ViolationCode::WrongType, detail));
+            draft.violations.push(|| Violation::new("", ViolationCode::WrongType, detail));
             return draft;
         };
         for (name, value) in members {
@@ -69,13 +69,13 @@ impl GroupDraft {
     }
 
     /// The valid members, or all that is wrong. `current` is the group that is written anew.
-    pub(super) fn resolve(&self, current: Option<&Group>) -> Result<Written, Vec<Violation>> {
+    pub(super) fn resolve(&self, current: Option<&Group>) -> Result<Written, Violations> {
         let mut violations = self.violations.clone();
         if let Some(current) = current {
             violations.extend(self.held_faults.iter().cloned());
             if self.held_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
                 let detail = "the id of the body is not the one of the path";
-                violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
+                violations.push(|| Violation::new("/id", ViolationCode::IdMismatch, detail));
             }
         }
         let stored_name = current.map(|current| &current.display_name);
@@ -85,14 +85,15 @@ impl GroupDraft {
                 if name.trim().is_empty() {
                     let detail = "give at least one character that can be seen";
                     let code = ViolationCode::TooShort;
-                    violations.push(Violation::new("/display_name", code, detail));
+                    violations.push(|| Violation::new("/display_name", code, detail));
                 }
             }
             Some(_) => {}
-            None if violations.iter().any(|fault| fault.pointer == "/display_name") => {}
+            None if violations.items().iter().any(|it| it.pointer == "/display_name") => {}
             None => {
                 let detail = "say what the group is called";
-                violations.push(Violation::new("/display_name", ViolationCode::Required, detail));
+                let code = ViolationCode::Required;
+                violations.push(|| Violation::new("/display_name", code, detail));
             }
         }
         let stored_id = current.and_then(|current| current.external_id.as_ref());
@@ -125,23 +126,26 @@ impl GroupDraft {
             ("display_name" | "external_id", other) => {
                 let detail = format!("send a string, not {}", other.kind());
                 let code = ViolationCode::WrongType;
-                self.violations.push(Violation::new(format!("/{name}"), code, detail));
+                self.violations.push(|| Violation::new(format!("/{name}"), code, detail));
             }
             (unknown, _) => self.refuse_unknown(unknown),
         }
     }
 
     fn refuse_unknown(&mut self, name: &str) {
-        let detail = if name == "members" {
-            "members have a place of their own: /groups/{group_id}/members/{member_id}".to_owned()
-        } else {
-            match nearest(name, MEMBERS.iter().copied()) {
-                Some(known) => format!("did you mean {known}?"),
-                None => "a group has display_name and external_id".to_owned(),
-            }
-        };
-        let pointer = Pointer::root().member(name).to_string();
-        self.violations.push(Violation::new(pointer, ViolationCode::UnknownMember, detail));
+        self.violations.push(|| {
+            let detail = if name == "members" {
+                "members have a place of their own: /groups/{group_id}/members/{member_id}"
+                    .to_owned()
+            } else {
+                match nearest(name, MEMBERS.iter().copied()) {
+                    Some(known) => format!("did you mean {known}?"),
+                    None => "a group has display_name and external_id".to_owned(),
+                }
+            };
+            let pointer = Pointer::root().member(name);
+            Violation::new(pointer, ViolationCode::UnknownMember, detail)
+        });
     }
 }
 

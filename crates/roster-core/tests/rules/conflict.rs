@@ -99,5 +99,5 @@ fn a_user_that_is_none_replaces_nobody() {
     let Err(Refusal::Invalid(found)) = decide(Rules::default(), Some(&holder), &command) else {
         panic!("invalid")
     };
-    assert_eq!(found[0].code, ViolationCode::InvalidLanguageTag);
+    assert_eq!(found.items()[0].code, ViolationCode::InvalidLanguageTag);
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the test")]
 
 mod attributes;
+mod cap;
 mod conflict;
 mod cutting;
 mod excuses;

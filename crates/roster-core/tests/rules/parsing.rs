@@ -308,7 +308,7 @@ fn an_unknown_member_is_refused_with_the_one_that_was_meant() {
         let Err(Refusal::Invalid(violations)) = create(&created) else {
             panic!("{name} is refused")
         };
-        let [violation] = &violations[..] else { panic!("{violations:?}") };
+        let [violation] = violations.items() else { panic!("{violations:?}") };
         assert_eq!(violation.code, ViolationCode::UnknownMember);
         violation.detail.to_string()
     };
@@ -414,6 +414,7 @@ fn all_violations_are_told_at_once() {
         panic!("refused")
     };
     let lines: Vec<String> = violations
+        .items()
         .iter()
         .map(|violation| {
             format!("{}  {}  {}", violation.pointer, violation.code.as_str(), violation.detail)

@@ -68,7 +68,8 @@ pub fn problem_list_page(base_url: &str) -> Bytes {
     body.push_str(&problem_table(base));
     body.push_str(
         "<h2>Faults in <code>errors</code></h2>\
-         <p>A problem names every fault it found, each with its place and one of these codes.</p>",
+         <p>A problem lists the faults that were found, each with its place and one of these \
+         codes: 32 of them at most. <code>more</code> counts the others.</p>",
     );
     body.push_str(&violation_table(base));
     Page { title: "Problem codes", base_path: base, contents: None, body: &body }.render()

@@ -7,6 +7,10 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use roster_core::{
+    Capped,
+    limits::{ID_PARAMETERS_MAX, QUERY_PARAMETERS_MAX},
+};
 
 use crate::problem::{Fault, Problem, ProblemCode};
 
@@ -44,6 +48,7 @@ fn decoded(raw: &str) -> Cow<'_, str> {
 /// The parameters of a query, in order.
 pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Problem> {
     let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    refuse_many(pairs.clone())?;
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -57,6 +62,23 @@ pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Prob
         .collect()
 }
 
+/// Refuses more parameters than a query may have. `id` may be repeated and has a limit of its own,
+/// which its operation enforces.
+fn refuse_many<'a>(pairs: impl Iterator<Item = &'a str>) -> Result<(), Problem> {
+    let name = |pair: &'a str| pair.split_once('=').map_or(pair, |(name, _)| name);
+    let (mut ids, mut others) = (0, 0);
+    for name in pairs.map(name) {
+        *(if name == "id" { &mut ids } else { &mut others }) += 1;
+        if others > QUERY_PARAMETERS_MAX || ids > ID_PARAMETERS_MAX + QUERY_PARAMETERS_MAX {
+            let detail = format!("give at most {QUERY_PARAMETERS_MAX} query parameters");
+            let fault = Fault::of_parameter(decoded(name), "too-many", detail.clone());
+            let problem = Problem::saying(ProblemCode::InvalidQuery, detail);
+            return Err(problem.with_faults(fault.into()));
+        }
+    }
+    Ok(())
+}
+
 fn is_well_escaped(text: &str) -> bool {
     let escapes = text.split('%').skip(1);
     let whole = escapes
@@ -67,7 +89,7 @@ fn is_well_escaped(text: &str) -> bool {
 
 /// Refuses any parameter, for operations that take none.
 pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
-    let faults: Vec<Fault> = parameters(query)?
+    let faults: Capped<Fault> = parameters(query)?
         .into_iter()
         .map(|parameter| {
             let detail = "this operation takes no query parameters";
@@ -92,6 +114,18 @@ mod tests {
         let expected = [pair("a", "1"), pair("b c", "é x"), pair("d", ""), pair("e", "a b+c")];
         assert_eq!(pairs, expected);
         assert_eq!(read.last().map(Parameter::literal).as_deref(), Some("a+b+c"));
+    }
+
+    #[test]
+    fn a_query_has_at_most_64_parameters_and_100_ids() {
+        let query = |ids: usize, others: usize| {
+            let pairs = std::iter::repeat_n("id=1", ids).chain(std::iter::repeat_n("a=1", others));
+            pairs.collect::<Vec<_>>().join("&")
+        };
+        assert!(parameters(Some(&query(100, 64))).is_ok());
+        assert!(parameters(Some(&query(0, 65))).is_err());
+        assert!(parameters(Some(&query(165, 0))).is_err());
+        assert!(parameters(Some(&"&".repeat(10_000))).is_ok());
     }
 
     #[test]

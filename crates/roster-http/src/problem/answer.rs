@@ -9,7 +9,7 @@ use http::{
     HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
-use roster_core::{Json, StoreError, Violation, json::write_json};
+use roster_core::{Capped, Json, StoreError, Violation, json::write_json};
 
 use super::code::ProblemCode;
 use crate::front::Body;
@@ -22,7 +22,7 @@ pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 pub(crate) struct Problem {
     pub(crate) code: ProblemCode,
     detail: Option<Cow<'static, str>>,
-    errors: Vec<Fault>,
+    errors: Capped<Fault>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// What failed inside, for the log.
     pub(crate) cause: Option<StoreError>,
@@ -85,7 +85,7 @@ impl From<Violation> for Fault {
 impl Problem {
     /// A problem in the registry's own words.
     pub(crate) fn new(code: ProblemCode) -> Self {
-        Self { code, detail: None, errors: Vec::new(), headers: Vec::new(), cause: None }
+        Self { code, detail: None, errors: Capped::default(), headers: Vec::new(), cause: None }
     }
 
     /// A problem that says more of this case.
@@ -93,17 +93,21 @@ impl Problem {
         Self { detail: Some(detail.into()), ..Self::new(code) }
     }
 
-    /// The problem with all its faults; the detail counts them.
-    pub(crate) fn listing(code: ProblemCode, what: &str, faults: Vec<Fault>) -> Self {
-        let detail = match faults.len() {
+    /// The problem with its faults; the detail counts them, those that are not listed too.
+    pub(crate) fn listing(code: ProblemCode, what: &str, faults: Capped<Fault>) -> Self {
+        let listed = faults.items().len();
+        let detail = match faults.total() {
             1 => format!("1 {what} needs attention"),
-            many => format!("{many} {what}s need attention"),
+            total if faults.omitted() > 0 => {
+                format!("{total} {what}s need attention; the first {listed} are listed")
+            }
+            total => format!("{total} {what}s need attention"),
         };
         Self::saying(code, detail).with_faults(faults)
     }
 
     /// The problem with its faults.
-    pub(crate) fn with_faults(mut self, faults: Vec<Fault>) -> Self {
+    pub(crate) fn with_faults(mut self, faults: Capped<Fault>) -> Self {
         self.errors = faults;
         self
     }
@@ -148,9 +152,12 @@ impl Problem {
     pub(crate) fn into_parts(self) -> (u16, String, Vec<(HeaderName, HeaderValue)>) {
         let kind = self.code.kind();
         let mut words = self.detail.as_deref().unwrap_or(kind.detail).to_owned();
-        for fault in &self.errors {
+        for fault in self.errors.items() {
             let (Place::Pointer(place) | Place::Parameter(place)) = &fault.place;
             words.extend(["; ", place, ": ", &fault.detail]);
+        }
+        if self.errors.omitted() > 0 {
+            words.extend(["; and ", &self.errors.omitted().to_string(), " more"]);
         }
         (kind.status, words, self.headers)
     }
@@ -179,9 +186,13 @@ impl Problem {
             ("detail".to_owned(), text(self.detail.as_deref().unwrap_or(kind.detail))),
         ];
         members.extend(request_id.map(|id| ("request_id".to_owned(), text(id))));
+        let more = i64::try_from(self.errors.omitted()).unwrap_or(i64::MAX);
         if !self.errors.is_empty() {
             let errors = self.errors.into_iter().map(Fault::into_json).collect();
             members.push(("errors".to_owned(), Json::Array(errors)));
+        }
+        if more > 0 {
+            members.push(("more".to_owned(), Json::Int(more)));
         }
         members
     }

@@ -29,8 +29,7 @@ impl From<Refusal> for Problem {
             ),
             Refusal::PreconditionRequired { cleared } => precondition_required(&cleared),
             Refusal::Invalid(violations) => {
-                let faults = violations.into_iter().map(Fault::from).collect();
-                Self::listing(ProblemCode::InvalidUser, "member", faults)
+                Self::listing(ProblemCode::InvalidUser, "member", violations.map(Fault::from))
             }
             Refusal::Taken(taken) => taken.into(),
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
@@ -47,7 +46,7 @@ impl From<GroupRefusal> for Problem {
                 let detail = "another group has this name";
                 let code = ProblemCode::GroupNameTaken;
                 let fault = Fault::at("/display_name", code.as_str(), detail);
-                Self::new(code).with_faults(vec![fault])
+                Self::new(code).with_faults(fault.into())
             }
             GroupRefusal::UnknownMembers(_) => Self::new(ProblemCode::MemberNotFound),
             GroupRefusal::Cycle => Self::new(ProblemCode::GroupCycle),
@@ -76,8 +75,7 @@ impl Problem {
                 ),
             ),
             Failure::Refused(Refusal::Invalid(violations)) => {
-                let faults = violations.into_iter().map(Fault::from).collect();
-                Self::listing(ProblemCode::InvalidGroup, "member", faults)
+                Self::listing(ProblemCode::InvalidGroup, "member", violations.map(Fault::from))
             }
             other @ (Failure::Refused(_) | Failure::Store(_)) => other.into(),
         }

@@ -1,8 +1,8 @@
-//! Parameters of the queries of collections and writes: each read once, every fault told.
+//! Parameters of the queries of collections and writes: each read once, faults listed together.
 //!
 //! What a parameter means is for the operation to say; nothing here knows the directory.
 
-use roster_core::limits::PAGE_SIZE_MAX;
+use roster_core::{Capped, limits::PAGE_SIZE_MAX};
 
 use crate::{
     extract::{Parameter, parameters},
@@ -18,12 +18,12 @@ pub(super) fn read_each<'a>(
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), Wrong>,
 ) -> Result<Vec<Parameter<'a>>, Problem> {
     let given = parameters(query)?;
-    let mut faults = Vec::new();
+    let mut faults = Capped::default();
     for (index, parameter) in given.iter().enumerate() {
         let twice = given.iter().take(index).any(|before| before.name == parameter.name);
         let taken = if twice { Err(duplicate()) } else { take(parameter) };
         if let Err((code, detail)) = taken {
-            faults.push(Fault::of_parameter(parameter.name.as_ref(), code, detail));
+            faults.push(|| Fault::of_parameter(parameter.name.as_ref(), code, detail));
         }
     }
     if faults.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn read_each<'a>(
 }
 
 /// The problem of a query with faults.
-pub(super) fn refused(faults: Vec<Fault>) -> Problem {
+pub(super) fn refused(faults: Capped<Fault>) -> Problem {
     Problem::listing(ProblemCode::InvalidQuery, "parameter", faults)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Matched without a wildcard: a new refusal has no answer until it gets one here.
 
-use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violation};
+use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violations};
 
 use crate::{
     error::{ScimError, ScimType},
@@ -50,14 +50,15 @@ fn is_taken(taken: Taken) -> ScimError {
 }
 
 /// The answer to a user that breaks rules.
-pub fn invalid(violations: &[Violation]) -> ScimError {
+pub fn invalid(violations: &Violations) -> ScimError {
     let mut told: Vec<String> = violations
+        .items()
         .iter()
         .take(TOLD_MAX)
         .map(|violation| format!("{}: {}", place(&violation.pointer), violation.detail))
         .collect();
-    if violations.len() > TOLD_MAX {
-        told.push(format!("and {} more", violations.len() - TOLD_MAX));
+    if violations.total() > TOLD_MAX {
+        told.push(format!("and {} more", violations.total() - TOLD_MAX));
     }
     ScimError::new(ScimType::InvalidValue, told.join("; "))
 }
@@ -84,7 +85,7 @@ fn place(pointer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use roster_core::ViolationCode;
+    use roster_core::{Violation, ViolationCode};
 
     use super::*;
 
@@ -106,10 +107,13 @@ mod tests {
     #[test]
     fn many_faults_are_counted() {
         let fault = || Violation::new("/title", ViolationCode::TooLong, "shorten it");
-        let faults: Vec<Violation> = std::iter::repeat_with(fault).take(10).collect();
+        let faults: Violations = std::iter::repeat_with(fault).take(10).collect();
         let error = invalid(&faults);
         assert_eq!(error.status, 400);
         assert!(error.detail.starts_with("title: shorten it; title"), "{}", error.detail);
         assert!(error.detail.ends_with("; and 2 more"), "{}", error.detail);
+        let faults: Violations = std::iter::repeat_with(fault).take(1000).collect();
+        let error = invalid(&faults);
+        assert!(error.detail.ends_with("; and 992 more"), "{}", error.detail);
     }
 }

@@ -4,7 +4,7 @@
 //! over (RFC 7644 sections 3.3 and 3.5.1). What a value must be is for core to say. Nothing is
 //! judged here but the form.
 
-use roster_core::{Attribute, Draft, Json, Status, ViolationCode, attribute::Kind};
+use roster_core::{Attribute, Draft, Json, Status, attribute::Kind, violation::TOLERATED};
 
 use super::value;
 use crate::{
@@ -26,16 +26,6 @@ pub enum Sent {
     Patched,
 }
 
-/// What the clients send is kept as it is, though it breaks these rules: a directory that refuses
-/// a picture for its URL loses the user.
-const TAKEN_AS_SENT: &[ViolationCode] = &[
-    ViolationCode::InvalidCountry,
-    ViolationCode::InvalidLanguageTag,
-    ViolationCode::InvalidPhoneNumber,
-    ViolationCode::InvalidUrl,
-    ViolationCode::InvalidZone,
-];
-
 /// Reads a user off a body.
 pub fn read(tree: Json, profile: Profile, sent: Sent) -> Result<Draft, ScimError> {
     let kind = tree.kind();
@@ -55,7 +45,7 @@ pub fn read(tree: Json, profile: Profile, sent: Sent) -> Result<Draft, ScimError
     }
     let mut draft = Draft::parse(reading.record());
     if profile == Profile::Tolerant {
-        draft.excuse(TAKEN_AS_SENT);
+        draft.excuse(TOLERATED);
     }
     if sent == Sent::Replaced && !reading.names_roster {
         // A client that does not name the extension cannot know what it holds (RFC 7644
@@ -166,7 +156,8 @@ impl Reading {
         if attribute.mutability == Mutability::ReadOnly {
             return Ok(());
         }
-        let Some(read) = value::read(attribute, sent, self.profile, attribute.name)? else {
+        let place = format_args!("{}", attribute.name);
+        let Some(read) = value::read(attribute, sent, self.profile, place)? else {
             return Ok(());
         };
         let known = self

@@ -3,6 +3,8 @@
 //! What comes out has the names and the types of the table, or is nothing at all: `null`, `[]` and
 //! absent are the same state (RFC 7643 section 2.5).
 
+use std::fmt;
+
 use roster_core::{Attribute, Json, Part, attribute::Kind};
 
 use crate::{
@@ -14,12 +16,12 @@ use crate::{
 /// Parts that the standard knows and that follow from others here: passed over.
 const FOLLOWS: &[&str] = &["$ref", "display", "displayName"];
 
-/// Reads the value of an attribute; `place` is its path, for errors.
+/// Reads the value of an attribute; `place` is its path, for errors. It is written only for them.
 pub(super) fn read(
     attribute: &'static AttributeSchema,
     value: Json,
     profile: Profile,
-    place: &str,
+    place: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
     match (attribute.multi_valued, value) {
         (_, Json::Null) => Ok(None),
@@ -27,8 +29,8 @@ pub(super) fn read(
         (true, Json::Array(items)) => {
             let mut kept = Vec::with_capacity(items.len());
             for (index, item) in items.into_iter().enumerate() {
-                let place = format!("{place}[{index}]");
-                kept.extend(one(attribute, item, profile, &place)?);
+                let place = format_args!("{place}[{index}]");
+                kept.extend(one(attribute, item, profile, place)?);
             }
             Ok((!kept.is_empty()).then_some(Json::Array(kept)))
         }
@@ -46,7 +48,7 @@ fn one(
     attribute: &'static AttributeSchema,
     value: Json,
     profile: Profile,
-    place: &str,
+    place: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
     match (attribute.kind, value) {
         (_, Json::Null) => Ok(None),
@@ -85,7 +87,11 @@ fn one(
 }
 
 /// `true` and `false`; of a tolerant reader also their names, in whatever case.
-fn boolean(value: Json, profile: Profile, place: &str) -> Result<Option<Json>, ScimError> {
+fn boolean(
+    value: Json,
+    profile: Profile,
+    place: fmt::Arguments<'_>,
+) -> Result<Option<Json>, ScimError> {
     if let Json::Bool(_) = value {
         return Ok(Some(value));
     }
@@ -107,14 +113,14 @@ fn parts(
     attribute: &'static AttributeSchema,
     members: Vec<(String, Json)>,
     profile: Profile,
-    place: &str,
+    place: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
     let mut kept: Vec<(String, Json)> = Vec::with_capacity(members.len());
     for (name, value) in members {
         let Some(part) = attribute.sub_attribute(&name) else {
             let follows = FOLLOWS.iter().any(|known| known.eq_ignore_ascii_case(&name));
             if profile == Profile::Strict && !follows {
-                return Err(unknown(place, attribute.sub_attributes));
+                return Err(unknown(&place.to_string(), attribute.sub_attributes));
             }
             continue;
         };
@@ -125,8 +131,8 @@ fn parts(
             let detail = format!("{place}: {} stands twice", part.name);
             return Err(ScimError::new(ScimType::InvalidSyntax, detail));
         }
-        let place = format!("{place}.{}", part.name);
-        kept.extend(read(part, value, profile, &place)?.map(|it| (part.name.to_owned(), it)));
+        let read = read(part, value, profile, format_args!("{place}.{}", part.name))?;
+        kept.extend(read.map(|value| (part.name.to_owned(), value)));
     }
     let required = attribute.sub_attributes.iter().find(|part| part.required);
     if profile == Profile::Tolerant
@@ -141,7 +147,7 @@ fn parts(
     Ok((!kept.is_empty()).then_some(Json::Object(kept)))
 }
 
-fn wrong_type(place: &str, wanted: &str, sent: &Json) -> ScimError {
+fn wrong_type(place: fmt::Arguments<'_>, wanted: &str, sent: &Json) -> ScimError {
     let detail = format!("{place}: send {wanted}, not {}", sent.kind());
     ScimError::new(ScimType::InvalidValue, detail)
 }

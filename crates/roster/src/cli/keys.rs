@@ -125,7 +125,8 @@ async fn carry_out(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Resul
             let expiry = expiry(&days, clock.now())?;
             let draft = KeyDraft::of(&name, scopes(&scope)?, expiry, clock.now());
             let draft = draft.map_err(|violations| {
-                let details: Vec<_> = violations.iter().map(|one| one.detail.as_ref()).collect();
+                let details: Vec<_> =
+                    violations.items().iter().map(|one| one.detail.as_ref()).collect();
                 anyhow!("the key is not valid: {}", details.join("; "))
             })?;
             let authority = Authority::of_the_service();

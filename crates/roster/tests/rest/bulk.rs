@@ -19,6 +19,16 @@ async fn import(service: &Service, query: &str, lines: impl Into<Vec<u8>>) -> Re
     request.body(NDJSON, lines).send().await
 }
 
+/// Sends a stream of lines whole, for cases that are not about streams.
+pub(crate) async fn import_lines(service: &Service, lines: String) -> Reply {
+    import(service, "", lines).await
+}
+
+/// The verdicts of such a stream.
+pub(crate) fn verdicts_of(reply: Reply) -> Vec<Value> {
+    verdicts(reply)
+}
+
 /// The verdicts of a whole answer, whose last line has counted them.
 fn verdicts(reply: Reply) -> Vec<Value> {
     let reply = reply.expect(200);

@@ -15,6 +15,7 @@ mod cors;
 mod cursors;
 mod deleted_users;
 mod dry_run;
+mod errors;
 mod events;
 mod examples;
 mod failures;
@@ -409,6 +410,12 @@ cases! {
         a_change_that_did_not_begin_in_time_is_not_made,
         whoever_would_wait_long_enough_is_answered,
         whoever_watches_the_service_is_answered_though_the_store_hangs,
+    }
+    mod errors {
+        a_response_lists_32_errors_of_a_body_and_counts_the_others,
+        few_errors_are_all_listed_and_none_is_counted,
+        a_query_of_more_than_64_parameters_is_one_error,
+        a_verdict_on_a_line_lists_32_errors,
     }
     mod problems {
         every_type_leads_to_its_explanation_in_both_forms,

@@ -1,12 +1,12 @@
 //! Refusals and failures in SCIM's form, whatever gives them.
 
 use roster_http::PressureSettings;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     service::{Setup, Stage},
     store::Fault,
-    support::{ask, at, create, get, named, put, refused, send, with},
+    support::{ask, at, create, get, named, post, put, refused, send, with},
 };
 
 pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(stage: Stage) {
@@ -81,4 +81,32 @@ pub(crate) async fn another_version_of_the_protocol_is_not_spoken(stage: Stage) 
         assert_eq!(service.get(path).await.status(), 404, "{path}");
     }
     service.get("/scim/v2/Users").await.expect(200);
+}
+
+pub(crate) async fn a_body_with_many_faults_is_a_short_error(stage: Stage) {
+    let service = stage.open().await;
+    let user = create(&service, named("ada")).await;
+    let entries = |entry: Value| Value::Array(vec![entry; 20_000]);
+    for emails in [
+        entries(json!({"value": "nobody", "type": "work"})),
+        entries(json!({"value": "a\u{1}", "type": "b\u{1}"})),
+        Value::Array(vec![json!(1); 200_000]),
+    ] {
+        let body = with(named("grace"), json!({"emails": emails}));
+        let made = refused(post(&service, body.clone()).await, 400, Some("invalidValue"));
+        let replaced = refused(put(&service, &user, body).await, 400, Some("invalidValue"));
+        for reply in [made, replaced] {
+            assert!(reply.text().len() < 4 * 1024, "{}", reply.text().len());
+        }
+    }
+}
+
+pub(crate) async fn a_query_of_more_than_64_parameters_is_refused_in_one_sentence(stage: Stage) {
+    let service = stage.open().await;
+    for target in ["/Users", "/Groups", "/ServiceProviderConfig", "/Schemas"] {
+        let reply = get(&service, &format!("{target}?{}", "a&".repeat(8_000))).await;
+        let reply = refused(reply, 400, Some("invalidValue"));
+        assert!(reply.text().contains("at most 64 query parameters"), "{}", reply.text());
+        assert!(reply.text().len() < 1024);
+    }
 }

@@ -251,6 +251,8 @@ cases! {
         forms_that_are_not_spoken_are_refused,
         failures_of_the_store_tell_nothing,
         another_version_of_the_protocol_is_not_spoken,
+        a_body_with_many_faults_is_a_short_error,
+        a_query_of_more_than_64_parameters_is_refused_in_one_sentence,
     }
     mod access {
         one_scope_opens_the_whole_face_and_nothing_else,

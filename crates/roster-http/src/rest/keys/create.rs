@@ -25,8 +25,7 @@ pub(in crate::rest) async fn create(
     let bytes = read_bytes(BodyKind::Object, headers, call.body, BYTES_MAX, call.peer).await?;
     let draft = KeyDraft::parse(&parse_json(&bytes)?, face.directory.now());
     let draft = draft.map_err(|violations| {
-        let faults = violations.into_iter().map(Fault::from).collect();
-        Problem::listing(ProblemCode::InvalidKey, "member", faults)
+        Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;
     let (key, token) = face.access.keys.create(may, draft, &call.authority).await?;
     face.access.keys_changed().await?;

@@ -1,10 +1,10 @@
 //! The query of a list: its parameters, read all at once.
 //!
-//! Every fault is told, each by its parameter. Equality values become keys here, made as
+//! Faults are listed together, each by its parameter. Equality values become keys here, made as
 //! uniqueness makes them, so that a name is found however it is typed.
 
 use roster_core::{
-    Attribute, Status, UserId,
+    Attribute, Capped, Status, UserId,
     filter::{Filter, FilterFault},
     keys::username_lookup,
     limits::{FIELDS_MAX, ID_PARAMETERS_MAX, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX, TEXT_LENGTH_MAX},
@@ -45,7 +45,7 @@ impl<'a> ListQuery<'a> {
         let given = parameters(query)?;
         let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
         let mut list = Self { page, members: None, given: Vec::new() };
-        let mut faults = Vec::new();
+        let mut faults = Capped::default();
         let (mut cursor, mut filter) = (None, None);
         for (index, parameter) in given.iter().enumerate() {
             let name = parameter.name.as_ref();
@@ -65,12 +65,12 @@ impl<'a> ListQuery<'a> {
                 list.take(parameter)
             };
             if let Err((code, detail)) = taken {
-                faults.push(Fault::of_parameter(name, code, detail));
+                faults.push(|| Fault::of_parameter(name, code, detail));
             }
         }
         if !list.page.words.is_empty() && given.iter().any(|given| given.name == "sort") {
             let detail = "what is searched for comes in the order of creation; leave sort out";
-            faults.push(Fault::of_parameter("sort", "conflicting-parameter", detail));
+            faults.push(|| Fault::of_parameter("sort", "conflicting-parameter", detail));
         }
         if !faults.is_empty() {
             return Err(query::refused(faults));
@@ -145,7 +145,7 @@ fn refused(fault: FilterFault) -> Problem {
     let detail = format!("at byte {}: {}", fault.position, fault.detail);
     let fault =
         Fault::of_parameter("filter", "invalid-filter", fault.detail).with_position(fault.position);
-    Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(vec![fault])
+    Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(fault.into())
 }
 
 fn unsearchable(fault: SearchFault) -> Wrong {

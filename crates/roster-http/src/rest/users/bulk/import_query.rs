@@ -1,6 +1,6 @@
 //! The query of an import.
 
-use roster_core::{Mode, OnConflict};
+use roster_core::{Capped, Mode, OnConflict};
 
 use crate::{
     extract::{Parameter, parameters},
@@ -18,7 +18,7 @@ impl ImportQuery {
     pub(super) fn read(query: Option<&str>) -> Result<Self, Problem> {
         let given = parameters(query)?;
         let mut read = Self::default();
-        let mut faults = Vec::new();
+        let mut faults = Capped::default();
         for (index, parameter) in given.iter().enumerate() {
             let name = parameter.name.as_ref();
             let taken = if given.iter().take(index).any(|before| before.name == parameter.name) {
@@ -27,7 +27,7 @@ impl ImportQuery {
                 read.take(parameter)
             };
             if let Err((code, detail)) = taken {
-                faults.push(Fault::of_parameter(name, code, detail));
+                faults.push(|| Fault::of_parameter(name, code, detail));
             }
         }
         if faults.is_empty() {
