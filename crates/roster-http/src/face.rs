@@ -16,6 +16,7 @@ use roster_core::{
 use crate::{
     access::{Access, Lease},
     cursor::Cursors,
+    extract::JsonParser,
     front::{FrontCounters, Peer},
     metrics::Metrics,
     pages::Pages,
@@ -35,6 +36,7 @@ pub(crate) struct Face {
     pub(crate) metrics: Metrics,
     pub(crate) pages: Pages,
     pub(crate) bulk: Bulk,
+    pub(crate) json: JsonParser,
     pub(crate) scim: Scim,
     draining: AtomicBool,
     pub(crate) pressure: Pressure,
@@ -56,6 +58,7 @@ impl Face {
             pages: Pages::new(&settings),
             long_pages: Alike::default(),
             bulk: Bulk::new(),
+            json: JsonParser::new(),
             scim: Scim::default(),
             access: Arc::new(Access::new(
                 directory.clone(),

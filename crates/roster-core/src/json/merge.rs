@@ -1,11 +1,13 @@
 //! JSON Merge Patch (RFC 7396 section 2).
 
+use std::collections::HashMap;
+
 use super::Json;
 
 /// The target after the patch: members of the patch replace, `null` removes, objects merge.
 pub fn merge(target: Json, patch: Json) -> Json {
     let Json::Object(changes) = patch else { return patch };
-    let mut members = match target {
+    let members = match target {
         Json::Object(members) => members,
         Json::Null
         | Json::Bool(_)
@@ -14,21 +16,25 @@ pub fn merge(target: Json, patch: Json) -> Json {
         | Json::Text(_)
         | Json::Array(_) => Vec::new(),
     };
-    for (name, change) in changes {
-        let at = members.iter().position(|(found, _)| *found == name);
-        if change == Json::Null {
-            if let Some(at) = at {
-                members.remove(at);
-            }
-            continue;
-        }
-        let before = at.and_then(|at| members.get_mut(at));
-        match before {
-            Some((_, slot)) => *slot = merge(std::mem::replace(slot, Json::Null), change),
-            None => members.push((name, merge(Json::Null, change))),
+    // A scan for each member would cost the product of both sizes.
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    if !members.is_empty() {
+        places.extend(changes.iter().enumerate().map(|(at, (name, _))| (name.as_str(), at)));
+    }
+    let places: Vec<Option<usize>> =
+        members.iter().map(|(name, _)| places.get(name.as_str()).copied()).collect();
+    let mut changes: Vec<Option<(String, Json)>> = changes.into_iter().map(Some).collect();
+    let mut merged = Vec::with_capacity(members.len());
+    for ((name, value), at) in members.into_iter().zip(places) {
+        match at.and_then(|at| changes.get_mut(at)).and_then(Option::take) {
+            None => merged.push((name, value)),
+            Some((_, Json::Null)) => {}
+            Some((_, change)) => merged.push((name, merge(value, change))),
         }
     }
-    Json::Object(members)
+    let added = changes.into_iter().flatten().filter(|(_, change)| *change != Json::Null);
+    merged.extend(added.map(|(name, change)| (name, merge(Json::Null, change))));
+    Json::Object(merged)
 }
 
 #[cfg(test)]

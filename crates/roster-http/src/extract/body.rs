@@ -1,4 +1,4 @@
-//! The body of a write: its media type, its size, and the JSON tree in it.
+//! The body of a write: its media type and its size.
 //!
 //! The media type is judged before a byte is read. JSON alone is taken, which is also what keeps a
 //! web page elsewhere from writing without a preflight (section 8 of our contract: no form types).
@@ -9,7 +9,6 @@ use http::{
     header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
 };
 use hyper::body::Incoming;
-use roster_core::{Json, json};
 
 use crate::{
     front::{BodyFault, Peer, read_body},
@@ -75,14 +74,6 @@ pub(crate) async fn read_bytes(
         BodyFault::NoMemory => holds_too_much(),
         BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, "the body broke off"),
     })
-}
-
-/// Reads a body as one JSON text.
-pub(crate) fn parse_json(bytes: &[u8]) -> Result<Json, Problem> {
-    if bytes.is_empty() {
-        return Err(Problem::saying(ProblemCode::MalformedJson, "send a JSON object as the body"));
-    }
-    json::read(bytes).map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
 }
 
 fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {

@@ -3,7 +3,7 @@
 use roster_core::{Json, Terms};
 
 use crate::{
-    extract::{BodyKind, JSON, negotiate, parse_json, read_bytes},
+    extract::{BodyKind, JSON, negotiate, read_bytes},
     face::{Call, Face},
     problem::Problem,
     rest::asked::Asked,
@@ -27,7 +27,7 @@ impl Write {
         let caller = call.caller();
         let most = face.settings.body_bytes_max;
         let bytes = read_bytes(kind, &call.parts.headers, call.body, most, call.peer).await?;
-        let tree = parse_json(&bytes)?;
+        let tree = face.json.parse(&bytes).await?;
         let terms = asked.terms(call.parts, caller, &bytes);
         Ok(Self { tree, asked, terms })
     }

@@ -15,7 +15,7 @@ use super::Refused;
 use crate::{
     extract::{
         BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, idempotency, idempotency_key,
-        negotiate, parameters, parse_json, preferred_return, read_bytes, weak_preconditions,
+        negotiate, parameters, preferred_return, read_bytes, weak_preconditions,
     },
     face::{Call, Face},
     patience::Patience,
@@ -67,7 +67,7 @@ pub(super) async fn body(face: &Face, call: Call<'_>) -> Result<(Json, bytes::By
     };
     let most = face.settings.body_bytes_max;
     let bytes = read_bytes(kind, &call.parts.headers, call.body, most, call.peer).await?;
-    Ok((parse_json(&bytes)?, bytes))
+    Ok((face.json.parse(&bytes).await?, bytes))
 }
 
 /// The terms of a write, and how it is to be answered.

@@ -5,7 +5,7 @@ use roster_core::access::KeyDraft;
 
 use super::{answer, note, record::revealed};
 use crate::{
-    extract::{BodyKind, JSON, negotiate, parse_json, read_bytes, refuse_parameters},
+    extract::{BodyKind, JSON, negotiate, read_bytes, refuse_parameters},
     face::{Call, Face},
     front::Body,
     problem::{Fault, Problem, ProblemCode},
@@ -23,7 +23,7 @@ pub(in crate::rest) async fn create(
     refuse_parameters(call.parts.uri.query())?;
     negotiate(headers, &[JSON])?;
     let bytes = read_bytes(BodyKind::Object, headers, call.body, BYTES_MAX, call.peer).await?;
-    let draft = KeyDraft::parse(&parse_json(&bytes)?, face.directory.now());
+    let draft = KeyDraft::parse(&face.json.parse(&bytes).await?, face.directory.now());
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;
