@@ -10,6 +10,7 @@ use crate::{
     command::Actor,
     json::Json,
     limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX, KEY_SCOPES_MAX},
+    text::is_control_or_format,
     timestamp::Timestamp,
     violation::{Violation, ViolationCode, Violations},
 };
@@ -17,7 +18,7 @@ use crate::{
 /// A new key as its maker wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDraft {
-    /// What it is for: 1 to 64 characters, none of them a control character.
+    /// What it is for: 1 to 64 characters, none of them a control or format character.
     pub name: String,
     /// What it may do; not nothing.
     pub scopes: Scopes,
@@ -138,8 +139,8 @@ impl Reading {
         } else if name.chars().count() > KEY_NAME_LENGTH_MAX {
             let detail = format!("at most {KEY_NAME_LENGTH_MAX} characters");
             self.refuse("/name", ViolationCode::TooLong, detail);
-        } else if name.chars().any(char::is_control) {
-            let detail = "write it without control characters";
+        } else if name.chars().any(is_control_or_format) {
+            let detail = "write it without control and format characters";
             self.refuse("/name", ViolationCode::ControlCharacter, detail);
         }
         self.name = Some(name.to_owned());
@@ -274,6 +275,10 @@ mod tests {
                 at("/name", Required),
             ])
         );
+        for hidden in ["\\u202e", "\\u200b", "\\u2066", "\\ufeff"] {
+            let text = format!(r#"{{"name":"a{hidden}b","scopes":["scim"]}}"#);
+            assert_eq!(parse(&text), Err(vec![at("/name", ControlCharacter)]), "{hidden}");
+        }
         let long = format!(r#"{{"name":"{}","scopes":["scim"]}}"#, "é".repeat(65));
         assert_eq!(parse(&long), Err(vec![at("/name", TooLong)]));
         assert!(parse(&long.replacen('é', "", 1)).is_ok());

@@ -3,6 +3,15 @@
 //! A refused character is often one that a screen does not show, so its code point always
 //! stands beside it. It must not decide what is allowed where: each member's own file does.
 
+use icu_properties::{CodePointMapData, props::GeneralCategory};
+
+/// Whether the character is of general category Cc or Cf: a control character, or one that only
+/// formats the text around it, such as a mark of direction. Nobody can see either.
+pub fn is_control_or_format(c: char) -> bool {
+    let category = || CodePointMapData::<GeneralCategory>::new().get(c);
+    c.is_control() || (!c.is_ascii() && category() == GeneralCategory::Format)
+}
+
 /// Writes one character so that a person can find it: `` `é` (U+00E9) `` or `U+200B`.
 pub(super) fn written(c: char) -> String {
     let code = u32::from(c);
@@ -41,6 +50,20 @@ mod tests {
         assert_eq!(written(' '), "a space (U+0020)");
         assert_eq!(written('\u{202E}'), "U+202E");
         assert_eq!(written('\u{1F600}'), "U+1F600");
+    }
+
+    #[test]
+    fn control_and_format_characters_are_told_from_letters() {
+        for c in ['\0', '\u{7F}', '\u{85}', '\u{AD}', '\u{61C}', '\u{200B}', '\u{200D}', '\u{200E}']
+        {
+            assert!(is_control_or_format(c), "{}", written(c));
+        }
+        for c in ['\u{202E}', '\u{2066}', '\u{2069}', '\u{FEFF}', '\u{E0041}', '\u{1D173}'] {
+            assert!(is_control_or_format(c), "{}", written(c));
+        }
+        for c in ['a', ' ', 'é', 'ש', '\u{300}', '姓', '\u{1F600}'] {
+            assert!(!is_control_or_format(c), "{}", written(c));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use roster_core::{
     Actor, Json, Timestamp,
     access::{Authority, Scope},
+    text::is_control_or_format,
 };
 
 use super::{
@@ -89,5 +90,6 @@ fn moment(claims: &Json, name: &str) -> Result<Option<i64>, &'static str> {
 }
 
 fn is_subject(text: &str) -> bool {
-    (1..=SUBJECT_LENGTH_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+    let length = text.chars().count();
+    (1..=SUBJECT_LENGTH_MAX).contains(&length) && !text.chars().any(is_control_or_format)
 }

@@ -302,6 +302,12 @@ impl Forge {
             ("an empty subject", with("sub", json!("")), "no usable sub"),
             ("a subject that is a number", with("sub", json!(7)), "lacks one of"),
             ("a subject of two lines", with("sub", json!("ada\nroot")), "no usable sub"),
+            (
+                "a subject that reads backwards",
+                with("sub", json!("ada\u{202e}toor")),
+                "no usable sub",
+            ),
+            ("a subject with a hidden mark", with("sub", json!("root\u{200b}")), "no usable sub"),
             ("a subject of 256 characters", with("sub", json!("a".repeat(256))), "no usable sub"),
         ]
     }
