@@ -35,7 +35,7 @@ pub(crate) async fn admit(
     };
     let authority = authenticate(face, parts, address).await;
     let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
-    face.pressure.charge(&charged(actor, address), standing)?;
+    face.pressure.charge(&identity(actor, address), standing)?;
     let authority = authority?;
     if authority.may(scope) { Ok(authority) } else { Err(missing(scope)) }
 }
@@ -87,8 +87,8 @@ fn name(headers: &HeaderMap) -> Option<&str> {
     Some(id.unwrap_or(token))
 }
 
-/// Whom a request of this actor is charged to.
-pub(crate) fn charged(actor: &Actor, address: IpAddr) -> Identity<'_> {
+/// Who a request of this actor, from this address, is charged to.
+pub(crate) fn identity(actor: &Actor, address: IpAddr) -> Identity<'_> {
     match actor {
         Actor::Anonymous | Actor::System => Identity::Address(address),
         Actor::Key(id) => Identity::Key(id.as_str()),

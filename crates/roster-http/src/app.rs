@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use roster_core::{Actor, Directory, StoreError, access::Authority};
 
 use crate::{
-    admission::{admit, charged},
+    admission::{admit, identity},
     face::{Call, Face},
     front::Body,
     front::{FrontCounters, Handle, Peer, Refused},
@@ -193,7 +193,7 @@ impl Handle for App {
         let operation = found.and_then(|(route, _)| route.offer(&parts.method));
 
         let authority = Authority::nobody();
-        let call = Call { parts: &parts, body, peer, request_id, authority };
+        let call = Call { parts: &parts, body, peer, client: address, request_id, authority };
         let client = self.face.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
         let address = *client.as_ref().unwrap_or(&peer.address.ip());
         let mut standing = None;
@@ -266,7 +266,7 @@ impl Handle for App {
 fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<(), Problem> {
     let actor = authority.actor();
     if !matches!(actor, Actor::Anonymous) || client != peer.address.ip() {
-        peer.memory().assign(charged(actor, client));
+        peer.memory().assign(identity(actor, client));
     }
     if peer.memory().is_over() { Err(holds_too_much()) } else { Ok(()) }
 }

@@ -1,9 +1,12 @@
 //! What the handlers of all faces work with: the directory and what is made of the settings once,
 //! and one request at a time.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use http::request::Parts;
@@ -15,12 +18,13 @@ use roster_core::{
 
 use crate::{
     access::{Access, Lease},
+    admission::identity,
     cursor::Cursors,
     extract::JsonParser,
     front::{FrontCounters, Peer},
     metrics::Metrics,
     pages::Pages,
-    pressure::{Alike, Pressure},
+    pressure::{Alike, Identity, Pressure},
     problem::Problem,
     rest::{Bulk, Rendered},
     scim::Scim,
@@ -87,6 +91,8 @@ pub(crate) struct Call<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) body: Incoming,
     pub(crate) peer: &'a Peer,
+    /// The address that the request comes from: the peer's, or what a trusted proxy says.
+    pub(crate) client: IpAddr,
     pub(crate) request_id: &'a str,
     /// Who asks, and what they may do.
     pub(crate) authority: Authority,
@@ -103,6 +109,11 @@ impl Call<'_> {
     /// Who asks, for the change log.
     pub(crate) fn caller(&self) -> Caller {
         self.authority.caller(self.request_id)
+    }
+
+    /// Who the request is charged to.
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        identity(self.authority.actor(), self.client)
     }
 
     /// The proof that the caller may do what is asked for.

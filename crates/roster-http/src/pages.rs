@@ -10,7 +10,7 @@ use crate::{
     access::token_limits,
     description, front,
     pressure::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
-    rest::{EXPORTS_MAX, IMPORTS_MAX},
+    rest::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
     scim::limits as scim,
     settings::FaceSettings,
 };
@@ -163,7 +163,9 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("queue_wait_max_ms", milliseconds(QUEUE_WAIT_MAX)),
         ("read_wait_max_ms", milliseconds(settings.read_wait_max)),
         ("imports_max", number(IMPORTS_MAX)),
+        ("imports_per_caller_max", number(IMPORTS_PER_CALLER_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
+        ("exports_per_caller_max", number(EXPORTS_PER_CALLER_MAX)),
         ("held_bytes_max", number(front::TOTAL_BYTES_MAX)),
         ("held_bytes_per_caller_max", number(front::CALLER_BYTES_MAX)),
         ("held_bytes_per_connection_max", number(front::CONNECTION_BYTES_MAX)),

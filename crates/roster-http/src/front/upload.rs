@@ -2,7 +2,8 @@
 //!
 //! Only time spent waiting for the caller counts against it: what we need to carry out the pieces
 //! does not. While it lasts, the caller need not read the answer. This module must not know what
-//! the pieces are.
+//! the pieces are: who takes them says how many of their bytes count for the floor, since a caller
+//! could keep above it by bytes that say nothing.
 
 use std::{
     future::poll_fn,
@@ -68,6 +69,11 @@ impl Upload {
         poll_fn(|context| wait.upload.poll_next(context)).await
     }
 
+    /// Counts bytes that came, and say something, for the floor of speed.
+    pub const fn progress(&mut self, bytes: u64) {
+        self.in_window = self.in_window.saturating_add(bytes);
+    }
+
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BodyFault>> {
         if self.ended {
             return Poll::Ready(Ok(None));
@@ -78,7 +84,6 @@ impl Upload {
                 Poll::Ready(Some(Ok(frame))) => {
                     // Trailers mean nothing to us and are passed over (RFC 9110 6.5.1).
                     let Ok(piece) = frame.into_data() else { continue };
-                    self.in_window += u64::try_from(piece.len()).unwrap_or_default();
                     return Poll::Ready(Ok(Some(piece)));
                 }
                 Poll::Ready(Some(Err(_))) => {

@@ -28,7 +28,7 @@ impl Identity<'_> {
     }
 
     /// The same for all who are not told apart.
-    pub(super) fn canonical(self) -> Self {
+    pub(crate) fn canonical(self) -> Self {
         match self {
             Self::Address(address) => Self::Address(network(address)),
             Self::Key(_) | Self::Subject { .. } => self,

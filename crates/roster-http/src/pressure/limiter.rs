@@ -3,7 +3,7 @@
 //! The fields are those of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy` says what is
 //! granted, `RateLimit` what is left of it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -20,7 +20,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// All callers and the allowance that each of them has.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub(crate) struct Limiter {
     quota: Quota,
     callers: Table,
     since: Instant,
@@ -70,13 +70,28 @@ impl Limiter {
 
     /// Charges a request to its caller.
     pub(super) fn charge(&self, caller: &Identity<'_>) -> Standing {
-        let now = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.charge_at(caller, now)
+        self.charge_at(caller, self.now())
+    }
+
+    /// Charges a caller for one more step of a request; else tells how long to wait for it.
+    pub(crate) fn try_charge(&self, caller: &Identity<'_>) -> Result<(), Duration> {
+        let taken = self.take(caller, self.now());
+        // No timer is finer than a millisecond.
+        let wait = |left: Left| Duration::from_nanos(left.next_ns).max(Duration::from_millis(1));
+        taken.map(drop).map_err(wait)
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn take(&self, caller: &Identity<'_>, now: u64) -> Result<Left, Left> {
+        let take = |until: &mut u64| self.quota.take(until, now);
+        self.callers.change(caller.canonical(), now, Full::Share, take)
     }
 
     fn charge_at(&self, caller: &Identity<'_>, now: u64) -> Standing {
-        let take = |until: &mut u64| self.quota.take(until, now);
-        let taken = self.callers.change(caller.canonical(), now, Full::Share, take);
+        let taken = self.take(caller, now);
         let (Ok(Left { count, next_ns }) | Err(Left { count, next_ns })) = taken;
         let next_s = u32::try_from(next_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX);
         Standing { left: count, next_s, refused: taken.is_err() }

@@ -29,7 +29,7 @@ use attempts::Attempts;
 pub(crate) use class::{Class, SHORT_PAGE_MAX};
 pub(crate) use gate::Entered;
 pub(crate) use identity::network;
-pub(crate) use limiter::Standing;
+pub(crate) use limiter::{Limiter, Standing};
 use locked_checks::LockedChecks;
 pub(crate) use refusals::{Reason, Refusals};
 pub(crate) use repeats::Repeats;
@@ -39,7 +39,6 @@ use std::{net::IpAddr, sync::Arc};
 
 use gate::Gate;
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
-use limiter::Limiter;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     task::yield_now,
@@ -50,7 +49,7 @@ use crate::problem::{Problem, ProblemCode};
 
 /// All that stands between a flood and the store.
 pub(crate) struct Pressure {
-    limiter: Option<Limiter>,
+    limiter: Option<Arc<Limiter>>,
     attempts: Attempts,
     locked_checks: LockedChecks,
     /// Held while a signature is verified for a locked address.
@@ -74,7 +73,8 @@ impl Pressure {
     pub(crate) fn new(settings: &PressureSettings) -> Self {
         let gate = |most: usize| Gate::new(most, QUEUE_WAIT_MAX);
         Self {
-            limiter: Limiter::new(settings.rate_limit_per_s, settings.rate_limit_burst),
+            limiter: Limiter::new(settings.rate_limit_per_s, settings.rate_limit_burst)
+                .map(Arc::new),
             attempts: Attempts::new(settings.failed_auth_per_minute),
             locked_checks: LockedChecks::new(),
             locked_check: Semaphore::new(1),
@@ -104,6 +104,11 @@ impl Pressure {
         let Some(wait) = charged.wait_s() else { return Ok(()) };
         self.refusals.count(Reason::RateLimited);
         Err(too_many(limiter.detail(), wait))
+    }
+
+    /// The limit of callers, for work that goes on after its request was charged.
+    pub(crate) fn limiter(&self) -> Option<Arc<Limiter>> {
+        self.limiter.clone()
     }
 
     /// Puts what a caller was told into an answer's head.

@@ -406,8 +406,9 @@ pub const PROBLEMS: &[ProblemKind] = &[
         code: "rate-limited",
         status: 429,
         title: "The caller makes too many requests",
-        meaning: "The caller has used up what it may ask for in a time, or too many attempts with \
-            bad credentials came from its address. Nothing was done. The detail names the quota, \
+        meaning: "The caller has used up what it may ask for in a time, has as many imports or \
+            exports running as it may, or too many attempts with bad credentials came from its \
+            address. Nothing was done. The detail names the quota, \
             and `RateLimit-Policy` and `RateLimit` tell what is granted and what is left; \
             the draft of those fields calls this problem `quota-exceeded`.",
         remedy: "Wait as many seconds as `Retry-After` says, and go on more slowly. If this is \

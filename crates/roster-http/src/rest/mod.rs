@@ -16,7 +16,9 @@ mod service;
 mod users;
 mod write;
 
-pub(crate) use users::{Bulk, EXPORTS_MAX, IMPORTS_MAX, Rendered};
+pub(crate) use users::{
+    Bulk, EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX, Rendered,
+};
 
 use http::Response;
 

@@ -2,7 +2,10 @@
 //!
 //! Which operation comes next, and what it refers to, `roster-scim` knows; each is carried out here
 //! as a request of its own would be: what its caller presented is judged anew, so that nothing is
-//! done for a key that has ended meanwhile, and it waits for its place among the writes.
+//! done for a key that has ended meanwhile, it is charged to its caller's rate limit, and it waits
+//! for its place among the writes.
+
+use std::{mem, net::IpAddr};
 
 use http::request::Parts;
 use roster_core::{
@@ -29,6 +32,7 @@ use super::{
     users::{Patching, user_id},
 };
 use crate::{
+    admission::identity,
     extract::idempotency_key,
     face::{Call, Face},
     pressure::Class,
@@ -42,13 +46,20 @@ pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
                       send those again that have no answer";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
-    let writing = Writing { parts: call.parts, caller: call.caller(), profile: profile(&call) };
+    let (address, profile) = (call.client, profile(&call));
+    let writing = Writing { parts: call.parts, caller: call.caller(), address, profile };
     let (sent, _) = body(face, call).await?;
     let mut run = Run::new(bulk::read(sent, writing.profile)?, SERVED);
     let base = base(face);
+    // The request itself pays for its first operation.
+    let mut paid = true;
     while let Some(step) = run.next_step() {
         let place = place(&base, &step);
-        let done = Box::pin(writing.carry_out(face, &step)).await;
+        let charged = if mem::take(&mut paid) { Ok(()) } else { writing.charge(face) };
+        let done = match charged {
+            Ok(()) => Box::pin(writing.carry_out(face, &step)).await,
+            Err(problem) => Err(problem.into()),
+        };
         let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
         match done {
             Ok(done) => run.done(step, done),
@@ -65,6 +76,7 @@ pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
 struct Writing<'a> {
     parts: &'a Parts,
     caller: Caller,
+    address: IpAddr,
     profile: Profile,
 }
 
@@ -72,6 +84,11 @@ struct Writing<'a> {
 type May = (Permit<WriteUsers>, Permit<ReadUsers>);
 
 impl Writing<'_> {
+    /// Charges an operation to the caller; beyond the limit it is refused with 429.
+    fn charge(&self, face: &Face) -> Result<(), Problem> {
+        face.pressure.charge(&identity(&self.caller.actor, self.address), &mut None)
+    }
+
     async fn carry_out(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
         let authority = face.access.authenticate(self.parts).await?.through_scim();
         let permits = || Ok::<May, MissingScope>((authority.permit()?, authority.permit()?));

@@ -114,7 +114,10 @@ async fn take_in(mut upload: Upload, sender: BodySender, rest_ms: u64) {
     loop {
         tokio::time::sleep(Duration::from_millis(rest_ms)).await;
         match upload.next().await {
-            Ok(Some(piece)) => count += piece.len(),
+            Ok(Some(piece)) => {
+                count += piece.len();
+                upload.progress(u64::try_from(piece.len()).unwrap());
+            }
             Ok(None) => break,
             Err(_) => return answer.abort(),
         }

@@ -300,6 +300,9 @@ cases! {
         an_import_that_waits_to_be_asked_is_asked,
         lines_that_the_store_fails_are_told_so_and_the_stream_goes_on,
         only_so_many_imports_run_at_a_time,
+        one_caller_has_two_imports_at_a_time,
+        blank_lines_do_not_keep_an_import_alive,
+        an_import_beyond_its_callers_limit_slows_down,
     }
     mod export {
         every_user_comes_in_the_order_of_ids_as_it_is_kept,
@@ -315,6 +318,7 @@ cases! {
         a_store_without_time_is_asked_again,
         a_record_that_cannot_be_cut_breaks_the_body_off,
         only_so_many_exports_run_at_a_time,
+        one_caller_has_eight_exports_at_a_time,
     }
     mod shut_out {
         a_key_that_is_revoked_ends_its_import,

@@ -1,12 +1,13 @@
 //! Bulk over the wire (RFC 7644 section 3.7).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use roster_http::PressureSettings;
 use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Service, Setup, Stage},
     store::Fault,
     support::{ENTERPRISE_URN, create, get, named, read, refused, send, with},
 };
@@ -242,4 +243,25 @@ pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(stage: Stage) {
     let told = while_it_runs(&service, key["key"].as_str(), fail).await;
     service.store.fail_keys(false);
     all_refused(&told, "503", "");
+}
+
+pub(crate) async fn operations_beyond_the_callers_limit_are_429_each(stage: Stage) {
+    let pressure = PressureSettings {
+        rate_limit_per_s: 1,
+        rate_limit_burst: 5,
+        ..PressureSettings::default()
+    };
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let operations: Value = (0..100).map(|number| post(&format!("u{number}"))).collect();
+    let began = Instant::now();
+    let told = carried_out(&service, operations, json!({})).await;
+    let created = statuses(&told).iter().filter(|status| **status == "201").count();
+    // Five at once, the request itself among them, and one more a second.
+    let granted = 5 + usize::try_from(began.elapsed().as_secs()).expect("seconds") + 1;
+    assert!((5..=granted).contains(&created), "{created}");
+    assert!(statuses(&told).iter().all(|status| matches!(*status, "201" | "429")), "{told:?}");
+    let refused = told.last().expect("an operation");
+    assert_eq!((&refused["status"], refused.get("location")), (&json!("429"), None));
+    assert!(refused["response"]["detail"].as_str().is_some_and(|it| it.contains("quota")));
+    assert_eq!(service.head().await.position, i64::try_from(created).expect("a few"));
 }

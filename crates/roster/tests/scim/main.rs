@@ -206,6 +206,7 @@ cases! {
         nothing_is_done_for_a_key_that_ends_while_its_bulk_runs,
         nothing_is_done_for_nobody_once_a_service_is_closed,
         nothing_is_done_while_nobody_can_say_who_may,
+        operations_beyond_the_callers_limit_are_429_each,
     }
     mod walks {
         a_walk_by_index_loses_nobody_when_others_leave,

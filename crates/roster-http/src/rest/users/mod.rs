@@ -9,7 +9,9 @@ mod list_query;
 mod patch;
 mod replace;
 
-pub(crate) use bulk::{Bulk, EXPORTS_MAX, IMPORTS_MAX};
+pub(crate) use bulk::{
+    Bulk, EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX,
+};
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;

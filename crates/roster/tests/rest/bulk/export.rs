@@ -331,27 +331,58 @@ pub(crate) async fn a_record_that_cannot_be_cut_breaks_the_body_off(stage: Stage
     assert_eq!(talk.rest().await, (Vec::new(), false));
 }
 
+/// The text of a new key that may read.
+async fn reader(service: &Service) -> String {
+    let key = service.new_key(&["users:read"]).await;
+    key["key"].as_str().expect("a key").to_owned()
+}
+
 pub(crate) async fn only_so_many_exports_run_at_a_time(stage: Stage) {
     let service = stage.open().await;
+    service.close().await;
     service.store.make_page(endless(br#"{"id":"x","version":1}"#));
     let mut running = Vec::new();
-    for _ in 0..32 {
-        let mut talk = Talk::export(&service).await;
-        assert!(talk.head().await.starts_with("200 OK\r\n"));
-        running.push(talk);
+    for _ in 0..4 {
+        let key = reader(&service).await;
+        for _ in 0..8 {
+            let mut talk = Talk::export_by(&service, Some(&key)).await;
+            assert!(talk.head().await.starts_with("200 OK\r\n"));
+            running.push(talk);
+        }
     }
     let refused = export(&service, "").await.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "5");
-    assert!(refused.text().contains("too many exports"), "{}", refused.text());
+    assert!(refused.text().contains("too many exports are running"), "{}", refused.text());
     // Nobody else is kept waiting.
     service.user(json!({"username": "ada"})).await;
     running.pop();
+    let key = reader(&service).await;
+    is_let_in_again(&service, Some(&key)).await;
+}
+
+async fn is_let_in_again(service: &Service, key: Option<&str>) {
     for attempt in 0.. {
-        let mut talk = Talk::export(&service).await;
+        let mut talk = Talk::export_by(service, key).await;
         if talk.head().await.starts_with("200 OK\r\n") {
             break;
         }
         assert!(attempt < 500, "the place of one that went away is free");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+pub(crate) async fn one_caller_has_eight_exports_at_a_time(stage: Stage) {
+    let service = stage.open().await;
+    service.store.make_page(endless(br#"{"id":"x","version":1}"#));
+    let mut running = Vec::new();
+    for _ in 0..8 {
+        let mut talk = Talk::export(&service).await;
+        assert!(talk.head().await.starts_with("200 OK\r\n"));
+        running.push(talk);
+    }
+    let refused = export(&service, "").await.refused(429, "rate-limited");
+    assert_eq!(refused.header("retry-after"), "5");
+    assert!(refused.text().contains("exports of this caller"), "{}", refused.text());
+    running.pop();
+    is_let_in_again(&service, None).await;
 }

@@ -1,9 +1,9 @@
 //! Users in, while the stream goes on: pauses, breaks, callers that do not read, and a store that
 //! fails.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use roster_http::front::FrontSettings;
+use roster_http::{PressureSettings, front::FrontSettings};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -218,17 +218,27 @@ pub(crate) async fn lines_that_the_store_fails_are_told_so_and_the_stream_goes_o
     assert_eq!(service.head().await.position, 2);
 }
 
+/// The text of a new key that may write.
+async fn writer(service: &Service) -> String {
+    let key = service.new_key(&["users:write", "users:read"]).await;
+    key["key"].as_str().expect("a key").to_owned()
+}
+
 pub(crate) async fn only_so_many_imports_run_at_a_time(stage: Stage) {
     let service = stage.open().await;
+    service.close().await;
     let mut running = Vec::new();
-    for _ in 0..8 {
-        let mut talk = Talk::import(&service, "").await;
-        assert!(talk.head().await.starts_with("200 OK\r\n"));
-        running.push(talk);
+    for _ in 0..4 {
+        let key = writer(&service).await;
+        for _ in 0..2 {
+            let mut talk = Talk::import_by(&service, "", Some(&key)).await;
+            assert!(talk.head().await.starts_with("200 OK\r\n"));
+            running.push(talk);
+        }
     }
     let refused = import(&service, "", line("ada")).await.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "5");
-    assert!(refused.text().contains("too many imports"), "{}", refused.text());
+    assert!(refused.text().contains("too many imports are running"), "{}", refused.text());
     // Single writes go on, and so do those that run.
     service.user(json!({"username": "ada"})).await;
     for (number, talk) in running.iter_mut().enumerate() {
@@ -238,12 +248,78 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(stage: Stage) {
     let mut first = running.remove(0);
     first.end().await;
     assert!(first.rest().await.1);
+    is_let_in_again(&service).await;
+}
+
+async fn is_let_in_again(service: &Service) {
     for attempt in 0.. {
-        let reply = import(&service, "?on_conflict=skip", line("ada")).await;
+        let reply = import(service, "?on_conflict=skip", line("ada")).await;
         if reply.status() == 200 {
             break;
         }
         assert!(attempt < 500, "the place of one that is done is free");
         sleep(Duration::from_millis(10)).await;
     }
+}
+
+pub(crate) async fn one_caller_has_two_imports_at_a_time(stage: Stage) {
+    let service = stage.open().await;
+    let mut running = Vec::new();
+    for _ in 0..2 {
+        let mut talk = Talk::import(&service, "").await;
+        assert!(talk.head().await.starts_with("200 OK\r\n"));
+        running.push(talk);
+    }
+    let refused = import(&service, "", line("ada")).await.refused(429, "rate-limited");
+    assert_eq!(refused.header("retry-after"), "5");
+    assert!(refused.text().contains("imports of this caller"), "{}", refused.text());
+    let mut first = running.remove(0);
+    first.end().await;
+    assert!(first.rest().await.1);
+    is_let_in_again(&service).await;
+}
+
+pub(crate) async fn blank_lines_do_not_keep_an_import_alive(stage: Stage) {
+    let front = FrontSettings { body_grace_ms: 300, ..FrontSettings::default() };
+    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let endless_line = vec![b'x'; 70_000];
+    for filler in [&b"\n\r\n \n\t\n"[..], b"        ", &endless_line] {
+        let mut talk = Talk::import(&service, "").await;
+        assert!(talk.head().await.starts_with("200 OK\r\n"));
+        // Far more bytes than the floor asks for, and no line among them.
+        let filler = filler.repeat(2_000 / filler.len().min(2_000));
+        let ended = async {
+            for _ in 0..600 {
+                talk.try_send(&filler).await;
+                sleep(Duration::from_millis(50)).await;
+                if talk.is_over().await {
+                    return true;
+                }
+            }
+            false
+        };
+        assert!(ended.await, "the import is broken off");
+    }
+}
+
+pub(crate) async fn an_import_beyond_its_callers_limit_slows_down(stage: Stage) {
+    let pressure = PressureSettings {
+        rate_limit_per_s: 2,
+        rate_limit_burst: 4,
+        ..PressureSettings::default()
+    };
+    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let (began, mut talk) = (Instant::now(), Talk::import(&service, "").await);
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    talk.send((0..8).map(|number| line(&format!("u{number}"))).collect::<String>() + "\n\n").await;
+    // The last of them has no end of its own.
+    talk.send(line("last").trim_end()).await;
+    talk.end().await;
+    let (told, whole) = talk.rest().await;
+    assert!(whole);
+    let told = counted(told);
+    assert!(told.iter().all(|verdict| verdict["status"] == 201), "{told:?}");
+    assert_eq!(told.len(), 9);
+    // Four at once, the request itself among them; five more at two a second.
+    assert!(began.elapsed() >= Duration::from_millis(2_400), "{:?}", began.elapsed());
 }

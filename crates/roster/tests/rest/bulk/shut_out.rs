@@ -8,7 +8,10 @@ use roster_core::{
 };
 use serde_json::{Value, json};
 
-use super::{NDJSON, lines, talk::Talk};
+use super::{
+    NDJSON, lines,
+    talk::{Talk, authorization},
+};
 use crate::service::{Service, Stage};
 
 /// Within this time nothing more comes. A second is promised; the rest is for a busy machine.
@@ -16,10 +19,6 @@ const SHUT_OUT: Duration = Duration::from_millis(1500);
 
 fn line(name: &str) -> String {
     lines(&[json!({ "username": name })])
-}
-
-fn authorization(credential: Option<&str>) -> String {
-    credential.map_or_else(String::new, |text| format!("authorization: Bearer {text}\r\n"))
 }
 
 /// Begins to send users; one is there, and told.

@@ -16,6 +16,11 @@ use crate::service::Service;
 /// No step of a test takes this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The header of a credential, if there is one.
+pub(super) fn authorization(credential: Option<&str>) -> String {
+    credential.map_or_else(String::new, |text| format!("authorization: Bearer {text}\r\n"))
+}
+
 /// One request on a connection of its own.
 pub(crate) struct Talk {
     stream: TcpStream,
@@ -39,13 +44,34 @@ impl Talk {
 
     /// Begins to send users.
     pub(super) async fn import(service: &Service, query: &str) -> Self {
-        let headers = format!("content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
+        Self::import_by(service, query, None).await
+    }
+
+    /// Begins to send users with a key.
+    pub(super) async fn import_by(service: &Service, query: &str, key: Option<&str>) -> Self {
+        let key = authorization(key);
+        let headers = format!("{key}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
         Self::begin(service, &format!("POST /users{query}"), &headers).await
     }
 
     /// Begins to ask for users.
     pub(super) async fn export(service: &Service) -> Self {
-        Self::begin(service, "GET /users", &format!("accept: {NDJSON}\r\n")).await
+        Self::export_by(service, None).await
+    }
+
+    /// Begins to ask for users with a key.
+    pub(super) async fn export_by(service: &Service, key: Option<&str>) -> Self {
+        let headers = format!("{}accept: {NDJSON}\r\n", authorization(key));
+        Self::begin(service, "GET /users", &headers).await
+    }
+
+    /// Whether the answer has ended by now.
+    pub(super) async fn is_over(&mut self) -> bool {
+        let came = self.stream.read_buf(&mut self.raw);
+        match timeout(Duration::from_millis(1), came).await {
+            Ok(came) => !matches!(came, Ok(count) if count > 0),
+            Err(_) => false,
+        }
     }
 
     /// Sends a piece of the body.

@@ -3,10 +3,17 @@
 //! A line that cannot be read keeps its place among the others, so that verdicts come in the order
 //! of lines.
 
-use roster_core::{Draft, Failure, Outcome, StoreError, json, limits::USER_BYTES_MAX};
+use roster_core::{
+    Draft, Failure, Outcome, StoreError,
+    json::{self, JsonFault},
+    limits::USER_BYTES_MAX,
+};
 
 use super::lines::Line;
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    extract::JsonParser,
+    problem::{Problem, ProblemCode},
+};
 
 /// Most lines of a batch: half of what the store commits at a time.
 const BATCH_LINES_MAX: usize = 256;
@@ -31,16 +38,17 @@ pub(super) struct Slot {
 
 impl Batch {
     /// Takes the line of this number.
-    pub(super) fn take(&mut self, number: u64, line: &Line) {
+    pub(super) async fn take(&mut self, number: u64, line: &Line, parser: &JsonParser) {
         let unread = match line {
             Line::Whole(text) => {
                 self.bytes += text.len();
-                match json::read(text) {
-                    Ok(tree) => {
-                        self.drafts.push(Draft::parse(tree));
+                match parser.read(text, read_draft).await {
+                    Ok(Ok(draft)) => {
+                        self.drafts.push(draft);
                         None
                     }
-                    Err(fault) => {
+                    Err(problem) => Some(problem),
+                    Ok(Err(fault)) => {
                         // Which line it is, the verdict says; within it there is but one.
                         let detail = fault.detail.replace(" at line 1 column ", " at column ");
                         Some(Problem::saying(ProblemCode::MalformedJson, detail))
@@ -77,6 +85,11 @@ impl Batch {
     pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<Draft>) {
         (self.slots, self.drafts)
     }
+}
+
+/// The draft of a line.
+fn read_draft(text: &[u8]) -> Result<Draft, JsonFault> {
+    json::read(text).map(Draft::parse)
 }
 
 /// Puts what came of the drafts in the places of their lines.

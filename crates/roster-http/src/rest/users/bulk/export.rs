@@ -19,9 +19,9 @@ use roster_core::{
     list::{Page, PageQuery},
     project::Members,
 };
-use tokio::{sync::OwnedSemaphorePermit, time::sleep};
+use tokio::time::sleep;
 
-use super::{super::list_query::ListQuery, place};
+use super::{super::list_query::ListQuery, place, places::Place};
 use crate::{
     access::Lease,
     extract::{EntityTags, NDJSON, tags},
@@ -68,7 +68,7 @@ pub(in crate::rest::users) async fn export(
         describe(face, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = place(face, &face.bulk.exports, "too many exports are running; try again later")?;
+    let place = place(face, call, &face.bulk.exports, "exports")?;
     let first = face.directory.list(may, page.clone()).await?;
     let (body, sender) = Body::streamed(call.peer);
     let mut response = Response::new(body);
@@ -96,7 +96,7 @@ struct Walk {
 }
 
 impl Walk {
-    async fn send(mut self, first: Page, sender: BodySender, _place: OwnedSemaphorePermit) {
+    async fn send(mut self, first: Page, sender: BodySender, _place: Place) {
         let mut read = Ok(first);
         loop {
             let page = match read {

@@ -14,6 +14,7 @@ use roster_core::Mode;
 use tokio::sync::mpsc;
 
 use super::{
+    charges::LineCharges,
     import_query::ImportQuery,
     intake::Intake,
     outbox::{Aside, deliver},
@@ -43,9 +44,10 @@ pub(in crate::rest::users) async fn import(
     let query = ImportQuery::read(call.parts.uri.query())?;
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
-    let place = place(face, &face.bulk.imports, "too many imports are running; try again later")?;
+    let place = place(face, &call, &face.bulk.imports, "imports")?;
 
     let (lease, caller) = (face.lease(call.parts)?, call.caller());
+    let charges = LineCharges::new(face, caller.actor.clone(), call.client);
     let mut upload = Upload::new(call.body, call.peer);
     // hyper asks for a body that waits to be asked for only as long as no answer has begun.
     let first = if headers.contains_key(EXPECT) { Some(upload.next().await) } else { None };
@@ -63,7 +65,7 @@ pub(in crate::rest::users) async fn import(
             tracing::error!(request_id, cause, "the verdicts of an import were lost");
         }
     });
-    let intake = Intake::new(face, query, (lease, caller), upload, verdicts);
+    let intake = Intake::new(face, query, (lease, caller, charges), upload, verdicts);
     tokio::spawn(async move {
         intake.run(first).await;
         drop(place);

@@ -18,6 +18,7 @@ use tokio::{
 
 use super::{
     batch::{Batch, Slot, joined},
+    charges::LineCharges,
     clashes::Clashes,
     flight::Flight,
     import_query::ImportQuery,
@@ -27,6 +28,7 @@ use super::{
 };
 use crate::{
     access::Lease,
+    extract::JsonParser,
     face::Face,
     front::{BodyFault, Upload},
     problem::Problem,
@@ -34,6 +36,8 @@ use crate::{
 
 /// After so many lines other tasks of this thread have their turn.
 const LINES_AT_A_STRETCH: u64 = 64;
+/// So they have after lines of so many bytes.
+const BYTES_AT_A_STRETCH: usize = 32 * 1024;
 
 type Piece = Result<Option<Bytes>, BodyFault>;
 type Landed = (Vec<Slot>, Vec<Result<Outcome, Failure>>);
@@ -60,6 +64,10 @@ pub(super) struct Intake {
     upload: Upload,
     source: Source,
     lines: Lines,
+    /// The line that is read next, once it may be charged.
+    next: Option<Line>,
+    charges: LineCharges,
+    parser: JsonParser,
     /// The number of the last line that was read, from 1.
     number: u64,
     batch: Batch,
@@ -77,7 +85,7 @@ impl Intake {
     pub(super) fn new(
         face: &Face,
         query: ImportQuery,
-        (lease, caller): (Lease<WriteUsers>, Caller),
+        (lease, caller, charges): (Lease<WriteUsers>, Caller, LineCharges),
         upload: Upload,
         verdicts: mpsc::Sender<Parcel>,
     ) -> Self {
@@ -93,6 +101,9 @@ impl Intake {
             upload,
             source: Source::Open,
             lines: Lines::new(USER_BYTES_MAX),
+            next: None,
+            charges,
+            parser: face.json.clone(),
             number: 0,
             batch: Batch::default(),
             flight: Flight::new(),
@@ -112,13 +123,14 @@ impl Intake {
         loop {
             self.read_lines().await;
             let open = self.source == Source::Open;
-            if !open && self.batch.is_empty() && self.flight.is_empty() {
+            let slowed = self.charges.is_waiting();
+            if !open && !slowed && self.batch.is_empty() && self.flight.is_empty() {
                 break;
             }
-            let hungry = open && !self.batch.is_full();
+            let hungry = open && !slowed && !self.batch.is_full();
             let ready = !self.batch.is_empty() && self.may_launch();
             let waiting = ready && self.flight.is_empty();
-            let unfinished = open || !self.batch.is_empty();
+            let unfinished = open || slowed || !self.batch.is_empty();
             tokio::select! {
                 biased;
                 problem = self.lease.over(), if unfinished => self.stop(problem),
@@ -127,6 +139,7 @@ impl Intake {
                 piece = self.upload.next(), if hungry => self.take(piece),
                 // The caller pauses and the store is idle: what has come need not wait.
                 permit = permit(&self.batches), if waiting && hungry => self.launch(permit).await,
+                () = self.charges.wait(), if slowed => {}
             }
         }
         self.end().await;
@@ -161,6 +174,7 @@ impl Intake {
         self.log(&problem);
         self.stopped = Some((batch.first().unwrap_or(self.number + 1), problem));
         self.source = Source::Stopped;
+        self.charges.stop();
     }
 
     /// A command that is alone goes before batches in the store: it waits for those in flight.
@@ -171,36 +185,42 @@ impl Intake {
     fn take(&mut self, piece: Piece) {
         match piece {
             Ok(Some(piece)) => self.lines.feed(piece),
-            Ok(None) => {
-                self.source = Source::Ended;
-                if let Some(line) = self.lines.last() {
-                    self.read_line(&line);
-                }
-            }
+            Ok(None) => self.source = Source::Ended,
             // The line that broke off is no line.
             Err(_) => self.source = Source::Broken,
         }
     }
 
+    /// Reads lines until there are no more for now, or the batch is full, or the caller's rate
+    /// limit is reached.
     async fn read_lines(&mut self) {
+        let mut stretch = 0;
         while self.source != Source::Stopped
             && !self.batch.is_full()
-            && let Some(line) = self.lines.next()
+            && let Some(line) = self.next.take().or_else(|| self.next_line())
         {
-            self.read_line(&line);
-            if self.number.is_multiple_of(LINES_AT_A_STRETCH) {
+            // A blank line has a number, but nothing to be told of.
+            let blank = matches!(&line, Line::Whole(text) if text.trim_ascii().is_empty());
+            if !blank && !self.charges.charge() {
+                self.next = Some(line);
+                break;
+            }
+            self.number += 1;
+            if !blank {
+                self.batch.take(self.number, &line, &self.parser).await;
+            }
+            stretch += line.len();
+            if self.number.is_multiple_of(LINES_AT_A_STRETCH) || stretch >= BYTES_AT_A_STRETCH {
+                stretch = 0;
                 yield_now().await;
             }
         }
+        self.upload.progress(self.lines.take_progress());
     }
 
-    /// A blank line has a number, but nothing to be told of.
-    fn read_line(&mut self, line: &Line) {
-        self.number += 1;
-        let blank = matches!(line, Line::Whole(text) if text.trim_ascii().is_empty());
-        if !blank {
-            self.batch.take(self.number, line);
-        }
+    fn next_line(&mut self) -> Option<Line> {
+        let line = self.lines.next();
+        line.or_else(|| if self.source == Source::Ended { self.lines.last() } else { None })
     }
 
     async fn launch(&mut self, permit: Option<OwnedSemaphorePermit>) {

@@ -13,6 +13,16 @@ pub(super) enum Line {
     TooLong,
 }
 
+impl Line {
+    /// How many bytes of it were kept.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Whole(text) => text.len(),
+            Self::TooLong => 0,
+        }
+    }
+}
+
 /// The lines of a stream, as far as its pieces have come.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -22,12 +32,14 @@ pub(super) struct Lines {
     begun: Vec<u8>,
     /// Whether the line that is being read is too long already.
     too_long: bool,
+    /// How many bytes were read that belong to lines, since this was last asked.
+    progress: u64,
 }
 
 impl Lines {
     /// Lines of at most so many bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
-        Self { bytes_max, piece: Bytes::new(), begun: Vec::new(), too_long: false }
+        Self { bytes_max, piece: Bytes::new(), begun: Vec::new(), too_long: false, progress: 0 }
     }
 
     /// Gives the next piece. The lines of the one before must have been taken.
@@ -45,6 +57,7 @@ impl Lines {
         let part = self.piece.split_to(end);
         self.piece.advance(1);
         if !self.too_long && self.begun.is_empty() {
+            self.count(&part);
             return Some(self.judge(part));
         }
         self.keep(&part);
@@ -68,8 +81,21 @@ impl Lines {
             self.begun = Vec::new();
         }
         if !self.too_long {
+            self.count(part);
             self.begun.extend_from_slice(part);
         }
+    }
+
+    /// Counts bytes of a line. Blank ones, and those of a line that is too long, say nothing.
+    fn count(&mut self, part: &[u8]) {
+        if !part.trim_ascii().is_empty() {
+            self.progress += u64::try_from(part.len()).unwrap_or_default();
+        }
+    }
+
+    /// How many bytes were read since the last time that say something.
+    pub(super) fn take_progress(&mut self) -> u64 {
+        std::mem::take(&mut self.progress)
     }
 
     fn end(&mut self) -> Line {
@@ -131,6 +157,21 @@ mod tests {
         assert_eq!(cut(&[b"a", b"\n"]), [whole("a")]);
         assert_eq!(cut(&[]), []);
         assert_eq!(cut(&[b"123456"]), [Line::TooLong]);
+    }
+
+    #[test]
+    fn blank_lines_and_lines_that_are_too_long_are_no_progress() {
+        let progress = |pieces: &[&[u8]]| {
+            let mut lines = Lines::new(4);
+            for piece in pieces {
+                lines.feed(Bytes::copy_from_slice(piece));
+                while lines.next().is_some() {}
+            }
+            lines.take_progress()
+        };
+        assert_eq!(progress(&[b"\n\r\n \t\n", b"  ", b" \n"]), 0);
+        assert_eq!(progress(&[b"ab\n\n", b"cd", b"e\n"]), 5);
+        assert_eq!(progress(&[b"abcd", b"efgh", b"ijkl", b"mnop"]), 4);
     }
 
     #[test]
