@@ -33,6 +33,7 @@ mod patches;
 mod people;
 mod profiles;
 mod retries;
+mod round_trips;
 mod searches;
 mod support;
 mod users;
@@ -254,6 +255,10 @@ cases! {
         another_version_of_the_protocol_is_not_spoken,
         a_body_with_many_faults_is_a_short_error,
         a_query_of_more_than_64_parameters_is_refused_in_one_sentence,
+    }
+    mod round_trips {
+        users_that_scim_tolerated_are_imported_as_they_were_exported,
+        a_line_that_is_no_whole_record_is_held_to_every_rule,
     }
     mod access {
         one_scope_opens_the_whole_face_and_nothing_else,

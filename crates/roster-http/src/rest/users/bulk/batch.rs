@@ -4,9 +4,10 @@
 //! of lines.
 
 use roster_core::{
-    Draft, Failure, Outcome, StoreError,
+    Draft, Failure, Json, Outcome, StoreError, Timestamp, UserId,
     json::{self, JsonFault},
     limits::USER_BYTES_MAX,
+    violation::TOLERATED,
 };
 
 use super::lines::Line;
@@ -89,7 +90,27 @@ impl Batch {
 
 /// The draft of a line.
 fn read_draft(text: &[u8]) -> Result<Draft, JsonFault> {
-    json::read(text).map(Draft::parse)
+    let tree = json::read(text)?;
+    let is_record = is_record(&tree);
+    let mut draft = Draft::parse(tree);
+    if is_record {
+        draft.excuse(TOLERATED);
+    }
+    Ok(draft)
+}
+
+/// Whether a line is the whole record of a stored user, as an export writes it: it has all members
+/// that only a service makes. Such a user was accepted once, perhaps by SCIM's tolerant profile.
+fn is_record(tree: &Json) -> bool {
+    let text = |name: &str| match tree.member(name) {
+        Some(Json::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    let is_time = |name: &str| Timestamp::parse(text(name)).is_some();
+    UserId::parse(text("id")).is_some()
+        && matches!(tree.member("version"), Some(Json::Int(1..)))
+        && is_time("created_at")
+        && is_time("updated_at")
 }
 
 /// Puts what came of the drafts in the places of their lines.
