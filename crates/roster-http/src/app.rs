@@ -193,9 +193,9 @@ impl Handle for App {
         let operation = found.and_then(|(route, _)| route.offer(&parts.method));
 
         let authority = Authority::nobody();
-        let call = Call { parts: &parts, body, peer, client: address, request_id, authority };
         let client = self.face.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
         let address = *client.as_ref().unwrap_or(&peer.address.ip());
+        let call = Call { parts: &parts, body, peer, client: address, request_id, authority };
         let mut standing = None;
         let mut response = match self.answer(call, found, operation, client, &mut standing).await {
             Ok(response) => response,
