@@ -18,7 +18,7 @@ use crate::{
     face::Face,
     pressure::{Identity, Standing},
     problem::{Problem, ProblemCode},
-    router::Need,
+    router::{Need, Operation},
 };
 
 /// Who sends a request, if they may; `standing` is what every answer to them tells of their limit.
@@ -26,18 +26,38 @@ pub(crate) async fn admit(
     face: &Face,
     parts: &Parts,
     address: IpAddr,
-    need: Need,
+    operation: Option<Operation>,
     standing: &mut Option<Standing>,
 ) -> Result<Authority, Problem> {
-    let Need::Scope(scope) = need else {
+    let need = operation.map_or(Need::Nothing, Operation::needs);
+    let (Some(operation), Need::Scope(scope)) = (operation, need) else {
         face.pressure.charge(&Identity::Address(address), standing)?;
         return Ok(Authority::nobody());
     };
     let authority = authenticate(face, parts, address).await;
     let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
     face.pressure.charge(&identity(actor, address), standing)?;
-    let authority = authority?;
-    if authority.may(scope) { Ok(authority) } else { Err(missing(scope)) }
+    allow(authority?, operation, scope)
+}
+
+/// Who sends a request whose body has come, if they still may. The request was charged when its
+/// head came, and its credential was no guess.
+pub(crate) async fn admit_again(
+    face: &Face,
+    parts: &Parts,
+    operation: Operation,
+) -> Result<Authority, Problem> {
+    let Need::Scope(scope) = operation.needs() else { return Ok(Authority::nobody()) };
+    allow(face.access.authenticate(parts).await?, operation, scope)
+}
+
+/// What the caller may do at the interface of the operation, if they have its scope.
+fn allow(authority: Authority, operation: Operation, scope: Scope) -> Result<Authority, Problem> {
+    if !authority.may(scope) {
+        return Err(missing(scope));
+    }
+    let by_scim = matches!(operation, Operation::Scim(_));
+    Ok(if by_scim { authority.through_scim() } else { authority })
 }
 
 async fn authenticate(face: &Face, parts: &Parts, address: IpAddr) -> Result<Authority, Problem> {

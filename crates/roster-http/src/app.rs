@@ -25,7 +25,7 @@ use crate::{
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
-    router::{self, Need, Operation, Route},
+    router::{self, Operation, Route},
     scim,
     settings::FaceSettings,
 };
@@ -90,6 +90,7 @@ impl App {
     async fn answer(
         &self,
         call: Call<'_>,
+        body: Incoming,
         found: Option<(&Route, &str)>,
         operation: Option<Operation>,
         client: Result<IpAddr, Problem>,
@@ -110,9 +111,8 @@ impl App {
         let authority = match operation {
             Some(operation) if operation.is_health() => Authority::nobody(),
             operation => {
-                let need = operation.map_or(Need::Nothing, Operation::needs);
                 let client = client?;
-                let authority = admit(&self.face, parts, client, need, standing).await?;
+                let authority = admit(&self.face, parts, client, operation, standing).await?;
                 check_memory(&authority, call.peer, client)?;
                 authority
             }
@@ -147,7 +147,7 @@ impl App {
             return Err(not_allowed(route.allow));
         };
         let call = Call { authority, ..call };
-        let dispatched = pin!(dispatch(&self.face, operation, segment, call));
+        let dispatched = pin!(dispatch(&self.face, operation, segment, call, body));
         if parts.method.is_safe() && !operation.answers_always() {
             in_time(self.face.settings.read_wait_max, &parts.headers, dispatched).await
         } else {
@@ -195,9 +195,10 @@ impl Handle for App {
         let authority = Authority::nobody();
         let client = self.face.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
         let address = *client.as_ref().unwrap_or(&peer.address.ip());
-        let call = Call { parts: &parts, body, peer, client: address, request_id, authority };
+        let call = Call { parts: &parts, peer, client: address, request_id, authority };
         let mut standing = None;
-        let mut response = match self.answer(call, found, operation, client, &mut standing).await {
+        let answered = self.answer(call, body, found, operation, client, &mut standing).await;
+        let mut response = match answered {
             Ok(response) => response,
             Err(problem) if scim::is_below(self.face.settings.base_path(), &parts) => {
                 self.count(&problem);
@@ -277,11 +278,12 @@ async fn dispatch(
     operation: Operation,
     segment: &str,
     call: Call<'_>,
+    body: Incoming,
 ) -> Result<Response<Body>, Problem> {
     if let Operation::Scim(operation) = operation {
-        return scim::dispatch(face, operation, segment, call).await;
+        return scim::dispatch(face, operation, segment, call, body).await;
     }
-    rest::dispatch(face, operation, segment, call).await
+    rest::dispatch(face, operation, segment, call, body).await
 }
 
 /// Logs what failed inside.

@@ -9,24 +9,26 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use http::request::Parts;
 use hyper::body::Incoming;
 use roster_core::{
-    Caller, Directory,
-    access::{Authority, Permit, Right},
+    Caller, Directory, Json,
+    access::{Authority, Permit, Right, Scope},
 };
 
 use crate::{
     access::{Access, Lease},
-    admission::identity,
+    admission::{admit_again, identity},
     cursor::Cursors,
-    extract::JsonParser,
-    front::{FrontCounters, Peer},
+    extract::{BodyKind, JsonParser, read_bytes},
+    front::{FrontCounters, Peer, Upload},
     metrics::Metrics,
     pages::Pages,
     pressure::{Alike, Identity, Pressure},
     problem::Problem,
     rest::{Bulk, Rendered},
+    router::Operation,
     scim::Scim,
     settings::FaceSettings,
 };
@@ -86,10 +88,10 @@ impl Face {
     }
 }
 
-/// One request on its way to its handler.
+/// One request on its way to its handler. Its body was read, or is not wanted: what its caller may
+/// do is known, and no more of the request is waited for.
 pub(crate) struct Call<'a> {
     pub(crate) parts: &'a Parts,
-    pub(crate) body: Incoming,
     pub(crate) peer: &'a Peer,
     /// The address that the request comes from: the peer's, or what a trusted proxy says.
     pub(crate) client: IpAddr,
@@ -102,6 +104,63 @@ impl Face {
     /// The leave for work of this request that runs on after its answer has begun.
     pub(crate) fn lease<R: Right>(&self, parts: &Parts) -> Result<Lease<R>, Problem> {
         Lease::new(&self.access, &parts.headers)
+    }
+}
+
+/// One request whose body is to be read. It gives no permit, since a body may take long to come:
+/// what the caller may do is decided after the last byte.
+pub(crate) struct UnreadCall<'a> {
+    pub(crate) parts: &'a Parts,
+    pub(crate) peer: &'a Peer,
+    pub(crate) client: IpAddr,
+    pub(crate) request_id: &'a str,
+    operation: Operation,
+    /// What the caller was allowed when the head came.
+    authority: Authority,
+    body: Incoming,
+}
+
+impl<'a> UnreadCall<'a> {
+    /// A request with its body, for an operation that reads it.
+    pub(crate) fn new(operation: Operation, call: Call<'a>, body: Incoming) -> Self {
+        let Call { parts, peer, client, request_id, authority } = call;
+        Self { parts, peer, client, request_id, operation, authority, body }
+    }
+
+    /// Whether the caller had a scope when the head came.
+    pub(crate) const fn had(&self, scope: Scope) -> bool {
+        self.authority.may(scope)
+    }
+
+    /// Who the request is charged to.
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        identity(self.authority.actor(), self.client)
+    }
+
+    /// Reads the whole body as JSON and converts it, then authenticates and authorizes the caller
+    /// again. A long body is parsed and converted on a thread that serves no requests.
+    pub(crate) async fn read<T: Send + 'static>(
+        self,
+        face: &Face,
+        kind: BodyKind,
+        bytes_max: usize,
+        convert: impl FnOnce(Json) -> T + Send + 'static,
+    ) -> Result<(Call<'a>, T, Bytes), Problem> {
+        let Self { parts, peer, client, request_id, operation, body, .. } = self;
+        let bytes = read_bytes(kind, &parts.headers, body, bytes_max, peer).await?;
+        let converted = face.json.parse(&bytes, convert).await?;
+        let authority = admit_again(face, parts, operation).await?;
+        Ok((Call { parts, peer, client, request_id, authority }, converted, bytes))
+    }
+
+    /// The body piece by piece. The lease authorizes each step that is taken with a piece.
+    pub(crate) fn stream<R: Right>(
+        self,
+        face: &Face,
+    ) -> Result<(Upload, Lease<R>, Caller), Problem> {
+        let lease = face.lease(self.parts)?;
+        let caller = self.authority.caller(self.request_id);
+        Ok((Upload::new(self.body, self.peer), lease, caller))
     }
 }
 

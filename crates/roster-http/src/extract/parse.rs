@@ -26,13 +26,17 @@ impl JsonParser {
         Self { long_texts: Arc::new(Semaphore::new(processors)) }
     }
 
-    /// Reads a body as one JSON text.
-    pub(crate) async fn parse(&self, text: &Bytes) -> Result<Json, Problem> {
+    /// Reads a body as one JSON text, and converts it where it was read.
+    pub(crate) async fn parse<T: Send + 'static>(
+        &self,
+        text: &Bytes,
+        convert: impl FnOnce(Json) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
         if text.is_empty() {
             let detail = "send a JSON object as the body";
             return Err(Problem::saying(ProblemCode::MalformedJson, detail));
         }
-        self.read(text, json::read)
+        self.read(text, |text| json::read(text).map(convert))
             .await?
             .map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
     }
@@ -81,7 +85,7 @@ mod tests {
         let parser = JsonParser { long_texts: Arc::new(Semaphore::new(1)) };
         let slot = parser.long_texts.clone().acquire_owned().await.expect("open");
         let text = Bytes::from(format!("[{}1]", "1,".repeat(20_000)));
-        let mut parsing = Box::pin(parser.parse(&text));
+        let mut parsing = Box::pin(parser.parse(&text, |tree| tree));
         tokio::select! {
             biased;
             _ = &mut parsing => panic!("there was no slot"),

@@ -21,9 +21,10 @@ pub(crate) use users::{
 };
 
 use http::Response;
+use hyper::body::Incoming;
 
 use crate::{
-    face::{Call, Face},
+    face::{Call, Face, UnreadCall},
     front::Body,
     problem::{Problem, ProblemCode},
     router::Operation,
@@ -36,13 +37,15 @@ pub(crate) async fn dispatch(
     operation: Operation,
     segment: &str,
     call: Call<'_>,
+    body: Incoming,
 ) -> Result<Response<Body>, Problem> {
+    let unread = |call, body| UnreadCall::new(operation, call, body);
     match operation {
         Operation::ListUsers => Box::pin(users::list(face, &call)).await,
-        Operation::CreateUser => Box::pin(users::create(face, call)).await,
+        Operation::CreateUser => Box::pin(users::create(face, unread(call, body))).await,
         Operation::GetUser => users::get(face, segment, &call).await,
-        Operation::ReplaceUser => Box::pin(users::replace(face, segment, call)).await,
-        Operation::PatchUser => Box::pin(users::patch(face, segment, call)).await,
+        Operation::ReplaceUser => Box::pin(users::replace(face, segment, unread(call, body))).await,
+        Operation::PatchUser => Box::pin(users::patch(face, segment, unread(call, body))).await,
         Operation::DeleteUser => Box::pin(users::delete(face, segment, &call)).await,
         Operation::ListUserEvents => Box::pin(events::list_of_user(face, segment, &call)).await,
         Operation::ListDeletedUsers => Box::pin(deleted_users::list(face, &call)).await,
@@ -50,17 +53,19 @@ pub(crate) async fn dispatch(
         Operation::PurgeUser => Box::pin(deleted_users::purge(face, segment, &call)).await,
         Operation::RestoreUser => Box::pin(deleted_users::restore(face, segment, &call)).await,
         Operation::ListGroups => Box::pin(groups::list(face, &call)).await,
-        Operation::CreateGroup => Box::pin(groups::create(face, call)).await,
+        Operation::CreateGroup => Box::pin(groups::create(face, unread(call, body))).await,
         Operation::GetGroup => Box::pin(groups::get(face, segment, &call)).await,
-        Operation::ReplaceGroup => Box::pin(groups::replace(face, segment, call)).await,
-        Operation::PatchGroup => Box::pin(groups::patch(face, segment, call)).await,
+        Operation::ReplaceGroup => {
+            Box::pin(groups::replace(face, segment, unread(call, body))).await
+        }
+        Operation::PatchGroup => Box::pin(groups::patch(face, segment, unread(call, body))).await,
         Operation::DeleteGroup => Box::pin(groups::delete(face, segment, &call)).await,
         Operation::ListMembers => Box::pin(groups::list_members(face, segment, &call)).await,
         Operation::PutMember => Box::pin(groups::put_member(face, segment, &call)).await,
         Operation::DeleteMember => Box::pin(groups::delete_member(face, segment, &call)).await,
         Operation::ListEvents => Box::pin(events::list(face, &call)).await,
         Operation::ListKeys => Box::pin(keys::list(face, &call)).await,
-        Operation::CreateKey => Box::pin(keys::create(face, call)).await,
+        Operation::CreateKey => Box::pin(keys::create(face, unread(call, body))).await,
         Operation::GetKey => Box::pin(keys::get(face, segment, &call)).await,
         Operation::RevokeKey => Box::pin(keys::revoke(face, segment, &call)).await,
         Operation::RotateKey => Box::pin(keys::rotate(face, segment, &call)).await,

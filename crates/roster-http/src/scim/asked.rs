@@ -15,17 +15,30 @@ use super::Refused;
 use crate::{
     extract::{
         BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, idempotency, idempotency_key,
-        negotiate, parameters, preferred_return, read_bytes, weak_preconditions,
+        negotiate, parameters, preferred_return, weak_preconditions,
     },
-    face::{Call, Face},
+    face::{Call, Face, UnreadCall},
     patience::Patience,
     pressure::Class,
     problem::Problem,
 };
 
-/// How what a caller sends is read.
-pub(super) fn profile(call: &Call<'_>) -> Profile {
-    if call.authority.may(Scope::ScimStrict) { Profile::Strict } else { Profile::Tolerant }
+impl Call<'_> {
+    /// How what a caller sends is read.
+    pub(super) fn profile(&self) -> Profile {
+        profile(self.authority.may(Scope::ScimStrict))
+    }
+}
+
+impl UnreadCall<'_> {
+    /// How what a caller sends is read.
+    pub(super) fn profile(&self) -> Profile {
+        profile(self.had(Scope::ScimStrict))
+    }
+}
+
+const fn profile(is_strict: bool) -> Profile {
+    if is_strict { Profile::Strict } else { Profile::Tolerant }
 }
 
 /// The form of the answer.
@@ -59,15 +72,17 @@ pub(super) fn projection(
     Ok(list::projection(resource_type, pairs(&given))?)
 }
 
-/// Reads the body as one JSON text.
-pub(super) async fn body(face: &Face, call: Call<'_>) -> Result<(Json, bytes::Bytes), Refused> {
-    let kind = match profile(&call) {
+/// Reads the body as one JSON text, and converts it.
+pub(super) async fn body<'a, T: Send + 'static>(
+    face: &Face,
+    call: UnreadCall<'a>,
+    convert: impl FnOnce(Json) -> T + Send + 'static,
+) -> Result<(Call<'a>, T, bytes::Bytes), Refused> {
+    let kind = match call.profile() {
         Profile::Tolerant => BodyKind::Scim,
         Profile::Strict => BodyKind::ScimStrict,
     };
-    let most = face.settings.body_bytes_max;
-    let bytes = read_bytes(kind, &call.parts.headers, call.body, most, call.peer).await?;
-    Ok((face.json.parse(&bytes).await?, bytes))
+    Ok(call.read(face, kind, face.settings.body_bytes_max, convert).await?)
 }
 
 /// The terms of a write, and how it is to be answered.
@@ -83,20 +98,24 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Reads those of a write on a user.
-    pub(super) fn read(call: &Call<'_>) -> Result<Self, Refused> {
-        Self::of(&USER, call)
+    pub(super) fn read(parts: &Parts, profile: Profile) -> Result<Self, Refused> {
+        Self::of(&USER, parts, profile)
     }
 
     /// Reads those of a write on a resource of that kind.
-    pub(super) fn of(resource_type: &ResourceType, call: &Call<'_>) -> Result<Self, Refused> {
-        let headers = &call.parts.headers;
-        let projection = projection(resource_type, call.parts)?;
+    pub(super) fn of(
+        resource_type: &ResourceType,
+        parts: &Parts,
+        profile: Profile,
+    ) -> Result<Self, Refused> {
+        let headers = &parts.headers;
+        let projection = projection(resource_type, parts)?;
         // RFC 7644 section 3.5.2: who asks for attributes is answered with them.
         let wanted = preferred_return(headers)
             .filter(|wanted| *wanted != Return::Minimal || projection.is_all());
         Ok(Self {
-            media: media(call.parts)?,
-            profile: profile(call),
+            media: media(parts)?,
+            profile,
             projection,
             wanted,
             held: weak_preconditions(headers)?,

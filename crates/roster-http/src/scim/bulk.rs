@@ -24,32 +24,35 @@ use roster_scim::{
 };
 
 use super::{
-    Answered, Refused,
+    Answered, Refused, ScimOperation,
     answer::{base, tree},
-    asked::{body, media, profile},
+    asked::{body, media},
     fault::in_scim,
     groups::{carry_out, group_id, of_groups},
     users::{Patching, user_id},
 };
 use crate::{
+    admission::admit_again,
     admission::identity,
     extract::idempotency_key,
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     pressure::Class,
     problem::{Problem, ProblemCode},
+    router::Operation,
 };
 
-pub(super) async fn bulk(face: &Face, call: Call<'_>) -> Answered {
+pub(super) async fn bulk(face: &Face, call: UnreadCall<'_>) -> Answered {
     let media = media(call.parts)?;
     if idempotency_key(&call.parts.headers)?.is_some() {
         let detail = "a bulk request takes no Idempotency-Key: its operations happen one by one; \
                       send those again that have no answer";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
-    let (address, profile) = (call.client, profile(&call));
-    let writing = Writing { parts: call.parts, caller: call.caller(), address, profile };
-    let (sent, _) = body(face, call).await?;
-    let mut run = Run::new(bulk::read(sent, writing.profile)?, SERVED);
+    let profile = call.profile();
+    let (call, sent, _) = body(face, call, move |tree| bulk::read(tree, profile)).await?;
+    let (parts, caller, address) = (call.parts, call.caller(), call.client);
+    let writing = Writing { parts, caller, address, profile };
+    let mut run = Run::new(sent?, SERVED);
     let base = base(face);
     // The request itself pays for its first operation.
     let mut paid = true;
@@ -90,7 +93,8 @@ impl Writing<'_> {
     }
 
     async fn carry_out(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
-        let authority = face.access.authenticate(self.parts).await?.through_scim();
+        let operation = Operation::Scim(ScimOperation::Bulk);
+        let authority = admit_again(face, self.parts, operation).await?;
         let permits = || Ok::<May, MissingScope>((authority.permit()?, authority.permit()?));
         let may = permits().map_err(Problem::from)?;
         if step.kind == GROUP.name {

@@ -18,6 +18,7 @@ mod users;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{Response, request::Parts};
+use hyper::body::Incoming;
 use roster_core::{Failure, StoreError};
 use roster_scim::{ScimError, walk::Places};
 
@@ -25,9 +26,10 @@ pub(crate) use fault::from_problem;
 pub use operation::{SCIM_ROUTES, ScimOperation};
 
 use crate::{
-    face::{Call, Face},
+    face::{Call, Face, UnreadCall},
     front::Body,
     problem::Problem,
+    router::Operation,
 };
 
 /// What the face remembers.
@@ -94,25 +96,32 @@ pub(crate) async fn dispatch(
     operation: ScimOperation,
     segment: &str,
     call: Call<'_>,
+    body: Incoming,
 ) -> Result<Response<Body>, Problem> {
-    let call = Call { authority: call.authority.clone().through_scim(), ..call };
+    let unread = |call, body| UnreadCall::new(Operation::Scim(operation), call, body);
     let answered = match operation {
         ScimOperation::ListUsers => Box::pin(users::list(face, &call)).await,
-        ScimOperation::CreateUser => Box::pin(users::create(face, call)).await,
-        ScimOperation::SearchUsers => Box::pin(users::search(face, call)).await,
-        ScimOperation::Search => Box::pin(search::search(face, call)).await,
+        ScimOperation::CreateUser => Box::pin(users::create(face, unread(call, body))).await,
+        ScimOperation::SearchUsers => Box::pin(users::search(face, unread(call, body))).await,
+        ScimOperation::Search => Box::pin(search::search(face, unread(call, body))).await,
         ScimOperation::GetUser => Box::pin(users::get(face, segment, &call)).await,
-        ScimOperation::ReplaceUser => Box::pin(users::replace(face, segment, call)).await,
-        ScimOperation::PatchUser => Box::pin(users::patch(face, segment, call)).await,
+        ScimOperation::ReplaceUser => {
+            Box::pin(users::replace(face, segment, unread(call, body))).await
+        }
+        ScimOperation::PatchUser => Box::pin(users::patch(face, segment, unread(call, body))).await,
         ScimOperation::DeleteUser => Box::pin(users::delete(face, segment, &call)).await,
         ScimOperation::ListGroups => Box::pin(groups::list(face, &call)).await,
-        ScimOperation::CreateGroup => Box::pin(groups::create(face, call)).await,
-        ScimOperation::SearchGroups => Box::pin(groups::search(face, call)).await,
+        ScimOperation::CreateGroup => Box::pin(groups::create(face, unread(call, body))).await,
+        ScimOperation::SearchGroups => Box::pin(groups::search(face, unread(call, body))).await,
         ScimOperation::GetGroup => Box::pin(groups::get(face, segment, &call)).await,
-        ScimOperation::ReplaceGroup => Box::pin(groups::replace(face, segment, call)).await,
-        ScimOperation::PatchGroup => Box::pin(groups::patch(face, segment, call)).await,
+        ScimOperation::ReplaceGroup => {
+            Box::pin(groups::replace(face, segment, unread(call, body))).await
+        }
+        ScimOperation::PatchGroup => {
+            Box::pin(groups::patch(face, segment, unread(call, body))).await
+        }
         ScimOperation::DeleteGroup => Box::pin(groups::delete(face, segment, &call)).await,
-        ScimOperation::Bulk => Box::pin(bulk::bulk(face, call)).await,
+        ScimOperation::Bulk => Box::pin(bulk::bulk(face, unread(call, body))).await,
         ScimOperation::GetMe => Err(not_implemented().into()),
         ScimOperation::GetServiceProviderConfig => discovery::get_config(face, &call),
         ScimOperation::ListResourceTypes => discovery::list_resource_types(face, &call),

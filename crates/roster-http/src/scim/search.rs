@@ -13,10 +13,10 @@ use roster_scim::{
 use super::{
     Answered, Refused,
     answer::text,
-    asked::{body, media, profile},
+    asked::{body, media},
     groups, users,
 };
-use crate::face::{Call, Face};
+use crate::face::{Face, UnreadCall};
 
 /// What one kind gives to a page.
 #[derive(Default)]
@@ -31,10 +31,10 @@ pub(super) struct Part {
     pub(super) text: Vec<u8>,
 }
 
-pub(super) async fn search(face: &Face, call: Call<'_>) -> Answered {
+pub(super) async fn search(face: &Face, call: UnreadCall<'_>) -> Answered {
     let media = media(call.parts)?;
-    let (may, actor, profile) = (call.permit()?, call.authority.actor().clone(), profile(&call));
-    let (tree, _) = body(face, call).await?;
+    let (call, tree, _) = body(face, call, |tree| tree).await?;
+    let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
     let of_users = ListRequest::of_body(&USER, tree.clone(), profile)?;
     let mut of_groups = ListRequest::of_body(&GROUP, tree, profile)?;
     if of_users.cursor.is_some() {
@@ -42,7 +42,7 @@ pub(super) async fn search(face: &Face, call: Call<'_>) -> Answered {
         return Err(ScimError::new(ScimType::InvalidCursor, detail).into());
     }
     let (start, count) = (of_users.start_index, of_users.count.unwrap_or(COUNT_DEFAULT));
-    let first = Box::pin(users::part(face, may, &actor, profile, &of_users)).await;
+    let first = Box::pin(users::part(face, may, actor, profile, &of_users)).await;
     let known = first.as_ref().map_or(0, |part| part.total);
     let here = first.as_ref().map_or(0, |part| part.items);
     let room = count.saturating_sub(here);
@@ -50,7 +50,7 @@ pub(super) async fn search(face: &Face, call: Call<'_>) -> Answered {
     let is_their_turn = first.as_ref().map_or(true, |part| part.ends);
     of_groups.start_index = start.saturating_sub(known).max(1);
     of_groups.count = Some(if is_their_turn { room } else { 0 });
-    let second = Box::pin(groups::part(face, may, &actor, profile, &of_groups)).await;
+    let second = Box::pin(groups::part(face, may, actor, profile, &of_groups)).await;
     let (first, second) = match (first, second) {
         (Err(refused), Err(_)) => return Err(refused),
         (first, second) => (unless_unknown(first)?, unless_unknown(second)?),

@@ -109,6 +109,29 @@ impl<'a> Request<'a> {
     }
 
     async fn exchange(self) -> Reply {
+        let mut begun = self.connect().await;
+        let sent = begun.body.get(..begun.sent).expect("no more than there is");
+        let all = [begun.head.as_bytes(), sent].concat();
+        // An early refusal may close the connection while we still write; it is read below.
+        let _early = begun.stream.write_all(&all).await;
+        begun.answer().await
+    }
+
+    /// Sends all but the last byte of the body, once the service waits for the body.
+    pub(crate) async fn begin(self) -> Begun<'a> {
+        let mut begun = self.header("expect", "100-continue").connect().await;
+        begun.stream.write_all(begun.head.as_bytes()).await.expect("the head is taken");
+        let mut interim = Vec::new();
+        while !interim.ends_with(b"\r\n\r\n") {
+            more(&mut begun.stream, &mut interim).await;
+        }
+        assert!(interim.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&interim));
+        let (_, most) = begun.body.split_last().expect("a body");
+        begun.stream.write_all(most).await.expect("the body is taken");
+        begun
+    }
+
+    async fn connect(self) -> Begun<'a> {
         let mut headers = self.headers;
         let body = self.body.clone().unwrap_or_default();
         if self.body.is_some() {
@@ -119,13 +142,40 @@ impl<'a> Request<'a> {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         head.push_str("\r\n");
-        let mut stream = TcpStream::connect(self.service.address).await.expect("it listens");
+        let stream = TcpStream::connect(self.service.address).await.expect("it listens");
         stream.set_nodelay(true).expect("a socket option");
-        let sent = body.get(..self.sent.unwrap_or(body.len())).expect("no more than there is");
-        let all = [head.as_bytes(), sent].concat();
-        // An early refusal may close the connection while we still write; it is read below.
-        let _early = stream.write_all(&all).await;
-        let answer = Answer::read(&mut stream, self.method == "HEAD").await;
+        let (service, method, target) = (self.service, self.method, self.target);
+        let sent = self.sent.unwrap_or(body.len());
+        Begun { service, stream, head, method, target, headers, body, sent }
+    }
+}
+
+/// A request whose answer is still to come.
+pub(crate) struct Begun<'a> {
+    service: &'a Service,
+    stream: TcpStream,
+    head: String,
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+    sent: usize,
+}
+
+impl Begun<'_> {
+    /// Sends the last byte of the body and holds the exchange against the description.
+    pub(crate) async fn finish(mut self) -> Reply {
+        let last = *self.body.last().expect("a body");
+        // The answer may have come already, and the connection be closed.
+        let _early = self.stream.write_all(&[last]).await;
+        let service = self.service;
+        let reply = self.answer().await;
+        service.witness(&reply);
+        reply
+    }
+
+    async fn answer(mut self) -> Reply {
+        let answer = Answer::read(&mut self.stream, self.method == "HEAD").await;
         let (path, query) = match self.target.split_once('?') {
             Some((path, query)) => (path.to_owned(), Some(query.to_owned())),
             None => (self.target, None),
@@ -134,8 +184,8 @@ impl<'a> Request<'a> {
             method: self.method,
             path,
             query,
-            request_headers: headers,
-            request_body: body,
+            request_headers: self.headers,
+            request_body: self.body,
             status: answer.status,
             response_headers: answer.headers,
             response_body: answer.body,

@@ -9,6 +9,7 @@
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
 mod access;
+mod body_authority;
 mod bulk;
 mod client;
 mod cors;
@@ -100,6 +101,13 @@ cases! {
         each_key_has_an_allowance_of_its_own,
     }
     mod jwt {
+    mod body_authority {
+        nothing_is_done_for_a_key_that_is_revoked_during_the_body,
+        nothing_is_done_for_a_key_that_expires_during_the_body,
+        nothing_is_done_for_nobody_once_the_first_key_closed_the_service,
+        an_operation_without_a_body_waits_for_none,
+        the_end_of_one_key_refuses_no_body_of_another,
+    }
         every_attack_on_a_token_is_refused,
         each_scope_of_a_token_opens_what_it_should_and_nothing_else,
         no_foreign_page_acts_with_a_token,

@@ -8,7 +8,7 @@ use roster_core::{Mode, group::GroupDraft};
 use super::pass;
 use crate::{
     extract::BodyKind,
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     front::Body,
     problem::{Problem, ProblemCode},
     rest::{
@@ -20,12 +20,12 @@ use crate::{
 
 pub(in crate::rest) async fn create(
     face: &Face,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let may = call.permit()?;
     let asked = Asked::without_preconditions(call.parts)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::Object, asked, face, call).await?;
-    let (desk, draft) = (face.directory.groups(), GroupDraft::parse(tree));
+    let Write { sent, asked, terms, may } =
+        Write::read(BodyKind::Object, asked, face, call, GroupDraft::parse).await?;
+    let (desk, draft) = (face.directory.groups(), sent);
     let outcome = pass(face, &asked, desk.create(may, draft, BTreeSet::new(), terms)).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);

@@ -9,7 +9,7 @@ use roster_core::{
 use super::{group_id, pass};
 use crate::{
     extract::BodyKind,
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     front::Body,
     problem::Problem,
     rest::{
@@ -22,13 +22,13 @@ use crate::{
 pub(in crate::rest) async fn patch(
     face: &Face,
     segment: &str,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let may = call.permit()?;
     let asked = Asked::read(call.parts)?;
     let id = group_id(segment)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::MergePatch, asked, face, call).await?;
-    let edit = GroupEdit::Patch(Box::new(tree));
+    let Write { sent, asked, terms, may } =
+        Write::read(BodyKind::MergePatch, asked, face, call, |tree| tree).await?;
+    let edit = GroupEdit::Patch(Box::new(sent));
     let desk = face.directory.groups();
     let outcome = pass(face, &asked, desk.change(may, id, edit, MembersEdit::Keep, terms)).await?;
     if asked.mode == Mode::DryRun {

@@ -5,8 +5,8 @@ use roster_core::access::KeyDraft;
 
 use super::{answer, note, record::revealed};
 use crate::{
-    extract::{BodyKind, JSON, negotiate, read_bytes, refuse_parameters},
-    face::{Call, Face},
+    extract::{BodyKind, JSON, negotiate, refuse_parameters},
+    face::{Face, UnreadCall},
     front::Body,
     problem::{Fault, Problem, ProblemCode},
 };
@@ -16,18 +16,17 @@ const BYTES_MAX: usize = 16 * 1024;
 
 pub(in crate::rest) async fn create(
     face: &Face,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let may = call.permit()?;
-    let headers = &call.parts.headers;
     refuse_parameters(call.parts.uri.query())?;
-    negotiate(headers, &[JSON])?;
-    let bytes = read_bytes(BodyKind::Object, headers, call.body, BYTES_MAX, call.peer).await?;
-    let draft = KeyDraft::parse(&face.json.parse(&bytes).await?, face.directory.now());
+    negotiate(&call.parts.headers, &[JSON])?;
+    let now = face.directory.now();
+    let convert = move |tree| KeyDraft::parse(&tree, now);
+    let (call, draft, _) = call.read(face, BodyKind::Object, BYTES_MAX, convert).await?;
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;
-    let (key, token) = face.access.keys.create(may, draft, &call.authority).await?;
+    let (key, token) = face.access.keys.create(call.permit()?, draft, &call.authority).await?;
     face.access.keys_changed().await?;
     note(call.request_id, &call.authority, "a key was created", key.id);
 

@@ -6,7 +6,7 @@ use roster_core::{Draft, Mode};
 use super::bulk;
 use crate::{
     extract::{BodyKind, sends_lines},
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     front::Body,
     problem::{Problem, ProblemCode},
     rest::{
@@ -18,15 +18,15 @@ use crate::{
 
 pub(in crate::rest) async fn create(
     face: &Face,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
     if sends_lines(&call.parts.headers) {
         return bulk::import(face, call).await;
     }
-    let may = call.permit()?;
     let asked = Asked::without_preconditions(call.parts)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::NewUser, asked, face, call).await?;
-    let create = face.directory.create(may, Draft::parse(tree), terms);
+    let Write { sent, asked, terms, may } =
+        Write::read(BodyKind::NewUser, asked, face, call, Draft::parse).await?;
+    let create = face.directory.create(may, sent, terms);
     let outcome = asked.carry_out(face, create).await?;
 
     if asked.mode == Mode::DryRun {

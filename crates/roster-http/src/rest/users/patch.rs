@@ -5,7 +5,7 @@ use roster_core::Mode;
 
 use crate::{
     extract::{BodyKind, user_id},
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     front::Body,
     problem::Problem,
     rest::{
@@ -18,13 +18,13 @@ use crate::{
 pub(in crate::rest) async fn patch(
     face: &Face,
     segment: &str,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let may = call.permit()?;
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::MergePatch, asked, face, call).await?;
-    let patch = face.directory.patch(may, id, tree, terms);
+    let Write { sent, asked, terms, may } =
+        Write::read(BodyKind::MergePatch, asked, face, call, |tree| tree).await?;
+    let patch = face.directory.patch(may, id, sent, terms);
     let outcome = asked.carry_out(face, patch).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);

@@ -5,7 +5,7 @@ use roster_core::{Draft, Mode};
 
 use crate::{
     extract::{BodyKind, user_id},
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     front::Body,
     problem::Problem,
     rest::{
@@ -18,13 +18,13 @@ use crate::{
 pub(in crate::rest) async fn replace(
     face: &Face,
     segment: &str,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
-    let may = call.permit()?;
     let asked = Asked::read(call.parts)?;
     let id = user_id(segment)?;
-    let Write { tree, asked, terms } = Write::read(BodyKind::Object, asked, face, call).await?;
-    let replace = face.directory.replace(may, id, Draft::parse(tree), terms);
+    let Write { sent, asked, terms, may } =
+        Write::read(BodyKind::Object, asked, face, call, Draft::parse).await?;
+    let replace = face.directory.replace(may, id, sent, terms);
     let outcome = asked.carry_out(face, replace).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);

@@ -9,7 +9,7 @@ use roster_scim::{
 
 use super::{answer::written, of_groups};
 use crate::{
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     problem::{Problem, ProblemCode},
     scim::{
         Answered,
@@ -18,14 +18,16 @@ use crate::{
     },
 };
 
-pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
-    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+pub(in crate::scim) async fn create(face: &Face, call: UnreadCall<'_>) -> Answered {
     // What does not exist has no version to be held to.
-    let asked = Asked { held: Preconditions::default(), ..Asked::of(&GROUP, &call)? };
-    let (parts, caller) = (call.parts, call.caller());
-    let (tree, bytes) = body(face, call).await?;
-    let GroupBody { draft, members } = group::read(tree, asked.profile)?;
-    let terms = asked.terms(parts, caller, &bytes);
+    let asked =
+        Asked { held: Preconditions::default(), ..Asked::of(&GROUP, call.parts, call.profile())? };
+    let profile = asked.profile;
+    let read = move |tree| group::read(tree, profile);
+    let (call, sent, bytes) = body(face, call, read).await?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let GroupBody { draft, members } = sent?;
+    let terms = asked.terms(call.parts, call.caller(), &bytes);
     let desk = face.directory.groups();
     let create = Box::pin(desk.create(may, draft, members, terms));
     let outcome = asked.carry_out(face, of_groups(create)).await?;

@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(in crate::scim) async fn delete(face: &Face, segment: &str, call: &Call<'_>) -> Answered {
-    let asked = Asked::of(&GROUP, call)?;
+    let asked = Asked::of(&GROUP, call.parts, call.profile())?;
     let id = group_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let desk = face.directory.groups();

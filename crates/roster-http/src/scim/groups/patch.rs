@@ -25,7 +25,7 @@ use super::{
     group_id, no_such_group, told,
 };
 use crate::{
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     scim::{
         Answered, Refused,
         asked::{Asked, body, unless_repeated},
@@ -35,14 +35,15 @@ use crate::{
 /// How often a patch is carried out while others are faster each time.
 const ATTEMPTS_MAX: usize = 8;
 
-pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -> Answered {
-    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let asked = Asked::of(&GROUP, &call)?;
+pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
+    let asked = Asked::of(&GROUP, call.parts, call.profile())?;
     let id = group_id(segment)?;
-    let (parts, caller) = (call.parts, call.caller());
-    let (tree, bytes) = body(face, call).await?;
-    let operations = patch::read(tree, asked.profile)?;
-    let terms = asked.terms(parts, caller, &bytes);
+    let profile = asked.profile;
+    let read = move |tree| patch::read(tree, profile);
+    let (call, operations, bytes) = body(face, call, read).await?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let operations = operations?;
+    let terms = asked.terms(call.parts, call.caller(), &bytes);
     let patch = carry_out(face, (may, may_read), id, &operations, asked.profile, &terms);
     let outcome = asked.carry_out(face, patch).await?;
     written(face, may_read, StatusCode::OK, outcome, &asked).await

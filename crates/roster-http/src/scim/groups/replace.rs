@@ -13,21 +13,22 @@ use roster_scim::{
 
 use super::{answer::written, group_id, of_groups};
 use crate::{
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     scim::{
         Answered,
         asked::{Asked, body},
     },
 };
 
-pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: Call<'_>) -> Answered {
-    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let asked = Asked::of(&GROUP, &call)?;
+pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
+    let asked = Asked::of(&GROUP, call.parts, call.profile())?;
     let id = group_id(segment)?;
-    let (parts, caller) = (call.parts, call.caller());
-    let (tree, bytes) = body(face, call).await?;
-    let GroupBody { draft, members } = group::read(tree, asked.profile)?;
-    let terms = asked.terms(parts, caller, &bytes);
+    let profile = asked.profile;
+    let read = move |tree| group::read(tree, profile);
+    let (call, sent, bytes) = body(face, call, read).await?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let GroupBody { draft, members } = sent?;
+    let terms = asked.terms(call.parts, call.caller(), &bytes);
     let (edit, members) = (GroupEdit::Replace(Box::new(draft)), MembersEdit::All(members));
     let desk = face.directory.groups();
     let change = Box::pin(desk.change(may, id, edit, members, terms));

@@ -5,7 +5,7 @@ use roster_core::{Preconditions, access::ReadUsers};
 use roster_scim::user::{self, Sent, location};
 
 use crate::{
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     problem::{Problem, ProblemCode},
     scim::{
         Answered,
@@ -14,14 +14,16 @@ use crate::{
     },
 };
 
-pub(in crate::scim) async fn create(face: &Face, call: Call<'_>) -> Answered {
-    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+pub(in crate::scim) async fn create(face: &Face, call: UnreadCall<'_>) -> Answered {
     // What does not exist has no version to be held to.
-    let asked = Asked { held: Preconditions::default(), ..Asked::read(&call)? };
-    let (parts, caller) = (call.parts, call.caller());
-    let (tree, bytes) = body(face, call).await?;
-    let draft = user::read(tree, asked.profile, Sent::Created)?;
-    let terms = asked.terms(parts, caller, &bytes);
+    let asked =
+        Asked { held: Preconditions::default(), ..Asked::read(call.parts, call.profile())? };
+    let profile = asked.profile;
+    let read = move |tree| user::read(tree, profile, Sent::Created);
+    let (call, draft, bytes) = body(face, call, read).await?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let draft = draft?;
+    let terms = asked.terms(call.parts, call.caller(), &bytes);
     let outcome = asked.carry_out(face, face.directory.create(may, draft, terms)).await?;
 
     let mut response = written(face, may_read, StatusCode::CREATED, &outcome, &asked).await?;

@@ -7,7 +7,7 @@ use crate::{
 };
 
 pub(in crate::scim) async fn delete(face: &Face, segment: &str, call: &Call<'_>) -> Answered {
-    let asked = Asked::read(call)?;
+    let asked = Asked::read(call.parts, call.profile())?;
     let id = user_id(segment)?;
     let terms = asked.terms(call.parts, call.caller(), b"");
     let delete = face.directory.delete(call.permit()?, id, terms);

@@ -12,12 +12,12 @@ use roster_scim::{
 use super::page::{Found, by_cursor, by_index};
 use crate::{
     extract::{Media, parameters},
-    face::{Call, Face},
+    face::{Call, Face, UnreadCall},
     problem::{Problem, ProblemCode},
     scim::{
         Answered, Refused,
         answer::{base, groups_of, text},
-        asked::{body, guard_filter, media, pairs, profile},
+        asked::{body, guard_filter, media, pairs},
         search::Part,
     },
 };
@@ -27,16 +27,16 @@ pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
     let given = parameters(call.parts.uri.query())?;
     let request = ListRequest::of_parameters(&USER, pairs(&given))?;
     guard_filter(face, &request)?;
-    let profile = profile(call);
-    page(face, call.permit()?, call.authority.actor(), (media, profile), request).await
+    let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
+    page(face, may, actor, (media, profile), request).await
 }
 
-pub(in crate::scim) async fn search(face: &Face, call: Call<'_>) -> Answered {
+pub(in crate::scim) async fn search(face: &Face, call: UnreadCall<'_>) -> Answered {
     let media = media(call.parts)?;
-    let (may, actor, profile) = (call.permit()?, call.authority.actor().clone(), profile(&call));
-    let (tree, _) = body(face, call).await?;
+    let (call, tree, _) = body(face, call, |tree| tree).await?;
+    let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
     let request = ListRequest::of_body(&USER, tree, profile)?;
-    page(face, may, &actor, (media, profile), request).await
+    page(face, may, actor, (media, profile), request).await
 }
 
 /// What there is of users on a page that shows more than users.

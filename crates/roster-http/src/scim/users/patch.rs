@@ -20,7 +20,7 @@ use roster_scim::{
 
 use super::{no_such_user, user_id};
 use crate::{
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     problem::{Problem, ProblemCode},
     scim::{
         Answered, Refused,
@@ -32,14 +32,15 @@ use crate::{
 /// How often a patch is carried out while others are faster each time.
 const ATTEMPTS_MAX: usize = 8;
 
-pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: Call<'_>) -> Answered {
-    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let asked = Asked::read(&call)?;
+pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
+    let asked = Asked::read(call.parts, call.profile())?;
     let id = user_id(segment)?;
-    let (parts, caller) = (call.parts, call.caller());
-    let (tree, bytes) = body(face, call).await?;
-    let operations = patch::read(tree, asked.profile)?;
-    let terms = asked.terms(parts, caller, &bytes);
+    let profile = asked.profile;
+    let read = move |tree| patch::read(tree, profile);
+    let (call, operations, bytes) = body(face, call, read).await?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let operations = operations?;
+    let terms = asked.terms(call.parts, call.caller(), &bytes);
     let patching = Patching { may, may_read, terms, profile: asked.profile };
     let outcome = asked.carry_out(face, patching.carry_out(face, id, &operations)).await?;
     written(face, may_read, StatusCode::OK, &outcome, &asked).await

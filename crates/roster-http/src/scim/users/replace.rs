@@ -6,7 +6,7 @@ use roster_scim::user::{self, Sent};
 
 use super::user_id;
 use crate::{
-    face::{Call, Face},
+    face::{Face, UnreadCall},
     scim::{
         Answered,
         answer::written,
@@ -14,14 +14,15 @@ use crate::{
     },
 };
 
-pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: Call<'_>) -> Answered {
-    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let asked = Asked::read(&call)?;
+pub(in crate::scim) async fn replace(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
+    let asked = Asked::read(call.parts, call.profile())?;
     let id = user_id(segment)?;
-    let (parts, caller) = (call.parts, call.caller());
-    let (tree, bytes) = body(face, call).await?;
-    let draft = user::read(tree, asked.profile, Sent::Replaced)?;
-    let terms = asked.terms(parts, caller, &bytes);
+    let profile = asked.profile;
+    let read = move |tree| user::read(tree, profile, Sent::Replaced);
+    let (call, draft, bytes) = body(face, call, read).await?;
+    let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
+    let draft = draft?;
+    let terms = asked.terms(call.parts, call.caller(), &bytes);
     let outcome = asked.carry_out(face, face.directory.replace(may, id, draft, terms)).await?;
     written(face, may_read, StatusCode::OK, &outcome, &asked).await
 }

@@ -33,6 +33,25 @@ pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Ta
     talk
 }
 
+/// Begins to send one user: all but the end of its line.
+pub(crate) async fn begin_line(service: &Service, credential: Option<&str>) -> Talk {
+    let headers = authorization(credential);
+    let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
+    let mut talk = Talk::begin(service, "POST /users", &headers).await;
+    assert!(talk.head().await.starts_with("200 OK\r\n"));
+    talk.send(line("grace").trim_end()).await;
+    talk
+}
+
+/// Ends the one line of an import, which is not carried out.
+pub(crate) async fn line_is_refused(mut talk: Talk) {
+    talk.try_send("\n").await;
+    let (told, whole) = talk.rest().await;
+    assert!(!whole, "no end that looks like one");
+    let [last] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((&last["line"], &last["status"]), (&json!(1), &json!(401)), "{last}");
+}
+
 /// Asks for users without end; some have come.
 pub(crate) async fn exporting(service: &Service, credential: Option<&str>) -> Talk {
     let id = UserId::from_bytes([7; 16]);

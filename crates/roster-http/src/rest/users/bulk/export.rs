@@ -68,7 +68,7 @@ pub(in crate::rest::users) async fn export(
         describe(face, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = place(face, call, &face.bulk.exports, "exports")?;
+    let place = place(face, &call.identity(), &face.bulk.exports, "exports")?;
     let first = face.directory.list(may, page.clone()).await?;
     let (body, sender) = Body::streamed(call.peer);
     let mut response = Response::new(body);

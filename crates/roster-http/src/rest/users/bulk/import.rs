@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     extract::{NDJSON, check_lines, negotiate},
-    face::{Call, Face},
-    front::{Body, Upload},
+    face::{Face, UnreadCall},
+    front::Body,
     problem::{Problem, ProblemCode},
     rest::answer::PRIVATE,
 };
@@ -33,7 +33,7 @@ const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 
 pub(in crate::rest::users) async fn import(
     face: &Face,
-    call: Call<'_>,
+    call: UnreadCall<'_>,
 ) -> Result<Response<Body>, Problem> {
     let headers = &call.parts.headers;
     if headers.contains_key(IDEMPOTENCY_KEY) {
@@ -44,21 +44,21 @@ pub(in crate::rest::users) async fn import(
     let query = ImportQuery::read(call.parts.uri.query())?;
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
-    let place = place(face, &call, &face.bulk.imports, "imports")?;
+    let place = place(face, &call.identity(), &face.bulk.imports, "imports")?;
 
-    let (lease, caller) = (face.lease(call.parts)?, call.caller());
-    let charges = LineCharges::new(face, caller.actor.clone(), call.client);
-    let mut upload = Upload::new(call.body, call.peer);
+    let (parts, peer, client) = (call.parts, call.peer, call.client);
+    let request_id = call.request_id.to_owned();
+    let (mut upload, lease, caller) = call.stream(face)?;
+    let charges = LineCharges::new(face, caller.actor.clone(), client);
     // hyper asks for a body that waits to be asked for only as long as no answer has begun.
-    let first = if headers.contains_key(EXPECT) { Some(upload.next().await) } else { None };
-    let (body, sender) = Body::streamed(call.peer);
+    let first = if parts.headers.contains_key(EXPECT) { Some(upload.next().await) } else { None };
+    let (body, sender) = Body::streamed(peer);
     let (verdicts, parcels) = mpsc::channel(1);
     let aside = Aside {
         directory: face.settings.spill_dir.clone(),
         has_room: face.settings.has_room.clone(),
-        memory: Arc::clone(call.peer.memory()),
+        memory: Arc::clone(peer.memory()),
     };
-    let request_id = call.request_id.to_owned();
     tokio::spawn(async move {
         if let Err(cause) = deliver(parcels, sender, aside).await {
             let cause: &dyn std::error::Error = &cause;

@@ -28,8 +28,8 @@ use places::{NoPlace, Place, Places};
 use tokio::sync::Semaphore;
 
 use crate::{
-    face::{Call, Face},
-    pressure::Reason,
+    face::Face,
+    pressure::{Identity, Reason},
     problem::{Problem, ProblemCode},
 };
 
@@ -66,11 +66,11 @@ impl Bulk {
 /// A place among the transfers that run, or a refusal; `what` names them.
 fn place(
     face: &Face,
-    call: &Call<'_>,
+    caller: &Identity<'_>,
     places: &Places,
     what: &'static str,
 ) -> Result<Place, Problem> {
-    places.take(&call.identity()).map_err(|no_place| {
+    places.take(caller).map_err(|no_place| {
         let (reason, code, detail) = match no_place {
             NoPlace::OfCaller => {
                 let detail = format!("too many {what} of this caller are running; try again later");
