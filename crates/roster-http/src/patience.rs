@@ -26,11 +26,11 @@ use crate::{
 pub const READ_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// A reading that is answered in time, or not at all.
-pub(crate) async fn in_time<T>(
+pub(crate) async fn in_time<T, E: From<Problem>>(
     most: Duration,
     headers: &HeaderMap,
-    mut reading: Pin<&mut impl Future<Output = Result<T, Problem>>>,
-) -> Result<T, Problem> {
+    mut reading: Pin<&mut impl Future<Output = Result<T, E>>>,
+) -> Result<T, E> {
     // What is at hand needs no timer.
     let at_once = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;
     if let Poll::Ready(answer) = at_once {
@@ -44,10 +44,10 @@ pub(crate) async fn in_time<T>(
     });
     let answer = Box::pin(timeout(preferred.unwrap_or(most), rest)).await;
     answer.unwrap_or_else(|_| {
-        Err(match preferred.map(|wait| wait.as_secs()) {
+        Err(E::from(match preferred.map(|wait| wait.as_secs()) {
             Some(wait) => late(format!("there was no answer within {wait} s, as you asked for")),
             None => StoreError::TimedOut.into(),
-        })
+        }))
     })
 }
 

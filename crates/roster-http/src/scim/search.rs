@@ -4,6 +4,9 @@
 //! A filter that speaks of what one kind does not have finds none of that kind; where neither has
 //! it, it is refused. Pages go by index alone.
 
+use std::pin::pin;
+
+use roster_core::Json;
 use roster_scim::{
     ListRequest, ScimError, ScimType,
     list::{COUNT_DEFAULT, Envelope},
@@ -16,7 +19,11 @@ use super::{
     asked::{body, media},
     groups, users,
 };
-use crate::face::{Face, UnreadCall};
+use crate::{
+    extract::Media,
+    face::{Call, Face, UnreadCall},
+    patience::in_time,
+};
 
 /// What one kind gives to a page.
 #[derive(Default)]
@@ -34,6 +41,11 @@ pub(super) struct Part {
 pub(super) async fn search(face: &Face, call: UnreadCall<'_>) -> Answered {
     let media = media(call.parts)?;
     let (call, tree, _) = body(face, call, |tree| tree).await?;
+    let page = pin!(page(face, &call, tree, media));
+    in_time(face.settings.read_wait_max, &call.parts.headers, page).await
+}
+
+async fn page(face: &Face, call: &Call<'_>, tree: Json, media: Media) -> Answered {
     let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
     let of_users = ListRequest::of_body(&USER, tree.clone(), profile)?;
     let mut of_groups = ListRequest::of_body(&GROUP, tree, profile)?;

@@ -422,6 +422,7 @@ cases! {
         a_change_that_did_not_begin_in_time_is_not_made,
         whoever_would_wait_long_enough_is_answered,
         whoever_watches_the_service_is_answered_though_the_store_hangs,
+        a_search_takes_no_longer_than_a_list,
     }
     mod errors {
         a_response_lists_32_errors_of_a_body_and_counts_the_others,

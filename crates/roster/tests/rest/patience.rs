@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::{
     access::{asking, operations},
@@ -62,6 +63,23 @@ pub(crate) async fn a_reading_takes_as_long_as_is_set_and_no_longer(stage: Stage
         let reply = reply.refused(503, "unavailable");
         assert!(!reply.text().contains("as you asked for"), "{prefer}: {}", reply.text());
         assert!(began.elapsed() >= read_wait_max && began.elapsed() < SOON);
+    }
+}
+
+pub(crate) async fn a_search_takes_no_longer_than_a_list(stage: Stage) {
+    let body = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]});
+    let bounded = Setup { read_wait_max: Duration::from_millis(300), ..Setup::default() };
+    for (setup, prefer) in [(bounded, "wait=60"), (Setup::default(), "wait=0")] {
+        let service = stage.open_with(setup).await;
+        service.store.fail(Fault::Hang);
+        for target in ["/.search", "/Users/.search", "/Groups/.search"] {
+            let request = service.request("POST", &format!("/scim/v2{target}"));
+            let request = request.body("application/scim+json", body.to_string());
+            let reply = timeout(SOON, request.header("prefer", prefer).send()).await;
+            let reply = reply.unwrap_or_else(|_| panic!("{target} with {prefer} is not answered"));
+            reply.refused(503, "unavailable");
+        }
+        service.store.fail(None);
     }
 }
 

@@ -1,6 +1,8 @@
 //! `GET /scim/v2/Groups` and `POST /scim/v2/Groups/.search`: one page of the groups (RFC 7644
 //! sections 3.4.2 and 3.4.3, RFC 9865).
 
+use std::pin::pin;
+
 use roster_core::{
     Actor,
     access::{Permit, ReadUsers},
@@ -14,6 +16,7 @@ use super::{
 use crate::{
     extract::{Media, parameters},
     face::{Call, Face, UnreadCall},
+    patience::in_time,
     scim::{
         Answered, Refused,
         answer::{base, text},
@@ -36,7 +39,8 @@ pub(in crate::scim) async fn search(face: &Face, call: UnreadCall<'_>) -> Answer
     let (call, tree, _) = body(face, call, |tree| tree).await?;
     let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
     let request = ListRequest::of_body(&GROUP, tree, profile)?;
-    page(face, may, actor, (media, profile), request).await
+    let page = pin!(page(face, may, actor, (media, profile), request));
+    in_time(face.settings.read_wait_max, &call.parts.headers, page).await
 }
 
 /// What there is of groups on a page that shows more than groups.

@@ -1,6 +1,8 @@
 //! `GET /scim/v2/Users` and `POST /scim/v2/Users/.search`: one page of the users (RFC 7644
 //! sections 3.4.2 and 3.4.3, RFC 9865).
 
+use std::pin::pin;
+
 use roster_core::{group::GroupsOf, list::PageQuery};
 use roster_scim::{
     ListRequest, Profile, filter,
@@ -13,6 +15,7 @@ use super::page::{Found, by_cursor, by_index};
 use crate::{
     extract::{Media, parameters},
     face::{Call, Face, UnreadCall},
+    patience::in_time,
     problem::{Problem, ProblemCode},
     scim::{
         Answered, Refused,
@@ -36,7 +39,8 @@ pub(in crate::scim) async fn search(face: &Face, call: UnreadCall<'_>) -> Answer
     let (call, tree, _) = body(face, call, |tree| tree).await?;
     let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
     let request = ListRequest::of_body(&USER, tree, profile)?;
-    page(face, may, actor, (media, profile), request).await
+    let page = pin!(page(face, may, actor, (media, profile), request));
+    in_time(face.settings.read_wait_max, &call.parts.headers, page).await
 }
 
 /// What there is of users on a page that shows more than users.
