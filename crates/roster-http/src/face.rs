@@ -27,6 +27,7 @@ use crate::{
     pages::Pages,
     pressure::{Alike, Identity, Pressure},
     problem::Problem,
+    readiness::Readiness,
     rest::{Bulk, Rendered},
     router::Operation,
     scim::Scim,
@@ -44,6 +45,7 @@ pub(crate) struct Face {
     pub(crate) bulk: Bulk,
     pub(crate) json: JsonParser,
     pub(crate) scim: Scim,
+    pub(crate) readiness: Readiness,
     draining: AtomicBool,
     pub(crate) pressure: Pressure,
     /// The long pages that are waited for.
@@ -71,6 +73,7 @@ impl Face {
                 settings.issuers.clone(),
                 settings.require_key,
             )),
+            readiness: Readiness::default(),
             draining: AtomicBool::new(false),
             directory,
             settings,

@@ -18,6 +18,7 @@ mod patience;
 pub mod pressure;
 pub mod problem;
 mod proxies;
+mod readiness;
 mod request_id;
 mod rest;
 pub mod router;

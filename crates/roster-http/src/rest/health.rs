@@ -21,9 +21,6 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// How long the store is waited for before it counts as not ready: longer than it takes to find
-/// another way to a database, and shorter than those who ask would wait.
-const READY_WAIT_MAX: Duration = Duration::from_millis(4_500);
 /// How long the counters of the store are waited for; the rest is told without them.
 const COUNTERS_WAIT_MAX: Duration = Duration::from_secs(1);
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -38,12 +35,10 @@ pub(super) async fn get_readiness(face: &Face) -> Result<Response<Body>, Problem
     if face.is_draining() {
         return Err(Problem::new(ProblemCode::Draining));
     }
-    // Whatever the store reports, the answer to this question is that it is not ready.
-    let not_ready = |cause| Problem::new(ProblemCode::Unavailable).because(cause);
-    let health = timeout(READY_WAIT_MAX, face.directory.health()).await;
-    health.unwrap_or(Err(StoreError::TimedOut)).map_err(not_ready)?;
+    face.readiness.check(&face.directory).await?;
     if !(face.settings.has_room)() {
-        return Err(not_ready(StoreError::Unavailable("the disk is below its floor".into())));
+        let cause = StoreError::Unavailable("the disk is below its floor".into());
+        return Err(Problem::new(ProblemCode::Unavailable).because(cause));
     }
     Ok(answer(JSON.header(), "{\"status\":\"ok\"}"))
 }

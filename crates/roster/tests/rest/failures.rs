@@ -1,6 +1,10 @@
 //! What a caller sees when the store fails: a code, and never the cause.
 
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use crate::{
     service::{Service, Stage, group_path, kept, member_path, path},
@@ -122,8 +126,6 @@ pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
 }
 
 pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {
-    let service = stage.open().await;
-    service.get("/readyz").await.expect(200);
     for fault in [
         Fault::Unavailable,
         Fault::WritesStopped,
@@ -132,19 +134,65 @@ pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {
         Fault::Corrupt,
         Fault::Internal,
     ] {
+        let service = stage.open().await;
         service.store.fail(fault);
         service.get("/readyz").await.refused(503, "unavailable");
         service.get("/livez").await.expect(200);
     }
+    let service = stage.open().await;
+    service.get("/readyz").await.expect(200);
+    service.store.fail(Fault::Unavailable);
+    readiness_becomes(&service, 503).await;
     service.store.fail(None);
+    readiness_becomes(&service, 200).await;
     service.set_room(false);
     service.get("/readyz").await.refused(503, "unavailable");
     service.set_room(true);
     service.get("/readyz").await.expect(200);
 }
 
+/// An answer of the store serves for a second.
+async fn readiness_becomes(service: &Service, status: u16) {
+    let began = Instant::now();
+    while service.get("/readyz").await.status() != status {
+        assert!(began.elapsed() < Duration::from_secs(30), "it is not {status} yet");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+pub(crate) async fn readiness_asks_the_store_one_question_a_second(stage: Stage) {
+    let service = stage.open().await;
+    let began = Instant::now();
+    for _ in 0..10 {
+        let asked = (0..20).map(|_| service.get("/readyz"));
+        for reply in join_all(asked).await {
+            reply.expect(200);
+        }
+    }
+    let most = usize::try_from(began.elapsed().as_secs()).expect("a number") + 1;
+    let questions = service.store.healths();
+    assert!((1..=most).contains(&questions), "{questions} questions, not {most}");
+}
+
+pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(stage: Stage) {
+    let service = stage.open().await;
+    service.store.fail(Fault::Hang);
+    let began = Instant::now();
+    // They go away without an answer, and so free no place for another question.
+    while service.store.healths() == 0 || began.elapsed() < Duration::from_millis(500) {
+        let asked = join_all((0..5).map(|_| service.get("/readyz")));
+        assert!(timeout(Duration::from_millis(100), asked).await.is_err(), "the store hangs");
+    }
+    let most = usize::try_from(began.elapsed().as_secs() / 4).expect("a number") + 1;
+    assert!(service.store.healths() <= most, "{} questions", service.store.healths());
+    service.app.drain();
+    service.get("/readyz").await.refused(503, "draining");
+    service.store.fail(None);
+}
+
 pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(stage: Stage) {
     let service = stage.open().await;
+    service.get("/readyz").await.expect(200);
     service.app.drain();
     let reply = service.get("/readyz").await.refused(503, "draining");
     assert_eq!(reply.find("retry-after"), None);

@@ -403,6 +403,8 @@ cases! {
         a_full_disk_is_507_on_writes,
         readiness_follows_the_store_and_the_disk,
         a_service_that_is_about_to_stop_says_so_and_serves_on,
+        readiness_asks_the_store_one_question_a_second,
+        readiness_asks_one_question_while_the_store_hangs,
         measurements_are_given_even_when_the_store_is_away,
     }
     mod pressure {

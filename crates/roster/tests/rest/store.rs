@@ -59,6 +59,7 @@ pub(crate) struct Watched {
     pages: AtomicUsize,
     memberships: AtomicUsize,
     pages_hang: AtomicBool,
+    healths: AtomicUsize,
     keys_fail: AtomicBool,
     keys_are_lost: AtomicBool,
 }
@@ -77,6 +78,7 @@ impl Watched {
             pages: AtomicUsize::new(0),
             memberships: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
+            healths: AtomicUsize::new(0),
             keys_fail: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
         }
@@ -123,6 +125,11 @@ impl Watched {
     }
 
     /// Fails as it is told to, or never answers.
+    /// How often the store was asked whether it is ready.
+    pub(crate) fn healths(&self) -> usize {
+        self.healths.load(Ordering::Relaxed)
+    }
+
     async fn stands(&self) -> Result<(), StoreError> {
         let hangs = || {
             let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
@@ -309,6 +316,7 @@ impl Store for Watched {
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(async move {
+        self.healths.fetch_add(1, Ordering::Relaxed);
             self.stands().await?;
             self.inner.health().await
         })
