@@ -34,6 +34,7 @@ if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$place"); then
     for command in "${postgres[@]}"; do
         run "$command" "$@"
     done
+    run scim_walk "$@" --engine postgres --processes 3
 else
     failed+=(postgres)
 fi

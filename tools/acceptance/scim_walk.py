@@ -3,14 +3,18 @@
 One walk goes by `startIndex`, as clients do it: on by what a page held, until it is beyond the
 total that the last page told. One goes by cursor. Meanwhile other connections delete users who
 are spread over the whole collection. Everybody who is there at the end must have been seen.
+
+With `--processes 3 --engine postgres` three processes serve one database: each page of a walk comes
+from the next of them, and each deletion goes to the next.
 """
 
 import random
 import sys
 import threading
+import time
 
 import engines
-from service import Workplace, arguments
+from service import Service, Workplace, arguments
 
 BASE = "/scim/v2"
 
@@ -27,6 +31,19 @@ def fill(service, count):
         raise SystemExit(f"the import was answered {answer.status} {verdicts[-1:]}")
     connection.close()
     return names
+
+
+class InTurn:
+    """A connection to each process; the next request goes to the next of them."""
+
+    def __init__(self, services, first=0):
+        self.connections = [service.connect() for service in services]
+        self.next = first
+
+    def request(self, *arguments):
+        connection = self.connections[self.next % len(self.connections)]
+        self.next += 1
+        return connection.request(*arguments)
 
 
 def page(connection, query):
@@ -62,9 +79,9 @@ def by_cursor(connection, count, on_page):
 class Leavers(threading.Thread):
     """Deletes users as the walk goes on: half of them behind it, half of them ahead."""
 
-    def __init__(self, service, users, chance):
+    def __init__(self, services, users, chance):
         super().__init__(daemon=True)
-        self.connection, self.users, self.chance = service.connect(), list(users), chance
+        self.connection, self.users, self.chance = InTurn(services, 1), list(users), chance
         self.pages, self.left, self.fault = threading.Semaphore(0), [], None
 
     def run(self):
@@ -79,12 +96,13 @@ class Leavers(threading.Thread):
             self.left.append(user)
 
 
-def walk(service, kind, count, leaving, chance):
+def walk(services, kind, count, leaving, chance):
     """One walk with deletions; the faults of it."""
+    service = services[0]
     ids = [user for user, _ in by_cursor(service.connect(), 1000, lambda _: None)]
     gone = chance.sample(ids, leaving)
     gone.sort(key=ids.index)
-    leavers = Leavers(service, gone, chance)
+    leavers = Leavers(services, gone, chance)
     leavers.start()
     steps = max(1, len(ids) // count)
     owed = 0.0
@@ -96,7 +114,9 @@ def walk(service, kind, count, leaving, chance):
             leavers.pages.release()
             owed -= 1.0
 
-    seen = kind(service.connect(), count, on_page)
+    began = time.monotonic()
+    seen = kind(InTurn(services), count, on_page)
+    took = time.monotonic() - began
     for _ in gone:
         leavers.pages.release()
     leavers.join(60)
@@ -105,8 +125,8 @@ def walk(service, kind, count, leaving, chance):
     lost = living - shown
     doubles = len(seen) - len(shown)
     print(
-        f"scim_walk: {kind.__name__}, {len(ids):,} users by {count}, {len(leavers.left)} left "
-        f"meanwhile: {len(lost)} lost, {doubles} seen twice"
+        f"scim_walk: {kind.__name__}, {len(services)} processes, {len(ids):,} users by {count} in "
+        f"{took:.1f} s, {len(leavers.left)} left meanwhile: {len(lost)} lost, {doubles} seen twice"
     )
     faults = [f"{kind.__name__} lost {user}" for user in sorted(lost)[:5]]
     if leavers.fault or len(leavers.left) != leaving:
@@ -122,20 +142,29 @@ def main():
         engines=True,
         users=(20_000, 3_000, "users to walk through"),
         leaving=(50, 50, "users who leave during each walk"),
+        processes=(1, 1, "processes that serve the pages in turn; several need --engine postgres"),
     )
+    if options.processes > 1 and options.engine != "postgres":
+        raise SystemExit("several processes need --engine postgres")
     chance = random.Random(options.seed)
     faults = []
     with engines.engine(options) as engine, Workplace("scim-walk") as place:
-        service = engine.service(options.binary, place / "data")
-        service.start()
+        services = [engine.service(options.binary, place / "data")]
+        services += [
+            Service(options.binary, place / f"data{number}", None, services[0].database)
+            for number in range(1, options.processes)
+        ]
+        for service in services:
+            service.start()
         try:
-            fill(service, options.users)
+            fill(services[0], options.users)
             # The smaller pages are what loses people elsewhere: the last total is then below the
             # index of those who are still to come.
             for kind, count in ((by_index, 100), (by_cursor, 100), (by_index, 10)):
-                faults += walk(service, kind, count, options.leaving, chance)
+                faults += walk(services, kind, count, options.leaving, chance)
         finally:
-            service.stop()
+            for service in services:
+                service.stop()
     for fault in faults:
         print(fault)
     sys.exit(1 if faults else 0)

@@ -20,6 +20,7 @@ use crate::{
     store::{Head, LogId, Outcome, Outlived, Secret, Store},
     timestamp::Timestamp,
     user::{Deleted, Stored},
+    walk::WalkStore,
 };
 
 /// The collection of users.
@@ -212,6 +213,11 @@ impl Directory {
         query: PageQuery,
     ) -> Result<Page, StoreError> {
         self.store.page(query).await
+    }
+
+    /// The ends of walks' pages, where several processes share them.
+    pub fn walks(&self, _may: Permit<ReadUsers>) -> Option<&dyn WalkStore> {
+        self.store.walks()
     }
 
     /// The desk of the keys.

@@ -36,6 +36,7 @@ pub mod text;
 pub mod timestamp;
 pub mod user;
 pub mod violation;
+pub mod walk;
 pub mod words;
 
 pub use attribute::Attribute;

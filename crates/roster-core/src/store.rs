@@ -17,6 +17,7 @@ use crate::{
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     timestamp::Timestamp,
     user::{Deleted, Stored},
+    walk::WalkStore,
 };
 
 /// An answer that is on its way.
@@ -71,6 +72,10 @@ pub trait Store: KeyStore + GroupStore {
 
     /// The log that this store's positions belong to.
     fn log_id(&self) -> LogId;
+
+    /// The ends of walks' pages, where several processes serve this store; `None` where this
+    /// process has it for itself.
+    fn walks(&self) -> Option<&dyn WalkStore>;
 }
 
 /// Key material. Never printed.

@@ -14,6 +14,7 @@ use roster_core::{
     list::{PageKey, SortKey},
     store::Secret,
 };
+use sha2::{Digest, Sha256};
 
 const NONCE_BYTES: usize = 24;
 const ID_BYTES: usize = 16;
@@ -21,6 +22,7 @@ const ID_BYTES: usize = 16;
 /// The cursors of one store.
 pub(crate) struct Cursors {
     cipher: XChaCha20Poly1305,
+    secret: Secret,
 }
 
 /// Seals and opens the cursors of one caller; those of others do not open.
@@ -32,7 +34,7 @@ pub(crate) struct OwnCursors<'a> {
 
 impl Cursors {
     pub(crate) fn new(secret: &Secret) -> Self {
-        Self { cipher: XChaCha20Poly1305::new(&Key::from(secret.0)) }
+        Self { cipher: XChaCha20Poly1305::new(&Key::from(secret.0)), secret: *secret }
     }
 
     /// Those of this caller.
@@ -44,12 +46,25 @@ impl Cursors {
 impl OwnCursors<'_> {
     /// The cursor of a place in the list that `question` asks for; `None` without randomness.
     pub(crate) fn seal(&self, place: &PageKey, question: &[u8]) -> Option<String> {
-        let mut sealed = vec![0; NONCE_BYTES];
-        getrandom::fill(&mut sealed).ok()?;
-        let nonce: [u8; NONCE_BYTES] = sealed.as_slice().try_into().ok()?;
-        let payload = Payload { msg: &written(place), aad: &self.bound_to(question) };
-        sealed.extend(self.cursors.cipher.encrypt(&XNonce::from(nonce), payload).ok()?);
-        Some(BASE64URL_NOPAD.encode(&sealed))
+        let mut nonce = [0; NONCE_BYTES];
+        getrandom::fill(&mut nonce).ok()?;
+        self.seal_with(nonce, &written(place), &self.bound_to(question))
+    }
+
+    /// As [`seal`](Self::seal), with the same text for the same place each time. The nonce follows
+    /// from the secret and from all that is sealed, so none is used for two texts.
+    pub(crate) fn seal_again(&self, place: &PageKey, question: &[u8]) -> Option<String> {
+        let (place, question) = (written(place), self.bound_to(question));
+        let length = u64::try_from(question.len()).ok()?.to_be_bytes();
+        let hash = Sha256::new().chain_update(self.cursors.secret.0).chain_update(length);
+        let hash = hash.chain_update(&question).chain_update(&place).finalize();
+        self.seal_with(*hash.first_chunk()?, &place, &question)
+    }
+
+    fn seal_with(&self, nonce: [u8; NONCE_BYTES], msg: &[u8], aad: &[u8]) -> Option<String> {
+        let sealed =
+            self.cursors.cipher.encrypt(&XNonce::from(nonce), Payload { msg, aad }).ok()?;
+        Some(BASE64URL_NOPAD.encode(&[nonce.as_slice(), &sealed].concat()))
     }
 
     /// The place that a cursor names, if it was sealed here for this caller and question.
@@ -121,6 +136,23 @@ mod tests {
             assert!(!sealed.windows(8).any(|window| window == b"ada@exam"));
             assert_eq!(cursors.open(&cursor, b"q"), Some(place));
         }
+    }
+
+    #[test]
+    fn a_place_sealed_again_has_the_same_text_and_another_one_does_not() {
+        let all = Cursors::new(&Secret([1; 32]));
+        let cursors = all.of(&Actor::Anonymous);
+        let mut texts = std::collections::BTreeSet::new();
+        for place in places() {
+            for question in [b"q".as_slice(), b"other"] {
+                let text = cursors.seal_again(&place, question).expect("a text");
+                assert_eq!(cursors.seal_again(&place, question).as_ref(), Some(&text));
+                assert_eq!(cursors.open(&text, question), Some(place.clone()));
+                assert_eq!(cursors.open(&text, b"a third"), None);
+                texts.insert(text[..16].to_owned());
+            }
+        }
+        assert_eq!(texts.len(), 2 * places().len(), "each has a nonce of its own");
     }
 
     #[test]

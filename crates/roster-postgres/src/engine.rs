@@ -7,6 +7,7 @@ use roster_core::{
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
+    walk::WalkStore,
 };
 
 use crate::{
@@ -73,6 +74,10 @@ impl Store for Postgres {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+
+    fn walks(&self) -> Option<&dyn WalkStore> {
+        Some(self)
     }
 }
 

@@ -27,6 +27,7 @@ mod schema;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod walks;
 mod writer;
 
 pub use connect::{ConnectError, Connector, UrlError};

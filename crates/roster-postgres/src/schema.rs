@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_keys.sql"),
     include_str!("../migrations/0003_groups.sql"),
+    include_str!("../migrations/0004_walk_ends.sql"),
 ];
 
 const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \

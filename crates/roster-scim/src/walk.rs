@@ -12,10 +12,11 @@ use roster_core::{
     Timestamp,
     list::{Direction, PageKey},
     page::order::compare,
+    walk::WALK_ENDS_MAX,
 };
 
 /// Most places that are remembered.
-pub const PLACES_MAX: usize = 20_000;
+pub const PLACES_MAX: usize = WALK_ENDS_MAX;
 /// Milliseconds for which a place is remembered after it was last the end of a page: 15 minutes.
 pub const PLACE_KEEP_MS: i64 = 15 * 60 * 1000;
 /// Most places that are told apart for one index.
@@ -48,9 +49,8 @@ impl Places {
     ) -> Option<(u64, PageKey)> {
         let ends = self.ends.get(question)?;
         ends.range(..=index).rev().find_map(|(index, ends)| {
-            let fresh = ends.iter().filter(|end| is_fresh(end, now)).map(|end| &end.place);
-            let first = fresh.min_by(|one, other| order(one, other, direction))?;
-            Some((*index, first.clone()))
+            let fresh = ends.iter().filter(|end| is_fresh(end, now));
+            Some((*index, first(fresh.map(|end| end.place.clone()), direction)?))
         })
     }
 
@@ -94,6 +94,11 @@ impl Places {
             self.ends.remove(&question);
         }
     }
+}
+
+/// The smallest of the places at which walks ended.
+pub fn first(places: impl Iterator<Item = PageKey>, direction: Direction) -> Option<PageKey> {
+    places.min_by(|one, other| order(one, other, direction))
 }
 
 fn is_fresh(end: &End, now: Timestamp) -> bool {

@@ -12,6 +12,7 @@ use roster_core::{
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
     store::Secret,
+    walk::WalkStore,
 };
 
 use crate::{deleted, events, groups, keys, page, sqlite::Sqlite};
@@ -91,6 +92,10 @@ impl Store for Sqlite {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+
+    fn walks(&self) -> Option<&dyn WalkStore> {
+        None
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod limits;
 mod operation;
 mod search;
 mod users;
+mod walk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -31,8 +31,8 @@ pub(super) enum Enters {
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
 /// What is tested on rows of an index: on a bounded stretch of the log, on one row,
-/// on groups.
-const TESTED: [&str; 4] = ["(kind = ", "(era = ", "(count(*) > 1)", "(last_used_at < "];
+/// on groups, on the pages of one walk.
+const TESTED: [&str; 5] = ["(kind = ", "(era = ", "(count(*) > 1)", "(last_used_at < ", "(at >= "];
 
 /// How an index is named that holds the key of another one unique, where the rules say so. Keys
 /// that are looked up may be found along either.
@@ -69,7 +69,9 @@ INSERT INTO group_members SELECT lpad(to_hex(2000000 + n % 3000 + 1), 32, '0')::
     lpad(to_hex(n % 20000 + 1), 32, '0')::uuid, 0 FROM generate_series(1, 60000) AS n;
 INSERT INTO group_members SELECT lpad(to_hex(2000000 + n), 32, '0')::uuid,
     lpad(to_hex(2000000 + n * 10), 32, '0')::uuid, 1 FROM generate_series(1, 300) AS n;
-ANALYZE groups, group_members;
+INSERT INTO walk_ends SELECT n, decode(lpad(to_hex(n % 100), 64, '0'), 'hex'), n / 100 * 100 + 1,
+    repeat('sealed', 15), n FROM generate_series(1, 20000) AS n;
+ANALYZE groups, group_members, walk_ends;
 ANALYZE users, deleted_users, events, words, further_keys, idempotency_keys";
 
 /// Statements with their name.

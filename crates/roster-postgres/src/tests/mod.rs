@@ -15,4 +15,5 @@ mod repeating;
 mod scanning;
 mod support;
 mod supposing;
+mod walking;
 mod warning;

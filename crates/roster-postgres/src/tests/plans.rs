@@ -23,6 +23,7 @@ use crate::{
         total::counted,
     },
     reads::{GET_DELETED, HEAD},
+    walks,
     writer::{fetch, forget, sql},
 };
 
@@ -42,6 +43,7 @@ async fn every_statement_goes_along_its_index_whatever_is_there() {
         ("outlived", outlived()),
         ("keys", keys_of_callers()),
         ("groups", groups_and_members()),
+        ("walks", vec![at_key(&["walk_ends_walk"], walks::FIND)]),
     ];
     let rules = [
         rules(Sharing::Unique, Sharing::Shared),

@@ -19,6 +19,7 @@ use roster_core::{
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Answer, Secret},
+    walk::WalkStore,
 };
 
 use state::{Kept, State};
@@ -115,6 +116,10 @@ impl Store for Oracle {
 
     fn log_id(&self) -> LogId {
         LogId([7; 8])
+    }
+
+    fn walks(&self) -> Option<&dyn WalkStore> {
+        None
     }
 }
 

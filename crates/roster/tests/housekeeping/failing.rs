@@ -12,6 +12,7 @@ use roster_core::{
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
+    walk::WalkStore,
 };
 use roster_testkit::Oracle;
 
@@ -147,5 +148,9 @@ impl Store for Failing {
 
     fn log_id(&self) -> LogId {
         self.store.log_id()
+    }
+
+    fn walks(&self) -> Option<&dyn WalkStore> {
+        self.store.walks()
     }
 }

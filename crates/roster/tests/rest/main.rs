@@ -36,6 +36,7 @@ mod pressure;
 mod problems;
 mod record;
 mod search;
+#[expect(dead_code, reason = "the suite of SCIM opens several services at a time")]
 mod service;
 mod store;
 mod transcript;
@@ -100,7 +101,6 @@ cases! {
         who_guesses_keys_is_told_to_wait_and_locks_nobody_out,
         each_key_has_an_allowance_of_its_own,
     }
-    mod jwt {
     mod body_authority {
         nothing_is_done_for_a_key_that_is_revoked_during_the_body,
         nothing_is_done_for_a_key_that_expires_during_the_body,
@@ -108,6 +108,7 @@ cases! {
         an_operation_without_a_body_waits_for_none,
         the_end_of_one_key_refuses_no_body_of_another,
     }
+    mod jwt {
         every_attack_on_a_token_is_refused,
         each_scope_of_a_token_opens_what_it_should_and_nothing_else,
         no_foreign_page_acts_with_a_token,
@@ -402,9 +403,9 @@ cases! {
         a_handler_that_panics_is_500_and_tells_nothing,
         a_full_disk_is_507_on_writes,
         readiness_follows_the_store_and_the_disk,
-        a_service_that_is_about_to_stop_says_so_and_serves_on,
         readiness_asks_the_store_one_question_a_second,
         readiness_asks_one_question_while_the_store_hangs,
+        a_service_that_is_about_to_stop_says_so_and_serves_on,
         measurements_are_given_even_when_the_store_is_away,
     }
     mod pressure {
@@ -421,10 +422,10 @@ cases! {
     mod patience {
         a_reading_is_given_up_once_its_caller_would_wait_no_longer,
         a_reading_takes_as_long_as_is_set_and_no_longer,
+        a_search_takes_no_longer_than_a_list,
         a_change_that_did_not_begin_in_time_is_not_made,
         whoever_would_wait_long_enough_is_answered,
         whoever_watches_the_service_is_answered_though_the_store_hangs,
-        a_search_takes_no_longer_than_a_list,
     }
     mod errors {
         a_response_lists_32_errors_of_a_body_and_counts_the_others,

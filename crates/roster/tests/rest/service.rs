@@ -126,9 +126,30 @@ impl Stage {
 
     /// A service with these settings.
     pub(crate) async fn open_with(&self, setup: Setup) -> Service {
+        let (store, kept) = self.store(setup.rules).await;
+        self.serve(setup, store, kept)
+    }
+
+    /// Services over one database, as several processes would be.
+    pub(crate) async fn open_processes(&self, count: usize) -> Vec<Service> {
+        assert_eq!(self.engine, Engine::Postgres, "the other engines serve one process");
+        let (rules, schema) = (Rules::default(), Arc::new(Cluster::shared().schema()));
+        let mut services = Vec::new();
+        for _ in 0..count {
+            let store = postgres(&schema.url(), rules).await;
+            services.push(self.serve(Setup::default(), store, Box::new(Arc::clone(&schema))));
+        }
+        services
+    }
+
+    fn serve(
+        &self,
+        setup: Setup,
+        store: Arc<dyn Store>,
+        kept: Box<dyn Any + Send + Sync>,
+    ) -> Service {
         let Setup { base_url, rules, front, pressure, cors_origins, issuers, .. } = setup;
         let Setup { secret, read_wait_max, scim_filter_guard, require_key, .. } = setup;
-        let (store, kept) = self.store(rules).await;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
         let room = Arc::new(AtomicBool::new(true));
@@ -154,7 +175,9 @@ impl Stage {
         let counters = Arc::new(FrontCounters::default());
         let users = Directory::new(store.clone(), clock.clone());
         let app = Arc::new(App::new(users, settings, Arc::clone(&counters)));
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.set_nonblocking(true).expect("a socket option");
+        let listener = TcpListener::from_std(listener).expect("a listener");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move { stopped.await.unwrap_or(()) };
@@ -188,13 +211,16 @@ impl Stage {
             }
             Engine::Postgres => {
                 let schema = Cluster::shared().schema();
-                let connector = Connector::parse(&schema.url()).expect("a URL");
-                let settings = roster_postgres::Settings::new(connector, rules);
-                let store = Postgres::open(settings).await.expect("the store opens");
-                (Arc::new(store), Box::new(schema))
+                (postgres(&schema.url(), rules).await, Box::new(schema))
             }
         }
     }
+}
+
+async fn postgres(url: &str, rules: Rules) -> Arc<dyn Store> {
+    let connector = Connector::parse(url).expect("a URL");
+    let settings = roster_postgres::Settings::new(connector, rules);
+    Arc::new(Postgres::open(settings).await.expect("the store opens"))
 }
 
 /// The description of a service at this URL, read once in this process.

@@ -16,6 +16,7 @@ use roster_core::{
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
+    walk::WalkStore,
 };
 
 /// What goes wrong.
@@ -58,8 +59,8 @@ pub(crate) struct Watched {
     made_events: Mutex<Option<EventsPage>>,
     pages: AtomicUsize,
     memberships: AtomicUsize,
-    pages_hang: AtomicBool,
     healths: AtomicUsize,
+    pages_hang: AtomicBool,
     keys_fail: AtomicBool,
     keys_are_lost: AtomicBool,
 }
@@ -77,8 +78,8 @@ impl Watched {
             made_events,
             pages: AtomicUsize::new(0),
             memberships: AtomicUsize::new(0),
-            pages_hang: AtomicBool::new(false),
             healths: AtomicUsize::new(0),
+            pages_hang: AtomicBool::new(false),
             keys_fail: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
         }
@@ -124,12 +125,12 @@ impl Watched {
         self.pages.load(Ordering::Relaxed)
     }
 
-    /// Fails as it is told to, or never answers.
     /// How often the store was asked whether it is ready.
     pub(crate) fn healths(&self) -> usize {
         self.healths.load(Ordering::Relaxed)
     }
 
+    /// Fails as it is told to, or never answers.
     async fn stands(&self) -> Result<(), StoreError> {
         let hangs = || {
             let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
@@ -315,8 +316,8 @@ impl Store for Watched {
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move {
         self.healths.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
             self.stands().await?;
             self.inner.health().await
         })
@@ -328,5 +329,9 @@ impl Store for Watched {
 
     fn log_id(&self) -> LogId {
         self.inner.log_id()
+    }
+
+    fn walks(&self) -> Option<&dyn WalkStore> {
+        self.inner.walks()
     }
 }

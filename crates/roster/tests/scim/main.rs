@@ -90,6 +90,14 @@ macro_rules! cases {
     };
 }
 
+/// What several processes over one database promise together.
+mod processes {
+    tests! { Postgres:
+        walks::a_walk_by_index_through_three_processes_loses_nobody,
+        walks::walks_that_cross_between_processes_lose_nobody,
+    }
+}
+
 cases! {
     mod users {
         c1_a_new_user_is_201_with_its_place_and_its_whole_self,

@@ -31,6 +31,7 @@ async fn living(service: &Service) -> BTreeSet<String> {
 
 /// A walk as clients do it: on by what a page held, to the end that the last page told.
 struct Walk {
+    order: &'static str,
     index: u64,
     total: u64,
     count: u64,
@@ -39,12 +40,13 @@ struct Walk {
 
 impl Walk {
     fn new(count: u64) -> Self {
-        Self { index: 1, total: u64::MAX, count, seen: Vec::new() }
+        Self { order: "", index: 1, total: u64::MAX, count, seen: Vec::new() }
     }
 
     /// One page; tells whether there is another.
     async fn step(&mut self, service: &Service) -> bool {
-        let query = format!("/Users?startIndex={}&count={}", self.index, self.count);
+        let Self { index, count, order, .. } = self;
+        let query = format!("/Users?startIndex={index}&count={count}{order}");
         let page = read(service, &query).await;
         self.total = page["totalResults"].as_u64().expect("a total");
         self.index += page["itemsPerPage"].as_u64().expect("a number");
@@ -73,6 +75,56 @@ pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(stage: Stage)
     // A walk in a collection that stands still is told the exact total.
     let page = read(&service, "/Users?count=1").await;
     assert_eq!(page["totalResults"], CROWD - 28);
+}
+
+/// Every page comes from another process, and each deletes what the next one shows a page of.
+pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(stage: Stage) {
+    let services = stage.open_processes(3).await;
+    let users = crowd(&services[0]).await;
+    let mut left = users.iter();
+    for order in ["", "&sortBy=userName", "&filter=userName%20sw%20%22u%22"] {
+        let mut walk = Walk { order, ..Walk::new(7) };
+        let mut pages = 0;
+        while walk.step(&services[pages % 3]).await {
+            // Those who leave were seen already, but for the last walk's: all that follow move up.
+            for user in left.by_ref().take(2) {
+                leave(&services[(pages + 1) % 3], user).await;
+            }
+            pages += 1;
+        }
+        let seen: BTreeSet<String> = walk.seen.into_iter().collect();
+        let living = living(&services[0]).await;
+        assert!(living.is_subset(&seen), "{order} lost {:?}", living.difference(&seen));
+    }
+    let page = read(&services[1], "/Users?count=1").await;
+    assert_eq!(page["totalResults"], living(&services[2]).await.len());
+}
+
+/// As many walks as there are processes, each through all of them, over a collection that shrinks.
+pub(crate) async fn walks_that_cross_between_processes_lose_nobody(stage: Stage) {
+    let services = stage.open_processes(3).await;
+    let users = crowd(&services[0]).await;
+    let mut left = users.iter();
+    let mut walks = [Walk::new(5), Walk::new(5), Walk::new(5)];
+    let mut goes_on = [true; 3];
+    for round in 0.. {
+        for (number, walk) in walks.iter_mut().enumerate() {
+            // They begin one after the other.
+            goes_on[number] = goes_on[number]
+                && (round < number || walk.step(&services[(round + number) % 3]).await);
+        }
+        if let Some(user) = left.next().filter(|_| round < 12) {
+            leave(&services[round % 3], user).await;
+        }
+        if goes_on == [false; 3] {
+            break;
+        }
+    }
+    let living = living(&services[0]).await;
+    for walk in walks {
+        let seen: BTreeSet<String> = walk.seen.into_iter().collect();
+        assert!(living.is_subset(&seen), "{:?}", living.difference(&seen));
+    }
 }
 
 pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(stage: Stage) {

@@ -16,7 +16,6 @@ use roster_scim::{
     filter::{GroupFacts, GroupFilter},
     list::COUNT_DEFAULT,
 };
-use sha2::{Digest, Sha256};
 
 use super::answer::{Shown, group_of, shown};
 use crate::{
@@ -26,6 +25,7 @@ use crate::{
     scim::{
         Refused,
         limits::{CURSOR_KEEP_MS, PAGE_MEMBERS_MAX, SKIP_MAX},
+        walk::Walk,
     },
 };
 
@@ -82,14 +82,9 @@ impl<'a> Asking<'a> {
     /// The page that begins at an index.
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
         let _entered = self.face.pressure.enter(self.class()).await?;
-        let question: [u8; 32] = Sha256::digest(self.question()).into();
-        let ascending = Direction::Ascending;
-        let known = if start == 1 {
-            None
-        } else {
-            let now = self.face.directory.now();
-            self.face.scim.places().before(&question, start, ascending, now)
-        };
+        let (question, ascending) = (self.question(), Direction::Ascending);
+        let kept = Walk::new(self.face, self.may, self.actor, &question, ascending);
+        let known = if start == 1 { None } else { kept.before(start).await? };
         let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place.id)));
         self.query.after = after;
         let run = self.run(start - from).await?;
@@ -105,10 +100,9 @@ impl<'a> Asking<'a> {
             // Those who are still to come count by the index that the walk will show them at.
             total = total.max(if ended { reached - 1 } else { reached });
         }
-        if let Some(last) = items.last() {
-            let place = PageKey { key: SortKey::Id, id: last.stored.id };
-            let now = self.face.directory.now();
-            self.face.scim.places().note(question, reached, place, ascending, now);
+        // Whoever was shown all there is goes no further.
+        if let Some(last) = items.last().filter(|_| !holds_all) {
+            kept.note(reached, PageKey { key: SortKey::Id, id: last.stored.id }).await?;
         }
         Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
     }

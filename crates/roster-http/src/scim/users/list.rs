@@ -51,7 +51,8 @@ pub(in crate::scim) async fn part(
     profile: Profile,
     request: &ListRequest,
 ) -> Result<Part, Refused> {
-    let found = by_index(face, may, actor, query(request, profile)?, request.start_index).await?;
+    let query = query(request, profile)?;
+    let found = by_index(face, may, actor, query, request.start_index, true).await?;
     let ids = found.items.iter().map(|item| item.id).collect();
     let groups = groups_of(face, may, ids, &request.projection).await?;
     let mut text = Vec::new();
@@ -72,7 +73,7 @@ async fn page(
     let query = query(&request, profile)?;
     let found = match &request.cursor {
         Some(cursor) => by_cursor(face, may, actor, query, cursor, request.count).await?,
-        None => by_index(face, may, actor, query, request.start_index).await?,
+        None => by_index(face, may, actor, query, request.start_index, false).await?,
     };
     let ids = found.items.iter().map(|item| item.id).collect();
     let groups = groups_of(face, may, ids, &request.projection).await?;

@@ -14,7 +14,6 @@ use roster_core::{
     user::Stored,
 };
 use roster_scim::{ScimError, ScimType};
-use sha2::{Digest, Sha256};
 
 use crate::{
     face::Face,
@@ -23,6 +22,7 @@ use crate::{
     scim::{
         Refused,
         limits::{CURSOR_KEEP_MS, PAGE_BYTES_MAX, SKIP_MAX},
+        walk::Walk,
     },
 };
 
@@ -36,24 +36,20 @@ pub(super) struct Found {
     pub(super) end: Option<u64>,
 }
 
-/// The page that begins at an index.
+/// The page that begins at an index. `keeps_end`: its end counts even where it holds all there is.
 pub(super) async fn by_index(
     face: &Face,
     may: Permit<ReadUsers>,
     actor: &Actor,
     query: PageQuery,
     start: u64,
+    keeps_end: bool,
 ) -> Result<Found, Refused> {
     let (_entered, _longer) = enter(face, &query).await?;
-    let question: [u8; 32] = Sha256::digest(question(actor, &query)).into();
-    let direction = query.sort.direction;
-    let known = if start == 1 {
-        None
-    } else {
-        face.scim.places().before(&question, start, direction, face.directory.now())
-    };
+    let kept = Walk::new(face, may, actor, &question(actor, &query), query.sort.direction);
+    let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
-    let mut walk = Walk { face, may, query, after, ended: false, counted: None };
+    let mut walk = Steps { face, may, query, after, ended: false, counted: None };
     let passed = walk.pass_over(start - from).await?;
     let items = walk.take().await?;
 
@@ -67,17 +63,17 @@ pub(super) async fn by_index(
         total = total.max(if walk.ended { reached - 1 } else { reached });
     }
     let place = walk.after.clone().or_else(|| last(&walk.query, &items));
-    if let Some(place) = place.filter(|_| shown > 0) {
-        let now = face.directory.now();
-        face.scim.places().note(question, reached, place, direction, now);
+    // Whoever was shown all there is goes no further.
+    if let Some(place) = place.filter(|_| shown > 0 && (keeps_end || !holds_all)) {
+        kept.note(reached, place).await?;
     }
     let end = if shown > 0 { reached - 1 } else { from - 1 + passed };
     let end = Some(end).filter(|_| walk.ended);
     Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None, end })
 }
 
-/// A walk over pages of the store.
-struct Walk<'a> {
+/// Steps over pages of the store.
+struct Steps<'a> {
     face: &'a Face,
     may: Permit<ReadUsers>,
     query: PageQuery,
@@ -88,7 +84,7 @@ struct Walk<'a> {
     counted: Option<Total>,
 }
 
-impl Walk<'_> {
+impl Steps<'_> {
     async fn next(&mut self, limit: usize) -> Result<Vec<Stored>, StoreError> {
         let count = self.query.is_unconditional();
         let query = PageQuery { after: self.after.take(), limit, count, ..self.query.clone() };

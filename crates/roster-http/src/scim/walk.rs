@@ -1,0 +1,69 @@
+//! Where a walk by index goes on, whichever process served its last page.
+
+use roster_core::{
+    Actor, StoreError, Timestamp,
+    access::{Permit, ReadUsers},
+    list::{Direction, PageKey},
+    walk::{WalkEnd, WalkId},
+};
+use roster_scim::walk::first;
+use sha2::{Digest, Sha256};
+
+use super::{Refused, limits::PLACE_KEEP_MS};
+use crate::{
+    face::Face,
+    problem::{Problem, ProblemCode},
+};
+
+/// One caller's walk through the answers to one question.
+pub(super) struct Walk<'a> {
+    face: &'a Face,
+    may: Permit<ReadUsers>,
+    actor: &'a Actor,
+    id: WalkId,
+    direction: Direction,
+}
+
+impl<'a> Walk<'a> {
+    /// The walk of a caller; the question names the caller too.
+    pub(super) fn new(
+        face: &'a Face,
+        may: Permit<ReadUsers>,
+        actor: &'a Actor,
+        question: &str,
+        direction: Direction,
+    ) -> Self {
+        Self { face, may, actor, id: Sha256::digest(question).into(), direction }
+    }
+
+    /// The place to go on from for the nearest index that is not beyond this one, and that index.
+    pub(super) async fn before(&self, index: u64) -> Result<Option<(u64, PageKey)>, Refused> {
+        let now = self.face.directory.now();
+        let Some(store) = self.face.directory.walks(self.may) else {
+            return Ok(self.face.scim.places().before(&self.id, index, self.direction, now));
+        };
+        let since = Timestamp::from_millis(now.as_millis().saturating_sub(PLACE_KEEP_MS));
+        let Some((index, sealed)) = store.walk_ends(self.id, index, since).await? else {
+            return Ok(None);
+        };
+        let cursors = self.face.cursors.of(self.actor);
+        let places = sealed.iter().filter_map(|place| cursors.open(place, &self.id));
+        Ok(first(places, self.direction).map(|place| (index, place)))
+    }
+
+    /// Takes note that the page before this index ended there.
+    pub(super) async fn note(&self, index: u64, place: PageKey) -> Result<(), Refused> {
+        let at = self.face.directory.now();
+        let Some(store) = self.face.directory.walks(self.may) else {
+            self.face.scim.places().note(self.id, index, place, self.direction, at);
+            return Ok(());
+        };
+        let place = self.face.cursors.of(self.actor).seal_again(&place, &self.id);
+        let place = place.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        match store.note_walk_end(WalkEnd { walk: self.id, index, place, at }).await {
+            // While there is no room to write, nobody leaves either.
+            Err(StoreError::Full(_)) => Ok(()),
+            noted => Ok(noted?),
+        }
+    }
+}
