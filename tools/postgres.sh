@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # A private PostgreSQL cluster for tests, in a directory of its own, on a free loopback port.
 #
-#   tools/postgres.sh start DIR   makes and starts one, and prints the URL of its database
-#   tools/postgres.sh stop DIR    stops it and removes what start made
+#   tools/postgres.sh start DIR [LOCALE]   makes and starts one, and prints the URL of its database
+#   tools/postgres.sh stop DIR             stops it and removes what start made
 #
+# Its databases have the locale C, or that LOCALE of ICU, such as en-US. ROSTER_POSTGRES_PROGRAMS
+# names the directory of the server's programs; without it, pg_config does, then Debian's newest.
 # Durable, with the settings that PostgreSQL ships with but for max_connections. The role of the
 # URL is no superuser; it may create databases, and schemas in `postgres`. PostgreSQL refuses to run
 # as root: as root, the cluster belongs to the user `postgres`, or to `nobody`, who must be able to
@@ -20,9 +22,13 @@ usage() {
     exit 2
 }
 
-# The directory of PostgreSQL's programs: what pg_config names, else Debian's newest.
+# The directory of PostgreSQL's programs.
 programs() {
     local bin candidates=()
+    if [[ -n ${ROSTER_POSTGRES_PROGRAMS-} ]]; then
+        echo "$ROSTER_POSTGRES_PROGRAMS"
+        return
+    fi
     if command -v pg_config >/dev/null; then
         candidates+=("$(pg_config --bindir)")
     fi
@@ -76,8 +82,10 @@ start() {
     fi
     chmod 700 "$dir"
     owned sh -c "umask 077; echo $(password) > superuser"
+    local provider=()
+    [[ -z $locale ]] || provider=(--locale-provider=icu --icu-locale="$locale")
     owned "$bin/initdb" --pgdata=data --username=postgres --pwfile=superuser \
-        --auth=scram-sha-256 --encoding=UTF8 --locale=C --no-instructions \
+        --auth=scram-sha-256 --encoding=UTF8 --locale=C "${provider[@]}" --no-instructions \
         >"$dir/initdb.log" 2>&1 ||
         fail "initdb failed; see $dir/initdb.log"
     local port tries
@@ -117,8 +125,9 @@ stop() {
     rmdir "$dir" 2>/dev/null || true
 }
 
-[[ $# == 2 ]] || usage
+[[ $# == 2 || ($# == 3 && $1 == start) ]] || usage
 [[ -n $2 ]] || usage
+locale=${3-}
 dir=$(realpath -m -- "$2")
 bin=$(programs)
 owner=postgres

@@ -4,7 +4,7 @@ CREATE TABLE walk_ends (
     slot  bigint PRIMARY KEY,
     walk  bytea  NOT NULL, -- digest of the caller and the question
     start bigint NOT NULL, -- the index that follows the page
-    place text   NOT NULL, -- sealed
+    place text   COLLATE "C" NOT NULL, -- sealed
     at    bigint NOT NULL
 );
 

@@ -79,9 +79,8 @@ pub(crate) async fn establish(
     connector: &Connector,
     rules: Rules,
 ) -> Result<Established, OpenError> {
-    let connection = connector.connect_patiently().await?;
+    let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
-    client.batch_execute("SET lock_timeout = '10min'").await?;
     if setting(client, MIGRATION).await?.is_some() {
         return Err(OpenError::Unfinished);
     }

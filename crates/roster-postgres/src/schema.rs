@@ -21,10 +21,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_keys.sql"),
     include_str!("../migrations/0003_groups.sql"),
     include_str!("../migrations/0004_walk_ends.sql"),
+    include_str!("../migrations/0005_collation.sql"),
 ];
 
 const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
-     (number bigint PRIMARY KEY, statement text NOT NULL)";
+     (number bigint PRIMARY KEY, statement text COLLATE \"C\" NOT NULL)";
 
 /// The row that whoever makes steps holds.
 const TURN: &str = "INSERT INTO schema_steps (number, statement) VALUES (0, '') \
@@ -39,14 +40,11 @@ const NOTE: &str = "INSERT INTO schema_steps (number, statement) VALUES ($1, $2)
 /// How often making the table of steps is tried: two that make it at once are in each other's way.
 const TRIES: u32 = 20;
 
-/// How long another process may take to make its steps.
-const PATIENCE: &str = "SET lock_timeout = '10min'";
-
 /// Brings the schema up to this release; refuses one of a newer release.
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let steps = steps();
     let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
-    let connection = connector.connect_patiently().await?;
+    let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
@@ -79,11 +77,10 @@ pub(crate) struct Turn(Connection);
 impl Turn {
     /// Waits for it. It is given back by the database, should this process be gone.
     pub(crate) async fn take(connector: &Connector) -> Result<Self, OpenError> {
-        let connection = connector.connect_patiently().await?;
+        // Idle in its transaction while another connection makes the changes.
+        let connection = connector.connect_for_maintenance().await?;
         let client = connection.client();
-        // It stands still in its transaction while another connection makes the changes.
-        client.batch_execute(PATIENCE).await?;
-        client.batch_execute("BEGIN; SET idle_in_transaction_session_timeout = 0").await?;
+        client.batch_execute("BEGIN").await?;
         client.query(TAKE_TURN, &[]).await?;
         Ok(Self(connection))
     }
@@ -156,7 +153,8 @@ mod tests {
         let steps = steps();
         assert!(steps.len() > 15, "{}", steps.len());
         for step in &steps {
-            assert!(step.starts_with("CREATE "), "{step}");
+            let verbs = ["CREATE ", "ALTER TABLE "];
+            assert!(verbs.iter().any(|verb| step.starts_with(verb)), "{step}");
             assert!(!step.contains(';') && !step.contains("--"), "{step}");
         }
     }

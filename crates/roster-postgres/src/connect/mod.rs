@@ -15,7 +15,7 @@ use std::{
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
-use tokio_postgres::Config;
+use tokio_postgres::{Config, Error};
 
 pub(crate) use connection::Connection;
 pub use hosts::UrlError;
@@ -27,10 +27,10 @@ const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a start waits for a server that does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What every session is set to, where the database knows it. A statement's way is fixed by its
-/// shape and these, not by statistics: no scan of a table, no sort of what an index has in order,
-/// and no new plan for each set of values. A session that stands still inside a transaction is
-/// ended, so that its locks are not for ever.
+/// What every session is set to, where the database knows it; a role, a database or the URL may
+/// say otherwise. A statement's way is fixed by its shape and these, not by statistics: no scan of
+/// a table, no sort of what an index has in order, and no new plan for each set of values. A
+/// session that stands still inside a transaction is ended, so that its locks are not for ever.
 const SESSION: &[(&str, &str)] = &[
     ("enable_seqscan", "off"),
     ("enable_bitmapscan", "off"),
@@ -46,6 +46,7 @@ const SESSION: &[(&str, &str)] = &[
     ("lock_timeout", "1000"),
     ("transaction_timeout", "15000"),
     ("statement_timeout", "0"),
+    ("idle_session_timeout", "0"),
     ("client_connection_check_interval", "1000"),
     // A session whose process or network is gone is ended too, and its locks with it.
     ("tcp_keepalives_idle", "5"),
@@ -53,9 +54,30 @@ const SESSION: &[(&str, &str)] = &[
     ("tcp_keepalives_count", "3"),
     ("tcp_user_timeout", "10000"),
     ("default_transaction_isolation", "read committed"),
+    ("default_transaction_deferrable", "off"),
+    // A wait for a standby that ends early is known by its warning alone.
+    ("client_min_messages", "warning"),
+    // Statements contain '\\xff', which means one byte where this is on.
+    ("standard_conforming_strings", "on"),
+    // A row policy makes a statement fail. Otherwise it would hide users.
+    ("row_security", "off"),
     // An answered write is on disk. Where more than that is set, it stays.
     ("synchronous_commit", "on"),
 ];
+
+/// What replaces it in a session whose work grows with the data: changes of the schema, index
+/// builds, loads and their digests.
+const MAINTENANCE: &[(&str, &str)] = &[
+    ("transaction_timeout", "0"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("lock_timeout", "600000"),
+];
+
+/// Sets the settings of two arrays, names and values, that the server knows.
+const SET: &str = "SELECT set_config(known.name, wanted.value, false) \
+     FROM unnest($1::text[], $2::text[]) AS wanted (name, value) \
+     JOIN pg_catalog.pg_settings AS known ON known.name = wanted.name \
+     WHERE known.name <> 'synchronous_commit' OR known.setting = 'off'";
 
 /// Finds the server that takes writes.
 #[derive(Clone)]
@@ -110,6 +132,16 @@ impl Connector {
         }
     }
 
+    /// Connects as [`Connector::connect_patiently`] does, for work that may take as long as the
+    /// data is large: no timeout of the session ends it.
+    pub(crate) async fn connect_for_maintenance(&self) -> Result<Connection, ConnectError> {
+        let connection = self.connect_patiently().await?;
+        match set(&connection, MAINTENANCE).await {
+            Ok(()) => Ok(connection),
+            Err(error) => Err(ConnectError::Refused { host: self.shown(), reason: tls::told(error) }),
+        }
+    }
+
     /// Connects to the first host that takes writes.
     pub(crate) async fn connect(&self) -> Result<Connection, ConnectError> {
         let attempts = self.hosts.iter().map(|host| attempt(host, &self.tls));
@@ -146,13 +178,13 @@ async fn connect_to(config: &Config, tls: &Tls) -> Result<Connection, ConnectErr
     if state.as_deref() != Some("off") {
         return Err(ConnectError::ReadOnly { host: hosts::name(config) });
     }
-    let (names, values): (Vec<&str>, Vec<&str>) = SESSION.iter().copied().unzip();
-    let set = "SELECT set_config(known.name, wanted.value, false) \
-         FROM unnest($1::text[], $2::text[]) AS wanted (name, value) \
-         JOIN pg_catalog.pg_settings AS known ON known.name = wanted.name \
-         WHERE known.name <> 'synchronous_commit' OR known.setting = 'off'";
-    connection.client().query(set, &[&names, &values]).await.map_err(refused)?;
+    set(&connection, SESSION).await.map_err(refused)?;
     Ok(connection)
+}
+
+async fn set(connection: &Connection, settings: &[(&str, &str)]) -> Result<(), Error> {
+    let (names, values): (Vec<&str>, Vec<&str>) = settings.iter().copied().unzip();
+    connection.client().query(SET, &[&names, &values]).await.map(drop)
 }
 
 impl ConnectError {

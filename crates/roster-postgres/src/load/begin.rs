@@ -16,10 +16,6 @@ use crate::{
     schema::{self, Turn},
 };
 
-/// The settings of a session that loads: an index of a large table takes longer than any request
-/// may, and whoever tidies the tables up meanwhile is waited for.
-const SESSION: &str = "SET statement_timeout = 0; SET lock_timeout = '1min'";
-
 /// Whether there is a schema that could hold something.
 const HAS_SCHEMA: &str = "SELECT to_regclass('settings') IS NOT NULL \
      AND to_regclass('log_head') IS NOT NULL AND to_regclass('users') IS NOT NULL \
@@ -39,9 +35,8 @@ const KEEP_ERA: &str = "INSERT INTO settings (name, value) VALUES ('migration.er
 const ERA: &str = "SELECT value FROM settings WHERE name = 'migration.era'";
 
 pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load, LoadError> {
-    let connection = connector.connect().await?;
+    let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
-    client.batch_execute(SESSION).await?;
     if client.query_one(HAS_SCHEMA, &[]).await?.try_get(0)? {
         // Before the schema is brought up to date: that of a database that is in use is not ours
         // to change.

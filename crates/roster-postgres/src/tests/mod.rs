@@ -13,6 +13,7 @@ mod plans;
 mod racing;
 mod repeating;
 mod scanning;
+mod sessions;
 mod support;
 mod supposing;
 mod walking;
