@@ -15,25 +15,56 @@ use crate::{
 /// Most events that are asked for at once.
 const AT_ONCE_MAX: usize = 1000;
 
-/// The statement of a page: a first row that tells the head in the place of the position and the
-/// oldest position in that of the moment, then the events. Positions are dense, so a stretch of
-/// the log of one kind is bounded by positions as well as by rows.
+/// More bytes than the names of all members have in `events.changed`.
+const NAMES_BYTES_MAX: usize = 2048;
+
+const COLUMNS: &str =
+    "position, kind, at, actor, request_id, user_id, version, changed, record";
+
+/// The statement of a page: a first row with the head in `position`, the oldest position in `at`
+/// and the end of the examined stretch in `version`, then the events.
+///
+/// `$1` is the position before the page, `$2` the most rows, `$3` the most bytes, `$4` the user or
+/// the kind, `$5` the size of the stretch, `$6` the kind of a user's events. The server adds up
+/// the bytes of the rows and sends one row more than fills the page, so that neither side ever
+/// holds more. It never counts a row larger than [`Event::bytes`] does.
 pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
-    let condition = match (of_user, of_kind) {
-        (false, false) => "position > $1",
-        (false, true) => {
-            "position > $1 AND kind = $3 AND position <= \
-             greatest($1, (SELECT min(position) - 1 FROM events)) + $4"
-        }
-        // Told as a range, so that no other index is in the order of the page.
-        (true, _) => "(user_id, position) > ($3, $1) AND user_id <= $3",
+    // Stated as a range, so that no other index has the order of the page.
+    const OF_USER: &str = "(user_id, position) > ($4, $1) AND user_id <= $4";
+    let order = if of_user { "user_id, position" } else { "position" };
+    let along = |condition: &str, limit: &str| {
+        format!("SELECT {COLUMNS} FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}")
     };
+    let found = match (of_user, of_kind) {
+        (false, false) => along("position > $1", "$2"),
+        // Positions are dense, so that a range of them bounds what is examined.
+        (false, true) => along(
+            "position > $1 AND kind = $4 AND position <= \
+             greatest($1, (SELECT min(position) - 1 FROM events)) + $5",
+            "$2",
+        ),
+        (true, false) => along(OF_USER, "$2"),
+        (true, true) => format!(
+            "SELECT {COLUMNS} FROM ({}) AS stretch WHERE kind = $6 ORDER BY {order} LIMIT $2",
+            along(OF_USER, "$5")
+        ),
+    };
+    let end = if of_user && of_kind {
+        format!(
+            "(SELECT position FROM events WHERE {OF_USER} ORDER BY {order} OFFSET $5::bigint - 1 LIMIT 1)"
+        )
+    } else {
+        "NULL::bigint".to_owned()
+    };
+    let bytes = format!(
+        "octet_length(record) + greatest(octet_length(changed) - {NAMES_BYTES_MAX}, 0)"
+    );
     format!(
         "SELECT position, NULL::text, (SELECT min(position) FROM events), NULL::text, NULL::text, \
-         NULL::uuid, 0::bigint, NULL::text, NULL::text FROM log_head WHERE number = 1 \
-         UNION ALL (SELECT position, kind, at, actor, request_id, user_id, version, changed, \
-         record FROM events WHERE {condition} ORDER BY {}position LIMIT $2)",
-        if of_user { "user_id, " } else { "" }
+         NULL::uuid, {end}, NULL::text, NULL::text FROM log_head WHERE number = 1 \
+         UNION ALL (SELECT {COLUMNS} FROM (SELECT {COLUMNS}, sum({bytes}) OVER (ORDER BY {order} \
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes FROM ({found}) AS found) \
+         AS counted WHERE coalesce(bytes, 0) < $3)"
     )
 }
 
@@ -45,24 +76,37 @@ impl Question for EventsQuery {
     }
 }
 
+/// The rows of a page.
+pub(crate) async fn fetch(
+    connection: &Connection,
+    query: &EventsQuery,
+) -> Result<Vec<Row>, Miss> {
+    let (user, kind) = (query.user_id.map(uuid), query.kind.map(EventKind::as_str));
+    let limit = most(query.limit.min(query.examined_max.max(1)).saturating_add(1));
+    let bytes_max = most(query.bytes_max.max(1));
+    let stretch = most(query.examined_max.max(1));
+    // The statement adds the stretch to it.
+    let after = query.after.min(i64::MAX - stretch);
+    let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&after, &limit, &bytes_max];
+    match (&user, &kind) {
+        (None, None) => {}
+        (Some(user), None) => parameters.push(user),
+        (None, Some(kind)) => parameters.extend([kind as &(dyn ToSql + Sync), &stretch]),
+        (Some(user), Some(kind)) => {
+            parameters.extend([user as &(dyn ToSql + Sync), &stretch, kind]);
+        }
+    }
+    let statement = connection.prepare(&rows(user.is_some(), kind.is_some())).await?;
+    Ok(connection.client().query(&statement, &parameters).await?)
+}
+
+fn most(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 /// Events in the order of the log.
 async fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage, Miss> {
-    let most = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
-    let examined_max = query.examined_max.max(1);
-    let (user, kind) = (query.user_id.map(uuid), query.kind.map(EventKind::as_str));
-    let by_kind = kind.is_some() && user.is_none();
-    let rows_max = if kind.is_some() && user.is_some() { examined_max } else { query.limit };
-    let limit = most(rows_max.min(examined_max).saturating_add(1));
-    let stretch = most(examined_max);
-    let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&query.after, &limit];
-    if let Some(user) = &user {
-        parameters.push(user);
-    } else if let Some(kind) = &kind {
-        parameters.push(kind);
-        parameters.push(&stretch);
-    }
-    let statement = connection.prepare(&rows(user.is_some(), by_kind)).await?;
-    let rows = connection.client().query(&statement, &parameters).await?;
+    let rows = fetch(connection, query).await?;
     let (first, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
     let head: i64 = column(first, 0, "log_head.position")?;
     let oldest: Option<i64> = column(first, 2, "events.position")?;
@@ -73,11 +117,12 @@ async fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage
         head,
         oldest,
     };
-    let end = if by_kind {
+    let end = if query.kind.is_some() && query.user_id.is_none() {
         // The whole stretch was looked at, unless the page is full before.
+        let stretch = most(query.examined_max.max(1));
         head.min(query.after.max(oldest - 1).saturating_add(stretch))
     } else {
-        head
+        column::<Option<i64>>(first, 6, "events.position")?.unwrap_or(head)
     };
     let is_full = fill(&mut page, query, rows)?;
     if !is_full {
@@ -96,10 +141,8 @@ fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool
         }
         examined += 1;
         let (position, event) = event(row)?;
-        if query.kind.is_none_or(|kind| event.kind == kind) {
-            bytes += event.bytes();
-            page.events.push((position, event));
-        }
+        bytes += event.bytes();
+        page.events.push((position, event));
         page.reached = position;
     }
     // Of one kind, there may be others behind the last row.
@@ -123,4 +166,16 @@ fn event(row: &Row) -> Result<(i64, Event), StoreError> {
         record: record_column(row, 8, "events.record")?,
     };
     Ok((column(row, 0, "events.position")?, event))
+}
+
+#[cfg(test)]
+mod tests {
+    use roster_core::{Attribute, event::changed_text};
+
+    use super::NAMES_BYTES_MAX;
+
+    #[test]
+    fn the_names_of_all_members_are_shorter_than_what_is_left_uncounted() {
+        assert!(changed_text(Attribute::ALL, &Default::default()).len() < NAMES_BYTES_MAX);
+    }
 }

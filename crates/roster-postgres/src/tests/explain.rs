@@ -32,7 +32,15 @@ const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
 /// What is tested on rows of an index: on a bounded stretch of the log, on one row,
 /// on groups, on the pages of one walk.
-const TESTED: [&str; 5] = ["(kind = ", "(era = ", "(count(*) > 1)", "(last_used_at < ", "(at >= "];
+const TESTED: [&str; 7] = [
+    "(kind = ",
+    "(stretch.kind = ",
+    "(COALESCE(counted.bytes, ",
+    "(era = ",
+    "(count(*) > 1)",
+    "(last_used_at < ",
+    "(at >= ",
+];
 
 /// How an index is named that holds the key of another one unique, where the rules say so. Keys
 /// that are looked up may be found along either.

@@ -4,6 +4,7 @@
 
 mod cutting;
 mod ending;
+mod eventing;
 mod explain;
 mod following;
 mod keeping;

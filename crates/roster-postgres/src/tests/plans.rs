@@ -296,6 +296,7 @@ fn reads() -> Vec<Statement> {
         at_start(&["events_pkey"], events::rows(false, false)),
         at_start(&["events_pkey"], events::rows(false, true)),
         at_start(&["events_pkey", "events_user"], events::rows(true, false)),
+        at_start(&["events_pkey", "events_user"], events::rows(true, true)),
     ];
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {

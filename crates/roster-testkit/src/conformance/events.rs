@@ -114,6 +114,17 @@ pub async fn a_pull_in_short_looks_shows_the_same_events(scene: Scene) {
     }
 }
 
+pub async fn a_place_far_beyond_the_end_of_the_log_is_answered(scene: Scene) {
+    let (users, log) = log(&scene).await;
+    let last = log[log.len() - 1].0;
+    for query in queries(&users, scene.new_id()) {
+        for after in [last + 1, i64::MAX - 20_000, i64::MAX - 1, i64::MAX] {
+            let page = scene.events_page(EventsQuery { after, ..query }).await;
+            assert_eq!((page.events, page.head), (Vec::new(), last), "{after} {query:?}");
+        }
+    }
+}
+
 pub async fn a_page_of_events_ends_early_once_it_holds_its_bytes(scene: Scene) {
     let mut log = Vec::new();
     for number in 0..10 {

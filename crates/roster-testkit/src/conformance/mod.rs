@@ -340,6 +340,7 @@ macro_rules! conformance {
                 events_are_pulled_by_kind_and_by_user,
                 a_pull_has_no_gap_and_nothing_twice_at_every_page_size,
                 a_pull_in_short_looks_shows_the_same_events,
+                a_place_far_beyond_the_end_of_the_log_is_answered,
                 a_page_of_events_ends_early_once_it_holds_its_bytes,
                 the_end_of_the_log_is_told_wherever_it_is_asked_from,
                 a_kind_that_comes_late_is_waited_for_at_the_head,

@@ -1,0 +1,35 @@
+//! Pages of the change log: what the server sends for one is bounded in bytes.
+
+use roster_core::{EventKind, EventsQuery, limits::PAGE_BYTES_MAX};
+
+use super::support::{beside, id, open, schema};
+use crate::{Connector, events};
+
+const RECORD_BYTES: usize = 60_000;
+
+/// A log of updates of one user, with large records.
+const FILL: &str = "INSERT INTO events SELECT n, 'user.updated', n, 'anonymous', 'request', \
+     $1, n, 'name', repeat('x', 60000) FROM generate_series(1, 3000) AS n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_of_events_is_sent_more_bytes_than_it_may_hold() {
+    let schema = schema();
+    let url = schema.url();
+    open(&url).await.close().await;
+    let client = beside(&url).await;
+    client.execute(FILL, &[&crate::columns::uuid(id(1))]).await.unwrap();
+    client.batch_execute("UPDATE log_head SET position = 3000").await.unwrap();
+    let connection = Connector::parse(&url).unwrap().connect().await.unwrap();
+    let most = PAGE_BYTES_MAX / RECORD_BYTES + 2;
+    for user_id in [None, Some(id(1))] {
+        for (kind, rows) in [
+            (None, most),
+            (Some(EventKind::Updated), most),
+            (Some(EventKind::Purged), 0),
+        ] {
+            let query = EventsQuery { user_id, kind, ..EventsQuery::after(0, 1000) };
+            let events = events::fetch(&connection, &query).await.unwrap().len() - 1;
+            assert!(events <= rows, "{events} rows for {query:?}");
+        }
+    }
+}
