@@ -9,7 +9,7 @@ use std::{mem, sync::Arc};
 use crate::{
     access::{KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteUsers},
     clock::Clock,
-    command::{Act, Caller, Command, Idempotency, Mode, OnConflict, Terms},
+    command::{Act, Caller, Command, Idempotency, Mode, OnConflict, Rules, Terms},
     draft::Draft,
     event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
@@ -238,6 +238,11 @@ impl Directory {
     /// Whether writes go on.
     pub async fn health(&self) -> Result<(), StoreError> {
         self.store.health().await
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> Rules {
+        self.store.rules()
     }
 
     /// The change log's identity.

@@ -9,7 +9,7 @@ use std::{fmt, future::Future, pin::Pin};
 
 use crate::{
     access::KeyStore,
-    command::{Command, Idempotency},
+    command::{Command, Idempotency, Rules},
     event::{EventKind, EventsPage, EventsQuery},
     failure::{Failure, StoreError},
     group::GroupStore,
@@ -65,6 +65,10 @@ pub trait Store: KeyStore + GroupStore {
 
     /// Whether the last commit succeeded and writes go on. Writes nothing.
     fn health(&self) -> Answer<'_, Result<(), StoreError>>;
+
+    /// The rules in force: the policy of the store, with the guards that it was opened with.
+    /// Another process may change the policy.
+    fn rules(&self) -> Rules;
 
     /// The secret that cursors are encrypted with: made once, the same for all who serve this
     /// store.

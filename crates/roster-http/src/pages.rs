@@ -1,10 +1,10 @@
-//! The documents that are the same for everybody: made once, at start, from the settings.
+//! The documents that are the same for everybody, made from the settings.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderValue;
-use roster_core::{Guard, Json, Sharing, json::write_json, limits};
+use roster_core::{Guard, Json, Rules, Sharing, json::write_json, limits};
 
 use crate::{
     access::token_limits,
@@ -15,9 +15,8 @@ use crate::{
     settings::FaceSettings,
 };
 
-/// The service document, the description and the reference.
+/// The description and the reference.
 pub(crate) struct Pages {
-    pub(crate) service: Bytes,
     pub(crate) description: Bytes,
     pub(crate) docs: Bytes,
     pub(crate) policy: HeaderValue,
@@ -27,7 +26,6 @@ impl Pages {
     pub(crate) fn new(settings: &FaceSettings) -> Self {
         let policy = HeaderValue::try_from(description::content_security_policy());
         Self {
-            service: service_document(settings),
             description: description::openapi(&settings.base_url),
             docs: description::docs_page(&settings.base_url),
             policy: policy.unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'")),
@@ -68,7 +66,8 @@ fn milliseconds(time: Duration) -> Json {
     i64::try_from(time.as_millis()).map_or(Json::Null, Json::Int)
 }
 
-fn service_document(settings: &FaceSettings) -> Bytes {
+/// The service document, under the rules in force.
+pub(crate) fn service_document(settings: &FaceSettings, rules: Rules) -> Bytes {
     let link = |path: &str| Json::Text(format!("{}{path}", settings.base_url));
     let links = object([
         ("users", link("/users")),
@@ -83,7 +82,6 @@ fn service_document(settings: &FaceSettings) -> Bytes {
         ("readiness", link("/readyz")),
         ("metrics", link("/metrics")),
     ]);
-    let rules = settings.rules;
     let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
     let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
     let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };

@@ -2,8 +2,6 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use roster_core::Rules;
-
 use crate::access::TokenIssuer;
 use crate::pressure::PressureSettings;
 use crate::proxies::TrustedProxies;
@@ -30,8 +28,6 @@ pub struct FaceSettings {
     pub deleted_keep: Option<Duration>,
     /// How long an event is kept; for ever without.
     pub events_keep: Option<Duration>,
-    /// The rules that the store obeys, to be told in the service document.
-    pub rules: Rules,
     /// Whether a filter of SCIM in a URL is refused.
     pub scim_filter_guard: bool,
     /// What callers may cost.

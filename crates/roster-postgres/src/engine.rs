@@ -2,7 +2,8 @@
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
+    UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -65,7 +66,11 @@ impl Store for Postgres {
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async { self.shared().ask(&LogHead).await.map(drop) })
+        Box::pin(self.in_force().refresh())
+    }
+
+    fn rules(&self) -> Rules {
+        self.in_force().known().rules
     }
 
     fn secret(&self) -> Secret {

@@ -1,21 +1,22 @@
-//! What a store is born with, and what it remembers of how it was opened: the identity of its
-//! log, the secret, and which keys are held unique.
+//! What a store is born with: the identity of its log, the secret, and the uniqueness policy.
 //!
-//! Uniqueness is an index, since other processes write too. A process that opens the store under
-//! other rules makes or drops that index and begins a new era, in which those that still hold to
-//! the old rules write no more.
+//! Uniqueness is an index, since other processes write too. The policy is decided here once, and
+//! changed by [`crate::change_policy`] only; a configuration that states another one is refused.
 
-use roster_core::{LogId, Rules, Sharing, store::Secret};
+use roster_core::{LogId, PolicyKey, PolicyMismatch, Sharing, store::Secret};
 use tokio_postgres::Client;
 
-use crate::{connect::Connector, open_error::OpenError, schema::Turn};
+use crate::{
+    connect::Connector, in_force::InForce, open_error::OpenError, policy::refuse_shared,
+    schema::Turn, settings::Settings,
+};
 
 /// What is read once, when the store is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
     pub(crate) secret: Secret,
-    pub(crate) era: i64,
+    pub(crate) in_force: InForce,
 }
 
 pub(crate) const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
@@ -27,7 +28,7 @@ const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
      VALUES (1, 1, $1, 0, 0, 0, 0) ON CONFLICT (number) DO NOTHING";
 const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
-const NEXT_ERA: &str = "UPDATE log_head SET era = era + 1 WHERE number = 1";
+pub(crate) const NEXT_ERA: &str = "UPDATE log_head SET era = era + 1 WHERE number = 1";
 
 const GROUPS_HEAD: &str = "SELECT total FROM groups_head WHERE id = 1";
 const CREATE_GROUPS_HEAD: &str =
@@ -41,81 +42,99 @@ const SECRET: &str = "cursor_secret";
 
 /// A key that may be unique.
 pub(crate) struct Key {
-    /// The setting that remembers how it was held last.
-    pub(crate) setting: &'static str,
+    pub(crate) policy: PolicyKey,
     /// Makes the index that holds it unique.
     pub(crate) make: &'static str,
     /// Drops that index.
     pub(crate) drop: &'static str,
+    /// How many values belong to several users.
     pub(crate) count: &'static str,
-    refuse: fn(u64) -> OpenError,
+    /// Some users of each of the first such values.
+    pub(crate) list: &'static str,
 }
 
 const EMAIL: Key = Key {
-    setting: "email_sharing",
+    policy: PolicyKey::Email,
     make: "CREATE UNIQUE INDEX IF NOT EXISTS users_email_unique ON users (email_key) \
          WHERE email_key < '\\xff'",
     drop: "DROP INDEX IF EXISTS users_email_unique",
     count: "SELECT count(*) FROM (SELECT 1 FROM users WHERE email_key < '\\xff' \
          GROUP BY email_key HAVING count(*) > 1) AS shared",
-    refuse: |count| OpenError::SharedEmails { count },
+    list: "SELECT (array_agg(id ORDER BY id))[:5] FROM users WHERE email_key < '\\xff' \
+         GROUP BY email_key HAVING count(*) > 1 ORDER BY email_key LIMIT 10",
 };
 
 const EXTERNAL_ID: Key = Key {
-    setting: "external_id_sharing",
+    policy: PolicyKey::ExternalId,
     make: "CREATE UNIQUE INDEX IF NOT EXISTS users_external_id_unique ON users (external_id) \
          WHERE external_id IS NOT NULL",
     drop: "DROP INDEX IF EXISTS users_external_id_unique",
     count: "SELECT count(*) FROM (SELECT 1 FROM users WHERE external_id IS NOT NULL \
          GROUP BY external_id HAVING count(*) > 1) AS shared",
-    refuse: |count| OpenError::SharedExternalIds { count },
+    list: "SELECT (array_agg(id ORDER BY id))[:5] FROM users WHERE external_id IS NOT NULL \
+         GROUP BY external_id HAVING count(*) > 1 ORDER BY external_id LIMIT 10",
 };
 
 /// The keys that may be unique.
 pub(crate) const KEYS: [&Key; 2] = [&EMAIL, &EXTERNAL_ID];
 
-/// Reads what the store was born with, or gives it birth; holds the data against the rules.
-pub(crate) async fn establish(
-    connector: &Connector,
-    rules: Rules,
-) -> Result<Established, OpenError> {
+/// The key that a policy is about.
+pub(crate) const fn key(policy: PolicyKey) -> &'static Key {
+    match policy {
+        PolicyKey::Email => &EMAIL,
+        PolicyKey::ExternalId => &EXTERNAL_ID,
+    }
+}
+
+/// Reads what the store was born with, or gives it birth. Refuses a configuration that states
+/// another policy than the store has.
+pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenError> {
+    let connector = &settings.connector;
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
-    if setting(client, MIGRATION).await?.is_some() {
-        return Err(OpenError::Unfinished);
-    }
-    if let Some(established) = read(client, rules).await? {
+    refuse_migration(client).await?;
+    if let Some(established) = read(client, settings).await? {
         return Ok(established);
     }
     // One process at a time changes what all of them read.
     let turn = Turn::take(connector).await?;
-    if setting(client, MIGRATION).await?.is_some() {
-        return Err(OpenError::Unfinished);
-    }
+    refuse_migration(client).await?;
     give_birth(client).await?;
     keep_groups(client).await?;
-    hold(client, &EMAIL, rules.email).await?;
-    hold(client, &EXTERNAL_ID, rules.external_id).await?;
+    for key in KEYS {
+        if policy(client, key.policy).await?.is_none() {
+            begin_policy(client, key, settings.rules.sharing(key.policy)).await?;
+        }
+    }
     turn.end().await?;
-    read(client, rules).await?.ok_or_else(|| damaged("rules"))
+    read(client, settings).await?.ok_or_else(|| damaged("rules"))
 }
 
 /// Refuses a database that `roster migrate` has not filled to its end.
 pub(crate) async fn refuse_unfinished(connector: &Connector) -> Result<(), OpenError> {
     let connection = connector.connect_patiently().await?;
-    match setting(connection.client(), MIGRATION).await? {
+    refuse_migration(connection.client()).await
+}
+
+/// The same, on a connection.
+pub(crate) async fn refuse_migration(client: &Client) -> Result<(), OpenError> {
+    match setting(client, MIGRATION).await? {
         Some(_) => Err(OpenError::Unfinished),
         None => Ok(()),
     }
 }
 
-/// What the store was born with, if it is, and is held to these rules.
-async fn read(client: &Client, rules: Rules) -> Result<Option<Established>, OpenError> {
+/// What the store was born with, if it is.
+async fn read(client: &Client, settings: &Settings) -> Result<Option<Established>, OpenError> {
     let Some(head) = client.query_opt(HEAD, &[]).await? else { return Ok(None) };
-    for (key, sharing) in [(&EMAIL, rules.email), (&EXTERNAL_ID, rules.external_id)] {
-        if setting(client, key.setting).await?.as_deref() != Some(word(sharing)) {
-            return Ok(None);
+    let mut rules = settings.rules;
+    for key in PolicyKey::ALL.iter().copied() {
+        let Some(stored) = policy(client, key).await? else { return Ok(None) };
+        let stated = settings.rules.sharing(key);
+        if stored != stated && settings.stated.contains(&key) {
+            return Err(PolicyMismatch { key, stored, stated }.into());
         }
+        rules = rules.with_sharing(key, stored);
     }
     if client.query_opt(GROUPS_HEAD, &[]).await?.is_none() {
         return Ok(None);
@@ -124,7 +143,8 @@ async fn read(client: &Client, rules: Rules) -> Result<Option<Established>, Open
     let secret: [u8; 32] = secret.try_into().map_err(|_| damaged(SECRET))?;
     let log_id: &[u8] = head.try_get(1)?;
     let log_id = log_id.try_into().map_err(|_| damaged("log_id"))?;
-    Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), era: head.try_get(0)? }))
+    let in_force = InForce { rules, era: head.try_get(0)? };
+    Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), in_force }))
 }
 
 async fn give_birth(client: &Client) -> Result<(), OpenError> {
@@ -143,35 +163,31 @@ async fn keep_groups(client: &Client) -> Result<(), OpenError> {
     Ok(())
 }
 
-const fn word(sharing: Sharing) -> &'static [u8] {
-    match sharing {
-        Sharing::Unique => b"unique",
-        Sharing::Shared => b"shared",
-    }
+/// The policy of a key, where one was decided.
+pub(crate) async fn policy(client: &Client, key: PolicyKey) -> Result<Option<Sharing>, OpenError> {
+    let Some(stored) = setting(client, key.stored_name()).await? else { return Ok(None) };
+    Sharing::parse_stored(&stored).map(Some).ok_or_else(|| damaged(key.stored_name()))
 }
 
-/// Holds a key unique, or lets it be shared. What was so all along is not looked at.
-async fn hold(client: &Client, key: &Key, sharing: Sharing) -> Result<(), OpenError> {
-    let stored = setting(client, key.setting).await?;
-    if stored.as_deref() == Some(word(sharing)) {
-        return Ok(());
-    }
-    match sharing {
-        Sharing::Unique => {
-            let shared: i64 = client.query_one(key.count, &[]).await?.try_get(0)?;
-            if shared > 0 {
-                return Err((key.refuse)(shared.unsigned_abs()));
-            }
-            client.execute(NEXT_ERA, &[]).await?;
-            client.batch_execute(key.make).await?;
-        }
-        Sharing::Shared => {
-            client.execute(NEXT_ERA, &[]).await?;
-            client.batch_execute(key.drop).await?;
-        }
-    }
-    client.execute(KEEP, &[&key.setting, &word(sharing)]).await?;
+/// Writes the policy of a key down.
+pub(crate) async fn keep_policy(
+    client: &Client,
+    key: &Key,
+    sharing: Sharing,
+) -> Result<(), OpenError> {
+    let (name, value) = (key.policy.stored_name(), sharing.stored().as_bytes());
+    client.execute(KEEP, &[&name, &value]).await?;
     Ok(())
+}
+
+/// Decides the policy of a store that has none.
+async fn begin_policy(client: &Client, key: &Key, sharing: Sharing) -> Result<(), OpenError> {
+    if sharing == Sharing::Unique {
+        refuse_shared(client, key).await?;
+        client.batch_execute(key.make).await?;
+    }
+    client.execute(NEXT_ERA, &[]).await?;
+    keep_policy(client, key, sharing).await
 }
 
 async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, OpenError> {

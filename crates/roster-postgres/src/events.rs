@@ -18,8 +18,7 @@ const AT_ONCE_MAX: usize = 1000;
 /// More bytes than the names of all members have in `events.changed`.
 const NAMES_BYTES_MAX: usize = 2048;
 
-const COLUMNS: &str =
-    "position, kind, at, actor, request_id, user_id, version, changed, record";
+const COLUMNS: &str = "position, kind, at, actor, request_id, user_id, version, changed, record";
 
 /// The statement of a page: a first row with the head in `position`, the oldest position in `at`
 /// and the end of the examined stretch in `version`, then the events.
@@ -56,9 +55,8 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     } else {
         "NULL::bigint".to_owned()
     };
-    let bytes = format!(
-        "octet_length(record) + greatest(octet_length(changed) - {NAMES_BYTES_MAX}, 0)"
-    );
+    let bytes =
+        format!("octet_length(record) + greatest(octet_length(changed) - {NAMES_BYTES_MAX}, 0)");
     format!(
         "SELECT position, NULL::text, (SELECT min(position) FROM events), NULL::text, NULL::text, \
          NULL::uuid, {end}, NULL::text, NULL::text FROM log_head WHERE number = 1 \
@@ -77,10 +75,7 @@ impl Question for EventsQuery {
 }
 
 /// The rows of a page.
-pub(crate) async fn fetch(
-    connection: &Connection,
-    query: &EventsQuery,
-) -> Result<Vec<Row>, Miss> {
+pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> Result<Vec<Row>, Miss> {
     let (user, kind) = (query.user_id.map(uuid), query.kind.map(EventKind::as_str));
     let limit = most(query.limit.min(query.examined_max.max(1)).saturating_add(1));
     let bytes_max = most(query.bytes_max.max(1));

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt};
 
+use roster_core::{PolicyMismatch, SharedKeys};
+
 use crate::{connect::ConnectError, failure::Told};
 
 /// Why a store cannot be opened.
@@ -25,16 +27,14 @@ pub enum OpenError {
     },
     /// A migration into this database is not finished.
     Unfinished,
-    /// E-mail addresses are to be unique, and some belong to several users.
-    SharedEmails {
-        /// How many addresses.
-        count: u64,
-    },
-    /// External ids are to be unique, and some belong to several users.
-    SharedExternalIds {
-        /// How many ids.
-        count: u64,
-    },
+    /// Users share keys that are to be unique.
+    Shared(SharedKeys),
+    /// The configuration states another policy than the store has.
+    PolicyMismatch(PolicyMismatch),
+    /// There is no store in the database.
+    NoStore,
+    /// Other sessions keep the table of users locked.
+    Busy,
     /// What the store keeps of itself cannot be read.
     Damaged {
         /// What.
@@ -60,13 +60,15 @@ impl fmt::Display for OpenError {
             Self::Unfinished => f.write_str(
                 "a migration into this database is not finished: run `roster migrate` again",
             ),
-            Self::SharedEmails { count } => write!(
-                f,
-                "e-mail addresses are to be unique, but {count} belong to more than one user"
+            Self::Shared(shared) => shared.fmt(f),
+            Self::PolicyMismatch(mismatch) => mismatch.fmt(f),
+            Self::NoStore => f.write_str(
+                "the database holds no store: start the service on it once, or name another one",
             ),
-            Self::SharedExternalIds { count } => {
-                write!(f, "external ids are to be unique, but {count} belong to more than one user")
-            }
+            Self::Busy => f.write_str(
+                "other sessions keep the table of users locked: end their transactions, and run \
+                 the command again",
+            ),
             Self::Damaged { what } => write!(f, "the store's own {what} cannot be read"),
             Self::Random(_) => f.write_str("the system gives no random bytes"),
         }
@@ -82,10 +84,18 @@ impl Error for OpenError {
             Self::Encoding { .. }
             | Self::Newer { .. }
             | Self::Unfinished
-            | Self::SharedEmails { .. }
-            | Self::SharedExternalIds { .. }
+            | Self::Shared(_)
+            | Self::PolicyMismatch(_)
+            | Self::NoStore
+            | Self::Busy
             | Self::Damaged { .. } => None,
         }
+    }
+}
+
+impl From<PolicyMismatch> for OpenError {
+    fn from(mismatch: PolicyMismatch) -> Self {
+        Self::PolicyMismatch(mismatch)
     }
 }
 

@@ -3,22 +3,26 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roster_core::{
-    Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError,
+    Command, Failure, GroupCommand, LogId, Outcome, StoreError,
     list::{Page, PageQuery},
     store::Secret,
 };
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
     establish::{Established, establish},
     gather::Gathering,
+    in_force::RulesInForce,
     open_error::OpenError,
     page::{Direct, Walked},
-    pool::{Own, Shared, Tries},
+    pool::{Miss, Own, Shared, Tries},
     schema::migrate,
     settings::Settings,
     writer::{Job, Prepared, Preview, PreviewGroup, Queue, Results, Writer},
 };
+
+/// So many changes of the policy in a row are followed by one dry run.
+const ERAS_MAX: u32 = 4;
 
 /// A store over PostgreSQL.
 pub struct Postgres {
@@ -27,36 +31,39 @@ pub struct Postgres {
     tasks: Mutex<Option<JoinSet<()>>>,
     shared: Arc<Shared>,
     own: Own,
-    rules: Rules,
+    in_force: Arc<RulesInForce>,
+    following: AbortHandle,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
 }
 
 impl Postgres {
-    /// Opens the store of a database, or makes one there. Looks at no user unless the policy on
-    /// shared addresses or external ids became stricter.
+    /// Opens the store of a database, or makes one there.
     pub async fn open(settings: Settings) -> Result<Self, OpenError> {
-        let Settings { connector, rules, .. } = settings;
-        migrate(&connector).await?;
-        let Established { log_id, secret, era } = establish(&connector, rules).await?;
+        migrate(&settings.connector).await?;
+        let Established { log_id, secret, in_force } = establish(&settings).await?;
+        let connector = settings.connector;
+        let shared = Arc::new(Shared::new(connector.clone(), settings.shared_connections));
+        let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), log_id, in_force));
         let queue = Arc::new(Queue::new(settings.write_queue_max, settings.write_wait_max));
         let mut tasks = JoinSet::new();
         for _ in 0..settings.write_connections.max(1) {
-            let writer = Writer::new(connector.clone(), Arc::clone(&queue), rules, era);
+            let writer = Writer::new(connector.clone(), Arc::clone(&queue), Arc::clone(&in_force));
             tasks.spawn(writer.run());
         }
-        let shared = Arc::new(Shared::new(connector.clone(), settings.shared_connections));
         let gathering = Arc::new(Gathering::default());
         for _ in 0..settings.shared_connections.max(1) {
             tasks.spawn(Arc::clone(&gathering).answer(Arc::clone(&shared)));
         }
+        let following = tokio::spawn(RulesInForce::follow(Arc::downgrade(&in_force)));
         Ok(Self {
             queue,
             gathering,
             tasks: Mutex::new(Some(tasks)),
             shared,
             own: Own::new(connector, settings.own_connections),
-            rules,
+            in_force,
+            following: following.abort_handle(),
             secret,
             log_id,
         })
@@ -66,6 +73,7 @@ impl Postgres {
     pub async fn close(&self) {
         self.queue.close();
         self.gathering.close();
+        self.following.abort();
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(tasks) = tasks {
             tasks.join_all().await;
@@ -76,7 +84,8 @@ impl Postgres {
         if commands.is_empty() {
             return Vec::new();
         }
-        let prepared = |command| Prepared::new(self.rules, command);
+        let rules = self.in_force.known().rules;
+        let prepared = |command| Prepared::new(rules, command);
         self.push(commands.into_iter().map(prepared).collect()).await
     }
 
@@ -104,13 +113,24 @@ impl Postgres {
 
     /// What a command would come to.
     pub(crate) async fn judge(&self, command: Command) -> Result<Outcome, Failure> {
-        self.own.ask(Tries::of_short(), &Preview { rules: self.rules, command }).await?
+        for _ in 0..ERAS_MAX {
+            let preview = Preview { in_force: self.in_force.known(), command: command.clone() };
+            if let Some(judged) = self.own.ask(Tries::of_short(), &preview).await? {
+                return judged;
+            }
+            self.in_force.refresh().await?;
+        }
+        Err(Failure::Store(Miss::EraEnded.into()))
     }
 
     /// What a group command would come to.
     pub(crate) async fn judge_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
-        let preview = PreviewGroup { rules: self.rules, command };
+        let preview = PreviewGroup { rules: self.in_force.known().rules, command };
         self.own.ask(Tries::of_short(), &preview).await?
+    }
+
+    pub(crate) const fn in_force(&self) -> &Arc<RulesInForce> {
+        &self.in_force
     }
 
     pub(crate) const fn gathering(&self) -> &Arc<Gathering> {
@@ -131,5 +151,11 @@ impl Postgres {
             Some(direct) => self.shared.ask(&direct).await,
             None => self.own.ask(Tries::of_long(), &Walked(&query)).await,
         }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.following.abort();
     }
 }

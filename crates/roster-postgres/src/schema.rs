@@ -5,7 +5,7 @@
 //! makes the steps, holding a row that the others wait for; a step that was made and not noted is
 //! found to be there when it is made again.
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use tokio::time::sleep;
 use tokio_postgres::{Client, Error, error::SqlState};
@@ -40,10 +40,17 @@ const NOTE: &str = "INSERT INTO schema_steps (number, statement) VALUES ($1, $2)
 /// How often making the table of steps is tried: two that make it at once are in each other's way.
 const TRIES: u32 = 20;
 
+/// The last step of the schema of this release.
+pub(crate) fn newest_step() -> i64 {
+    static NEWEST: LazyLock<i64> =
+        LazyLock::new(|| i64::try_from(steps().len()).unwrap_or(i64::MAX));
+    *NEWEST
+}
+
 /// Brings the schema up to this release; refuses one of a newer release.
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let steps = steps();
-    let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+    let known = newest_step();
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;

@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, thread::available_parallelism, time::Duration};
 
-use roster_core::Rules;
+use roster_core::{PolicyKey, Rules};
 
 use crate::connect::Connector;
 
@@ -11,8 +11,11 @@ use crate::connect::Connector;
 pub struct Settings {
     /// Where the database is.
     pub connector: Connector,
-    /// The rules that users are held against.
+    /// The rules that users are held against. The policy is that of a new store.
     pub rules: Rules,
+    /// The keys whose policy the configuration states: another one in the store is refused. Of
+    /// other keys, the policy of the store applies.
+    pub stated: Vec<PolicyKey>,
     /// Most commands that wait to be written.
     pub write_queue_max: usize,
     /// How long a single command may wait to be written; afterwards it is refused and not begun.
@@ -33,6 +36,7 @@ impl Settings {
         Self {
             connector,
             rules,
+            stated: PolicyKey::ALL.to_vec(),
             write_queue_max: 10_000,
             write_wait_max: Duration::from_secs(5),
             shared_connections: cores.clamp(2, 4),

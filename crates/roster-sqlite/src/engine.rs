@@ -5,7 +5,8 @@ use std::future;
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
+    UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -84,6 +85,10 @@ impl Store for Sqlite {
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         ready(self.shared().health.check())
+    }
+
+    fn rules(&self) -> Rules {
+        self.rules_in_force()
     }
 
     fn secret(&self) -> Secret {

@@ -1,16 +1,17 @@
-//! What a store is born with, and what it remembers of how it was opened: the identity of its
-//! log, the secret, the counters, and which keys were held to be unique.
+//! What a store is born with: the identity of its log, the secret, the counters, and the
+//! uniqueness policy. A configuration that states another policy is refused.
 
-use roster_core::{Head, LogId, Rules, Sharing, store::Secret};
+use roster_core::{Head, LogId, PolicyKey, PolicyMismatch, Rules, store::Secret};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::{open_error::OpenError, scrub};
+use crate::{open_error::OpenError, policy, scrub, settings::Settings};
 
 /// What is read once, when the store is opened.
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
     pub(crate) secret: Secret,
     pub(crate) head: Head,
+    pub(crate) rules: Rules,
     /// The last purge after which the files were not swept yet.
     pub(crate) purged: Option<i64>,
 }
@@ -18,8 +19,8 @@ pub(crate) struct Established {
 const READ_HEAD: &str =
     "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1";
 const CREATE_HEAD: &str = "INSERT INTO log_head VALUES (1, ?1, 0, 0, 0, 0)";
-const READ_SETTING: &str = "SELECT value FROM settings WHERE name = ?1";
-const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
+pub(crate) const READ_SETTING: &str = "SELECT value FROM settings WHERE name = ?1";
+pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = ?2 WHERE value <> ?2";
 
 /// How many addresses belong to more than one user. The text condition leaves absent ones out.
@@ -29,49 +30,30 @@ pub(crate) const COUNT_SHARED_EMAILS: &str = "SELECT count(*) FROM (SELECT 1 FRO
 pub(crate) const COUNT_SHARED_EXTERNAL_IDS: &str = "SELECT count(*) FROM (SELECT 1 FROM users \
      WHERE external_id IS NOT NULL GROUP BY external_id HAVING count(*) > 1)";
 
-/// Reads what the store was born with, or gives it birth; holds the data against the rules.
+/// Reads what the store was born with, or gives it birth. Refuses a configuration that states
+/// another policy than the store has.
 pub(crate) fn establish(
     connection: &mut Connection,
-    rules: Rules,
+    settings: &Settings,
 ) -> Result<Established, OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    hold_unique(&transaction, "email_sharing", rules.email, COUNT_SHARED_EMAILS, |count| {
-        OpenError::SharedEmails { count }
-    })?;
-    let count = COUNT_SHARED_EXTERNAL_IDS;
-    hold_unique(&transaction, "external_id_sharing", rules.external_id, count, |count| {
-        OpenError::SharedExternalIds { count }
-    })?;
+    let mut rules = settings.rules;
+    for key in PolicyKey::ALL.iter().copied() {
+        let stated = rules.sharing(key);
+        let Some(stored) = policy::of(&transaction, key)? else {
+            policy::set(&transaction, key, stated)?;
+            continue;
+        };
+        if stored != stated && settings.stated.contains(&key) {
+            return Err(PolicyMismatch { key, stored, stated }.into());
+        }
+        rules = rules.with_sharing(key, stored);
+    }
     let secret = Secret(setting(&transaction, "cursor_secret")?);
     let (log_id, head) = read_or_create_head(&transaction)?;
     let purged = scrub::marked(&transaction)?;
     transaction.commit()?;
-    Ok(Established { log_id, secret, head, purged })
-}
-
-/// Refuses shared keys that are to be unique. Data that was held unique all along is not looked
-/// at again.
-fn hold_unique(
-    transaction: &Transaction<'_>,
-    name: &str,
-    sharing: Sharing,
-    count: &str,
-    refuse: fn(u64) -> OpenError,
-) -> Result<(), OpenError> {
-    let text = match sharing {
-        Sharing::Unique => "unique",
-        Sharing::Shared => "shared",
-    };
-    let stored: Option<String> =
-        transaction.query_row(READ_SETTING, [name], |row| row.get(0)).optional()?;
-    if sharing == Sharing::Unique && stored.as_deref() != Some(text) {
-        let shared: i64 = transaction.query_row(count, [], |row| row.get(0))?;
-        if shared > 0 {
-            return Err(refuse(shared.unsigned_abs()));
-        }
-    }
-    transaction.execute(WRITE_SETTING, params![name, text])?;
-    Ok(())
+    Ok(Established { log_id, secret, head, rules, purged })
 }
 
 /// Random bytes that are made once.

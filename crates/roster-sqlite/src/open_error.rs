@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io, path::PathBuf};
 
+use roster_core::{PolicyMismatch, SharedKeys};
+
 use crate::failure;
 
 /// Why a data directory could not be opened. Nothing in it was changed.
@@ -28,15 +30,16 @@ pub enum OpenError {
         /// The newest schema that this program knows.
         known: usize,
     },
-    /// Addresses are to be unique, but some are shared.
-    SharedEmails {
-        /// How many addresses belong to more than one user.
-        count: u64,
-    },
-    /// External ids are to be unique, but some are shared.
-    SharedExternalIds {
-        /// How many external ids belong to more than one user.
-        count: u64,
+    /// Users share keys that are to be unique.
+    Shared(SharedKeys),
+    /// The configuration states another policy than the store has.
+    PolicyMismatch(PolicyMismatch),
+    /// There is no store in the directory.
+    NoStore,
+    /// What the store keeps of itself cannot be read.
+    Damaged {
+        /// What.
+        what: String,
     },
     /// No randomness for the secret of the store.
     Random(getrandom::Error),
@@ -59,16 +62,12 @@ impl fmt::Display for OpenError {
                 "roster.db has schema {found}, this program knows schemas up to {known}: start \
                  the newer version that wrote it"
             ),
-            Self::SharedEmails { count } => write!(
-                f,
-                "e-mail addresses are to be unique, but {count} belong to more than one user: \
-                 change those users first, or allow shared addresses"
+            Self::Shared(shared) => shared.fmt(f),
+            Self::PolicyMismatch(mismatch) => mismatch.fmt(f),
+            Self::NoStore => f.write_str(
+                "the directory holds no store: start the service on it once, or name another one",
             ),
-            Self::SharedExternalIds { count } => write!(
-                f,
-                "external ids are to be unique, but {count} belong to more than one user: change \
-                 those users first, or allow shared external ids"
-            ),
+            Self::Damaged { what } => write!(f, "the store's own {what} cannot be read"),
             Self::Random(_) => f.write_str("the system gave no random bytes"),
             Self::Sqlite(error) if failure::is_full(error) => f.write_str(
                 "roster.db cannot be opened: the disk is full, and a start needs a little room",
@@ -87,8 +86,10 @@ impl Error for OpenError {
             Self::Locked { .. }
             | Self::Foreign
             | Self::NewerSchema { .. }
-            | Self::SharedEmails { .. }
-            | Self::SharedExternalIds { .. } => None,
+            | Self::Shared(_)
+            | Self::PolicyMismatch(_)
+            | Self::NoStore
+            | Self::Damaged { .. } => None,
         }
     }
 }
@@ -96,5 +97,11 @@ impl Error for OpenError {
 impl From<rusqlite::Error> for OpenError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
+    }
+}
+
+impl From<PolicyMismatch> for OpenError {
+    fn from(mismatch: PolicyMismatch) -> Self {
+        Self::PolicyMismatch(mismatch)
     }
 }

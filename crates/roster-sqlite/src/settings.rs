@@ -2,15 +2,18 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use roster_core::Rules;
+use roster_core::{PolicyKey, Rules};
 
 /// The settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The data directory; it exists already.
     pub directory: PathBuf,
-    /// The settings that the rules depend on.
+    /// The settings that the rules depend on. The policy is that of a new store.
     pub rules: Rules,
+    /// The keys whose policy the configuration states: another one in the store is refused. Of
+    /// other keys, the policy of the store applies.
+    pub stated: Vec<PolicyKey>,
     /// How many records the byte cache holds, each counted once per KiB begun; 0 turns it off.
     pub cache_entries: usize,
     /// Most commands that wait for the writer; further ones are refused at once.
@@ -38,6 +41,7 @@ impl Settings {
         Self {
             directory,
             rules,
+            stated: PolicyKey::ALL.to_vec(),
             cache_entries: 50_000,
             write_queue_max: 8192,
             write_wait_max: Duration::from_secs(5),

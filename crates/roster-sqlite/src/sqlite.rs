@@ -8,8 +8,8 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Among, Command, Failure, GroupCommand, Head, Idempotency, LogId, Outcome, Rules, StoreError,
-    Stored, Timestamp, UserId, store::Secret,
+    Among, Command, Failure, GroupCommand, Idempotency, LogId, Outcome, Rules, StoreError, Stored,
+    Timestamp, UserId, store::Secret,
 };
 use rusqlite::Connection;
 use tokio::{
@@ -65,14 +65,13 @@ struct Threads {
 pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
 
 impl Sqlite {
-    /// Opens the store of a data directory, or makes one there. Looks at no user unless the
-    /// policy on shared addresses or external ids became stricter.
+    /// Opens the store of a data directory, or makes one there.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
         let lock = DirectoryLock::take(&settings.directory)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
-        let rules = settings.rules;
-        let Established { log_id, secret, head, purged } = establish(&mut connection, rules)?;
+        let Established { log_id, secret, head, rules, purged } =
+            establish(&mut connection, &settings)?;
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let shared = Arc::new(Shared::new(queue, cache, head));
@@ -81,7 +80,8 @@ impl Sqlite {
         }
         let scans = Scans::start(&settings)
             .map_err(|source| OpenError::Io { path: connection::path(&settings), source })?;
-        let threads = Threads::start(connection, &settings, &shared, head, unclean)?;
+        let writer = Writer::new(connection, rules, Arc::clone(&shared), head);
+        let threads = Threads::start(writer, &settings, &shared, unclean)?;
         Ok(Self {
             shared,
             readers: Readers::new(settings),
@@ -112,6 +112,10 @@ impl Sqlite {
         }
         // After all connections: see `Checkpointer::run`.
         drop(database);
+    }
+
+    pub(crate) const fn rules_in_force(&self) -> Rules {
+        self.rules
     }
 
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
@@ -260,17 +264,15 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
 
 impl Threads {
     fn start(
-        connection: Connection,
+        writer: Writer,
         settings: &Settings,
         shared: &Arc<Shared>,
-        head: Head,
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let copier = connection::open_checkpointer(settings)?;
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
         let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
-        let writer = Writer::new(connection, settings.rules, Arc::clone(shared), head);
         let pages = settings.checkpoint_pages;
         let checkpointer = Checkpointer::new(copier, database, Arc::clone(shared), pages);
         let thread = |name: &str| Builder::new().name(name.to_owned());

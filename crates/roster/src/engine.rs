@@ -3,11 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::Context;
-use roster_core::{Rules, Store};
+use roster_core::{Guard, PolicyKey, Rules, Sharing, Store};
 use roster_postgres::{Connector, Postgres};
 use roster_sqlite::Sqlite;
 
-use crate::config::Config;
+use crate::config::{Config, EmailUniqueness};
 
 /// An open store, by what keeps it.
 #[derive(Clone)]
@@ -20,10 +20,12 @@ pub enum Engine {
 
 impl Engine {
     /// Opens the store.
-    pub async fn open(config: &Config, data: &Path, rules: Rules) -> anyhow::Result<Self> {
+    pub async fn open(config: &Config, data: &Path) -> anyhow::Result<Self> {
+        let (rules, stated) = rules(config);
         if let Some(database) = &config.database {
             let connector = Connector::parse(database.as_str())?;
             let settings = roster_postgres::Settings {
+                stated,
                 write_queue_max: config.write_queue_max,
                 write_wait_max: config.write_wait_max,
                 ..roster_postgres::Settings::new(connector, rules)
@@ -33,6 +35,7 @@ impl Engine {
             return Ok(Self::Postgres(Arc::new(store?)));
         }
         let settings = roster_sqlite::Settings {
+            stated,
             cache_entries: config.cache_entries,
             write_queue_max: config.write_queue_max,
             write_wait_max: config.write_wait_max,
@@ -57,4 +60,25 @@ impl Engine {
             Self::Postgres(store) => store.close().await,
         }
     }
+}
+
+/// The rules of a new store, and the keys whose policy the configuration states.
+fn rules(config: &Config) -> (Rules, Vec<PolicyKey>) {
+    let guard = |on| if on { Guard::On } else { Guard::Off };
+    let email = config.email_uniqueness.map(|unique| match unique {
+        EmailUniqueness::Primary => Sharing::Unique,
+        EmailUniqueness::None => Sharing::Shared,
+    });
+    let unique = |unique| if unique { Sharing::Unique } else { Sharing::Shared };
+    let external_id = config.unique_external_id.map(unique);
+    let (put, delete) = (guard(config.put_guard), guard(config.delete_guard));
+    let mut rules = Rules { put, delete, ..Rules::default() };
+    let mut stated = Vec::new();
+    for (key, sharing) in [(PolicyKey::Email, email), (PolicyKey::ExternalId, external_id)] {
+        if let Some(sharing) = sharing {
+            rules = rules.with_sharing(key, sharing);
+            stated.push(key);
+        }
+    }
+    (rules, stated)
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use roster_core::{
-    Directory, Draft, Guard, Rules, Sharing, Terms,
+    Directory, Draft, Terms,
     access::{Authority, Permit},
     json,
 };
@@ -21,7 +21,7 @@ use roster_http::{
 
 use crate::{
     clock::SystemClock,
-    config::{BaseUrl, Config, EmailUniqueness},
+    config::{BaseUrl, Config},
     engine::Engine,
     first_key,
     housekeeping::{Housekeeping, Keep},
@@ -52,8 +52,7 @@ impl Service {
         base_url: &BaseUrl,
         require_key: bool,
     ) -> anyhow::Result<Self> {
-        let rules = rules(config);
-        let engine = Engine::open(config, data, rules).await?;
+        let engine = Engine::open(config, data).await?;
         let directory = Directory::new(engine.store(), Arc::new(SystemClock::default()));
         if config.dev {
             create_sample_users(&directory).await?;
@@ -72,7 +71,6 @@ impl Service {
             spill_dir: data.to_owned(),
             deleted_keep: config.deleted_keep,
             events_keep: config.events_keep,
-            rules,
             scim_filter_guard: config.scim_filter_guard,
             pressure: pressure(config),
             require_key,
@@ -131,19 +129,6 @@ async fn note(app: &App) {
     if let Err(error) = app.note_key_uses().await {
         let error = error.with_causes();
         tracing::warn!(error, "it was not noted which keys were used");
-    }
-}
-
-fn rules(config: &Config) -> Rules {
-    let guard = |on| if on { Guard::On } else { Guard::Off };
-    Rules {
-        email: match config.email_uniqueness {
-            EmailUniqueness::Primary => Sharing::Unique,
-            EmailUniqueness::None => Sharing::Shared,
-        },
-        external_id: if config.unique_external_id { Sharing::Unique } else { Sharing::Shared },
-        put: guard(config.put_guard),
-        delete: guard(config.delete_guard),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     extract::{HTML, JSON, Media, negotiate, refuse_parameters},
     face::{Call, Face},
     front::Body,
+    pages::service_document,
     problem::{Problem, ProblemCode},
 };
 
@@ -19,7 +20,8 @@ const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
 pub(super) fn get_service(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    document(face, call, &[JSON], |_| Some(face.pages.service.clone()))
+    let made = |_| Some(service_document(&face.settings, face.directory.rules()));
+    document(face, call, &[JSON], made)
 }
 
 pub(super) fn get_description(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {

@@ -138,7 +138,9 @@ impl Connector {
         let connection = self.connect_patiently().await?;
         match set(&connection, MAINTENANCE).await {
             Ok(()) => Ok(connection),
-            Err(error) => Err(ConnectError::Refused { host: self.shown(), reason: tls::told(error) }),
+            Err(error) => {
+                Err(ConnectError::Refused { host: self.shown(), reason: tls::told(error) })
+            }
         }
     }
 

@@ -61,9 +61,10 @@ pub(super) async fn take_away(client: &Client) -> Result<(), LoadError> {
 /// keys that the source held unique.
 pub(super) async fn wanted(client: &Client) -> Result<Vec<Index>, LoadError> {
     let mut wanted = noted(client).await?;
-    for Key { setting, make, .. } in KEYS {
-        if client.query_one(IS_UNIQUE, &[setting]).await?.try_get(0)? {
-            wanted.push(Index { name: (*setting).to_owned(), made_by: (*make).to_owned() });
+    for Key { policy, make, .. } in KEYS {
+        let name = policy.stored_name();
+        if client.query_one(IS_UNIQUE, &[&name]).await?.try_get(0)? {
+            wanted.push(Index { name: name.to_owned(), made_by: (*make).to_owned() });
         }
     }
     Ok(wanted)

@@ -61,6 +61,8 @@ pub(crate) enum Miss {
     Database(tokio_postgres::Error),
     /// The answer cannot be used.
     Store(StoreError),
+    /// What was decided belongs to an era that has ended.
+    EraEnded,
 }
 
 impl From<tokio_postgres::Error> for Miss {
@@ -80,6 +82,9 @@ impl From<Miss> for StoreError {
         match miss {
             Miss::Database(error) => store_error(error),
             Miss::Store(error) => error,
+            Miss::EraEnded => StoreError::Unavailable(
+                "the policy of the store changed meanwhile: send the request again".into(),
+            ),
         }
     }
 }
@@ -117,7 +122,7 @@ impl Tries {
                     self.again().then_some(None).ok_or_else(|| store_error(error))
                 }
             },
-            Ok(Err(Miss::Store(error))) => Err(error),
+            Ok(Err(miss @ (Miss::Store(_) | Miss::EraEnded))) => Err(miss.into()),
             Err(_) => {
                 connection.give_up();
                 self.again().then_some(None).ok_or_else(too_slow)

@@ -22,11 +22,9 @@ async fn no_page_of_events_is_sent_more_bytes_than_it_may_hold() {
     let connection = Connector::parse(&url).unwrap().connect().await.unwrap();
     let most = PAGE_BYTES_MAX / RECORD_BYTES + 2;
     for user_id in [None, Some(id(1))] {
-        for (kind, rows) in [
-            (None, most),
-            (Some(EventKind::Updated), most),
-            (Some(EventKind::Purged), 0),
-        ] {
+        for (kind, rows) in
+            [(None, most), (Some(EventKind::Updated), most), (Some(EventKind::Purged), 0)]
+        {
             let query = EventsQuery { user_id, kind, ..EventsQuery::after(0, 1000) };
             let events = events::fetch(&connection, &query).await.unwrap().len() - 1;
             assert!(events <= rows, "{events} rows for {query:?}");

@@ -9,7 +9,7 @@ use std::{
 use roster_core::Rules;
 use tokio_postgres::Client;
 
-use super::support::{beside, column, open_with, schema};
+use super::support::{beside, column, open_with, schema, set_policy};
 use crate::Connector;
 
 /// A statement and the way to its rows.
@@ -91,13 +91,14 @@ pub(super) async fn explain(rules: &[Rules], groups: &[Group]) -> Vec<(&'static 
     let schema = schema();
     let url = schema.url();
     let client = beside(&url).await;
+    open_with(&url, rules[0]).await.close().await;
     let mut states = Vec::new();
     for filled in [false, true] {
         if filled {
             client.batch_execute(FILL).await.unwrap();
         }
         for rules in rules {
-            open_with(&url, *rules).await.close().await;
+            set_policy(&url, *rules).await;
             let state = format!("{} and {:?}", if filled { "full" } else { "empty" }, rules);
             states.push((state, plans(&url, groups).await));
         }

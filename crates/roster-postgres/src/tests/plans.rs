@@ -15,7 +15,9 @@ use super::explain::{
 use crate::{
     deleted,
     establish::{KEYS, SETTING},
-    events, gather, groups, keys,
+    events, gather, groups,
+    in_force::STATE,
+    keys,
     page::{
         parameters::Parameters,
         range::{self, Bounds},
@@ -61,6 +63,8 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
     let counted = vec![
         at_key(&["users_email"], email.count),
         at_start(&["users_external_id"], external_id.count),
+        at_key(&["users_email"], email.list),
+        at_start(&["users_external_id"], external_id.list),
         at_key(&["settings_pkey"], SETTING),
     ];
     // Before they are, and as long as they are.
@@ -293,6 +297,7 @@ fn reads() -> Vec<Statement> {
         at_key(&["users_pkey"], gather::GET),
         at_key(&["deleted_users_pkey"], GET_DELETED),
         at_key(&[], HEAD),
+        at_start(&["settings_pkey"], STATE),
         at_start(&["events_pkey"], events::rows(false, false)),
         at_start(&["events_pkey"], events::rows(false, true)),
         at_start(&["events_pkey", "events_user"], events::rows(true, false)),

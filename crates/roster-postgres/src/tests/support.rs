@@ -2,13 +2,13 @@
 //! session beside the stores.
 
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome,
+    Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome, PolicyKey,
     Preconditions, Rules, Store, StoreError, Timestamp, UserId, json,
 };
 use roster_testkit::postgres::{Cluster, Schema};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use crate::{Connector, Postgres, Settings};
+use crate::{Connector, Postgres, Settings, change_policy};
 
 pub(super) const DAY: i64 = 1_790_000_000_000;
 
@@ -34,6 +34,14 @@ pub(super) async fn open(url: &str) -> Postgres {
 
 pub(super) async fn open_with(url: &str, rules: Rules) -> Postgres {
     Postgres::open(Settings { rules, ..settings(url) }).await.unwrap()
+}
+
+/// Changes the policy of a store to that of these rules.
+pub(super) async fn set_policy(url: &str, rules: Rules) {
+    let connector = Connector::parse(url).unwrap();
+    for key in PolicyKey::ALL.iter().copied() {
+        change_policy(&connector, key, rules.sharing(key)).await.unwrap();
+    }
 }
 
 /// A session beside the stores, as an operator has one.

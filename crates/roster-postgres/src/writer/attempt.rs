@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join;
-use roster_core::{Rules, StoreError};
+use roster_core::{Failure, Refusal, StoreError};
 
 use super::{
     facts::{Facts, Missing},
@@ -19,6 +19,7 @@ use crate::{
     columns::{column, corrupt},
     connect::Connection,
     failure::{Remedy, remedy},
+    in_force::InForce,
     pool::Miss,
 };
 
@@ -29,6 +30,8 @@ pub(super) enum Fault {
     Again(Miss),
     /// There is no connection any more, and nothing is committed.
     Lost(Miss),
+    /// The rules that it was decided under are in force no more: nothing is committed.
+    EraEnded,
     /// One of the commands is at fault: nothing is committed.
     Own(StoreError),
     /// All share it: it is unknown what became of them, or it would befall each alone.
@@ -53,6 +56,7 @@ impl Fault {
                 Remedy::Reconnect => Self::Lost(miss),
                 Remedy::Nothing => Self::of_statement(miss.into()),
             },
+            Miss::EraEnded => Self::EraEnded,
             Miss::Store(_) => Self::of_statement(miss.into()),
         }
     }
@@ -68,6 +72,7 @@ impl Fault {
                 )),
                 Remedy::Nothing => Self::of_statement(miss.into()),
             },
+            Miss::EraEnded => Self::EraEnded,
             Miss::Store(_) => Self::of_statement(miss.into()),
         }
     }
@@ -87,12 +92,12 @@ impl Fault {
 /// the database, should this be given up.
 pub(super) async fn attempt(
     connection: &Connection,
-    rules: Rules,
-    era: i64,
+    in_force: InForce,
     commands: &[&Prepared],
     names: Names,
     sent: &AtomicBool,
 ) -> Result<Results, Fault> {
+    let InForce { rules, era } = in_force;
     let mut facts = Facts::default();
     let mut begun = false;
     let done = loop {
@@ -109,7 +114,7 @@ pub(super) async fn attempt(
     };
     let Done { results, writes } = *done;
     if writes.is_empty() {
-        return match position(connection, begun, &results).await {
+        return match position(connection, era, begun, &results).await {
             Ok(before) => Ok(outcomes(results, before)),
             Err(miss) => Err(rolled_back(connection, Fault::before_commit(miss)).await),
         };
@@ -151,19 +156,21 @@ pub(super) async fn rolled_back(connection: &Connection, fault: Fault) -> Fault 
     }
 }
 
-/// Where the log stands, for commands that change nothing; ends the transaction.
+/// Where the log stands, for commands that change nothing; ends the transaction. A name that is
+/// taken is taken under the policy of an era, which must last.
 async fn position(
     connection: &Connection,
+    era: i64,
     begun: bool,
-    results: &[Result<super::run::Told, roster_core::Failure>],
+    results: &[Result<super::run::Told, Failure>],
 ) -> Result<i64, Miss> {
-    let told = results.iter().any(Result::is_ok);
+    let depends = |result: &Result<_, Failure>| match result {
+        Ok(_) => true,
+        Err(failure) => is_by_policy(failure),
+    };
     let mut position = 0;
-    if told {
-        let statement = connection.prepare(sql::POSITION).await?;
-        let row = connection.client().query_opt(&statement, &[]).await?;
-        let row = row.ok_or_else(|| corrupt("log_head"))?;
-        position = column(&row, 0, "log_head")?;
+    if results.iter().any(depends) {
+        position = position_in_era(connection, era).await?;
     }
     if begun {
         connection.client().batch_execute("COMMIT").await?;
@@ -171,6 +178,22 @@ async fn position(
     Ok(position)
 }
 
-fn outcomes(results: Vec<Result<super::run::Told, roster_core::Failure>>, before: i64) -> Results {
+/// Whether another policy may not have refused it.
+pub(super) const fn is_by_policy(failure: &Failure) -> bool {
+    matches!(failure, Failure::Refused(Refusal::Taken(_)))
+}
+
+/// Where the log stands, as long as the era lasts.
+pub(super) async fn position_in_era(connection: &Connection, era: i64) -> Result<i64, Miss> {
+    let statement = connection.prepare(sql::POSITION).await?;
+    let row = connection.client().query_opt(&statement, &[]).await?;
+    let row = row.ok_or_else(|| corrupt("log_head"))?;
+    if column::<i64>(&row, 1, "log_head")? != era {
+        return Err(Miss::EraEnded);
+    }
+    Ok(column(&row, 0, "log_head")?)
+}
+
+fn outcomes(results: Vec<Result<super::run::Told, Failure>>, before: i64) -> Results {
     results.into_iter().map(|result| result.map(|told| told.outcome(before))).collect()
 }

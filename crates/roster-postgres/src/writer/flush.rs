@@ -7,7 +7,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::{join_all, join3, try_join_all};
-use roster_core::StoreError;
 use tokio_postgres::{Error, Statement, error::SqlState, types::ToSql};
 
 use super::{
@@ -24,21 +23,6 @@ use crate::{
 
 /// The parameters of a statement.
 type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;
-
-/// Another process has opened the store under other rules or another schema.
-#[derive(Debug)]
-pub(crate) struct EraEnded;
-
-impl std::fmt::Display for EraEnded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "another process has opened the database with other rules or a newer release: \
-             restart this one with the same",
-        )
-    }
-}
-
-impl std::error::Error for EraEnded {}
 
 /// Whether the transaction is to be begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +138,7 @@ async fn send(
 
 fn told(error: Error) -> Miss {
     if error.code() == Some(&SqlState::DIVISION_BY_ZERO) {
-        return Miss::Store(StoreError::Unavailable(Box::new(EraEnded)));
+        return Miss::EraEnded;
     }
     error.into()
 }

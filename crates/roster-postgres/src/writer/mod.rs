@@ -26,12 +26,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Failure, Rules, StoreError};
+use roster_core::{Failure, StoreError};
 use tokio::time::{sleep, timeout_at};
 
 use crate::{
     connect::{Connection, Connector},
     failure::too_slow,
+    in_force::RulesInForce,
+    pool::Miss,
 };
 use attempt::{Fault, attempt};
 use judge::Names;
@@ -65,16 +67,19 @@ const CAREFUL: u32 = 16;
 pub(crate) struct Writer {
     connector: Connector,
     queue: Arc<Queue>,
-    rules: Rules,
-    era: i64,
+    in_force: Arc<RulesInForce>,
     connection: Option<Connection>,
     /// For so many more transactions names are looked up, since lately one was taken.
     careful: u32,
 }
 
 impl Writer {
-    pub(crate) fn new(connector: Connector, queue: Arc<Queue>, rules: Rules, era: i64) -> Self {
-        Self { connector, queue, rules, era, connection: None, careful: 0 }
+    pub(crate) fn new(
+        connector: Connector,
+        queue: Arc<Queue>,
+        in_force: Arc<RulesInForce>,
+    ) -> Self {
+        Self { connector, queue, in_force, connection: None, careful: 0 }
     }
 
     /// Writes until the queue is closed and empty.
@@ -103,6 +108,7 @@ impl Writer {
             Err(Fault::Again(error)) if commands.len() < 2 => {
                 vec![Err(Failure::Store(error.into()))]
             }
+            Err(Fault::EraEnded) => refuse_all(commands.len(), &Miss::EraEnded.into()),
             Err(Fault::Own(error)) if commands.len() < 2 => vec![Err(Failure::Store(error))],
             // One of them is at fault, or in the way of the others: each by itself.
             Err(Fault::Again(_) | Fault::Own(_)) => {
@@ -122,6 +128,7 @@ impl Writer {
             Ok(results) => return results,
             Err(Fault::Common(error) | Fault::Own(error)) => error,
             Err(Fault::Again(error) | Fault::Lost(error)) => error.into(),
+            Err(Fault::EraEnded) => Miss::EraEnded.into(),
         };
         vec![Err(Failure::Store(result))]
     }
@@ -145,7 +152,14 @@ impl Writer {
             }
             let alone = commands.len() < 2;
             match fault {
-                Fault::Again(_) if tries < TRIES_TOGETHER || alone => tries += 1,
+                Fault::Again(_) if tries < TRIES_TOGETHER || alone => {
+                    tries += 1;
+                    // A key that conflicts again may be unique by a policy that is new.
+                    if tries > 1 {
+                        drop(self.refresh().await);
+                    }
+                }
+                Fault::EraEnded => self.refresh().await?,
                 // Nothing of it was committed.
                 Fault::Lost(_) => {}
                 Fault::Again(_) | Fault::Own(_) | Fault::Common(_) => return Err(fault),
@@ -158,6 +172,10 @@ impl Writer {
         }
     }
 
+    async fn refresh(&self) -> Result<(), Fault> {
+        self.in_force.refresh().await.map_err(Fault::Common)
+    }
+
     async fn attempt(
         &mut self,
         commands: &[&Prepared],
@@ -167,14 +185,14 @@ impl Writer {
         let connection = self.connection(end).await?;
         let end = end.min(Instant::now() + TRY_TIMEOUT);
         let sent = std::sync::atomic::AtomicBool::new(false);
+        let in_force = self.in_force.known();
         let attempt = async {
             match commands {
                 [command] if let Some(command) = command.group_command() => {
-                    let attempt =
-                        groups::attempt(&connection, self.rules, self.era, command, &sent);
+                    let attempt = groups::attempt(&connection, in_force, command, &sent);
                     attempt.await.map(|result| vec![result])
                 }
-                _ => attempt(&connection, self.rules, self.era, commands, names, &sent).await,
+                _ => attempt(&connection, in_force, commands, names, &sent).await,
             }
         };
         let outcome = match timeout_at(end.into(), attempt).await {
@@ -182,7 +200,8 @@ impl Writer {
             Err(_) => Err(Fault::of_silence(&sent)),
         };
         // After a fault nobody knows what still runs on it, unless the database said so.
-        let is_sound = matches!(outcome, Ok(_) | Err(Fault::Again(_) | Fault::Own(_)));
+        let is_sound =
+            matches!(outcome, Ok(_) | Err(Fault::Again(_) | Fault::EraEnded | Fault::Own(_)));
         if is_sound && connection.is_usable() {
             self.connection = Some(connection);
         }

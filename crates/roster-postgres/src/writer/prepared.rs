@@ -27,10 +27,11 @@ enum Asked {
     Group(GroupCommand),
 }
 
-/// What a command comes to upon a record.
+/// What a command comes to upon a record, under these rules.
 #[derive(Clone, Debug)]
 struct Known {
     upon: Option<Bytes>,
+    rules: Rules,
     decided: Arc<Result<Decided, Refusal>>,
 }
 
@@ -89,7 +90,7 @@ impl Prepared {
     ) -> Result<Decided, Refusal> {
         let kept = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let upon = current.map(|current| &current.record);
-        let known = match kept.filter(|known| known.upon.as_ref() == upon) {
+        let known = match kept.filter(|known| known.upon.as_ref() == upon && known.rules == rules) {
             Some(known) => known.decided,
             None => self.know(rules, command, current),
         };
@@ -105,7 +106,7 @@ impl Prepared {
         let user = current.map(|current| &current.user);
         let decided = Arc::new(decided(rules, user, command));
         let upon = current.map(|current| current.record.clone());
-        let known = Known { upon, decided: Arc::clone(&decided) };
+        let known = Known { upon, rules, decided: Arc::clone(&decided) };
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
         decided
     }

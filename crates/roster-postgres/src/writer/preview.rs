@@ -3,9 +3,10 @@
 //! It is judged by the code that judges what is written. Whether the same request came before is
 //! not asked.
 
-use roster_core::{Command, Failure, Outcome, Rules};
+use roster_core::{Command, Failure, Outcome};
 
 use super::{
+    attempt::position_in_era,
     facts::Facts,
     fetch::{Lock, fetch},
     judge::{Halt, Judgement, Names, Scene},
@@ -13,8 +14,8 @@ use super::{
 };
 use crate::{
     connect::Connection,
+    in_force::InForce,
     pool::{Miss, Question},
-    reads,
 };
 
 /// Begins a snapshot.
@@ -23,26 +24,34 @@ pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ON
 /// Asks what a command would come to, had it never come before; the position is that of the
 /// snapshot.
 pub(crate) struct Preview {
-    pub(crate) rules: Rules,
+    pub(crate) in_force: InForce,
     pub(crate) command: Command,
 }
 
+/// `None` where the rules are in force no more.
 impl Question for Preview {
-    type Answer = Result<Outcome, Failure>;
+    type Answer = Option<Result<Outcome, Failure>>;
 
     async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        preview(connection, self.rules, &self.command).await
+        connection.client().batch_execute(SNAPSHOT).await?;
+        let judged = match preview(connection, self.in_force, &self.command).await {
+            Ok(judged) => Some(judged),
+            Err(Miss::EraEnded) => None,
+            Err(miss) => return Err(miss),
+        };
+        connection.client().batch_execute("COMMIT").await?;
+        Ok(judged)
     }
 }
 
 async fn preview(
     connection: &Connection,
-    rules: Rules,
+    in_force: InForce,
     command: &Command,
 ) -> Result<Result<Outcome, Failure>, Miss> {
+    let InForce { rules, era } = in_force;
     let prepared = Prepared::new(rules, command.clone());
-    connection.client().batch_execute(SNAPSHOT).await?;
-    let head = reads::head(connection).await?;
+    let position = position_in_era(connection, era).await?;
     let mut facts = Facts::default();
     let judged: Result<Judgement, Failure> = loop {
         let mut scene = Scene::new(rules, Names::LookedUp, &facts);
@@ -55,9 +64,8 @@ async fn preview(
             }
         }
     };
-    connection.client().batch_execute("COMMIT").await?;
     Ok(judged.map(|judgement| {
         let (effect, stored) = judgement.foretold();
-        Outcome { effect, stored, position: head.position, replayed: false }
+        Outcome { effect, stored, position, replayed: false }
     }))
 }

@@ -75,4 +75,4 @@ pub(crate) const APPEND: &str = "WITH head AS (\
      SELECT (SELECT before FROM head), 1 / (SELECT count(*) FROM head)";
 
 /// Where the log stands, for commands that changed nothing.
-pub(crate) const POSITION: &str = "SELECT position FROM log_head WHERE number = 1";
+pub(crate) const POSITION: &str = "SELECT position, era FROM log_head WHERE number = 1";

@@ -1,9 +1,9 @@
 //! Opening: one process, one secret, and data that the rules allow.
 
-use roster_core::{Rules, Sharing, Store};
+use roster_core::{PolicyKey, Rules, SharedKeys, Sharing, Store};
 
-use super::support::{apply, create, delete, open, settings};
-use crate::{OpenError, Sqlite};
+use super::support::{apply, create, delete, id, open, settings};
+use crate::{OpenError, Sqlite, change_policy, read_policy};
 
 #[test]
 fn a_directory_is_served_by_one_store_at_a_time() {
@@ -37,44 +37,65 @@ fn secret_and_log_are_made_once() {
     assert_ne!((other.secret().0, other.log_id()), (secret, log));
 }
 
-#[tokio::test]
-async fn a_stricter_policy_refuses_clashing_addresses_and_counts_them() {
+#[test]
+fn a_configuration_that_states_another_policy_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let mut shared = settings(directory.path());
-    shared.rules = Rules { email: Sharing::Shared, ..Rules::default() };
-    let store = Sqlite::open(shared.clone()).unwrap();
+    drop(open(directory.path()));
+    let mut other = settings(directory.path());
+    other.rules.email = Sharing::Shared;
+    let refused = Sqlite::open(other.clone()).err().unwrap();
+    assert!(matches!(refused, OpenError::PolicyMismatch(_)), "{refused:?}");
+    let said = refused.to_string();
+    assert!(said.contains("`roster policy set email-uniqueness none`"), "{said}");
+    other.stated.clear();
+    assert_eq!(Sqlite::open(other).unwrap().rules(), Rules::default());
+}
+
+#[tokio::test]
+async fn a_policy_that_the_users_break_is_refused_and_lists_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    drop(open(path));
+    assert!(change_policy(path, PolicyKey::Email, Sharing::Shared).unwrap());
+    assert!(!change_policy(path, PolicyKey::Email, Sharing::Shared).unwrap());
+    let mut any = settings(path);
+    any.stated.clear();
+    let store = Sqlite::open(any.clone()).unwrap();
+    assert_eq!(store.rules().email, Sharing::Shared);
     for (n, email) in [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (5, "b"), (6, "c")] {
-        let user = format!(r#"{{"username":"u{n}","email":"{email}@example.com"}}"#);
+        let user =
+            format!(r#"{{"username":"u{n}","email":"{email}@example.com","external_id":"e"}}"#);
         apply(&store, create(n, &user)).await.unwrap();
     }
     // Two without any address share nothing.
     apply(&store, create(7, r#"{"username":"u7"}"#)).await.unwrap();
     apply(&store, create(8, r#"{"username":"u8"}"#)).await.unwrap();
+    let locked = change_policy(path, PolicyKey::Email, Sharing::Unique);
+    assert!(matches!(locked, Err(OpenError::Locked { .. })), "{locked:?}");
     drop(store);
-    let refused = Sqlite::open(settings(directory.path())).err().unwrap();
-    assert!(matches!(refused, OpenError::SharedEmails { count: 2 }), "{refused:?}");
-    assert!(refused.to_string().contains('2'), "{refused}");
+    let refused = change_policy(path, PolicyKey::Email, Sharing::Unique);
+    let Err(OpenError::Shared(SharedKeys { count: 2, users, .. })) = &refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(users, &[vec![id(1), id(2), id(3)], vec![id(4), id(5)]]);
+    let refused = change_policy(path, PolicyKey::ExternalId, Sharing::Unique);
+    let Err(OpenError::Shared(SharedKeys { count: 1, users, .. })) = &refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(users[0].len(), 5);
 
-    let store = Sqlite::open(shared).unwrap();
+    let store = Sqlite::open(any).unwrap();
     for n in [1, 2, 4] {
         apply(&store, delete(9, n)).await.unwrap();
     }
     drop(store);
-    drop(open(directory.path()));
+    assert!(change_policy(path, PolicyKey::Email, Sharing::Unique).unwrap());
+    drop(open(path));
 }
 
-#[tokio::test]
-async fn a_stricter_policy_refuses_clashing_external_ids_and_counts_them() {
+#[test]
+fn a_directory_without_a_store_has_no_policy() {
     let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
-    for n in [1, 2, 3] {
-        let user = format!(r#"{{"username":"u{n}","external_id":"e"}}"#);
-        apply(&store, create(n, &user)).await.unwrap();
-    }
-    drop(store);
-    let mut unique = settings(directory.path());
-    unique.rules.external_id = Sharing::Unique;
-    let refused = Sqlite::open(unique).err().unwrap();
-    assert!(matches!(refused, OpenError::SharedExternalIds { count: 1 }), "{refused:?}");
-    drop(open(directory.path()));
+    assert!(matches!(read_policy(directory.path()), Err(OpenError::NoStore)));
+    assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none());
 }

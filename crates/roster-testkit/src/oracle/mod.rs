@@ -110,6 +110,10 @@ impl Store for Oracle {
         Box::pin(async { Ok(()) })
     }
 
+    fn rules(&self) -> Rules {
+        self.rules
+    }
+
     fn secret(&self) -> Secret {
         Secret([7; 32])
     }

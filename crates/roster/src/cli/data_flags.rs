@@ -3,6 +3,7 @@
 //! The directory comes from the same sources as that of `roster serve`, so that both mean the
 //! same one; the other settings of those sources are judged as well.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -35,5 +36,32 @@ impl DataFlags {
             );
         }
         Ok(config.data)
+    }
+}
+
+/// The flags that tell where a store is, in a data directory or a database.
+#[derive(Debug, Args)]
+pub(super) struct PlaceFlags {
+    /// Directory of the data [default: ./roster-data] [env: ROSTER_DATA]
+    #[arg(long, value_name = "DIR", global = true)]
+    data: Option<PathBuf>,
+
+    /// URL of the PostgreSQL database that keeps the users [env: ROSTER_DATABASE]
+    #[arg(long, value_name = "URL", global = true)]
+    database: Option<OsString>,
+
+    /// Read settings from this TOML file [env: ROSTER_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+impl PlaceFlags {
+    /// The settings, from the same sources as those of `roster serve`.
+    pub(super) fn load(self) -> anyhow::Result<Config> {
+        let data = self.data.map(|data| ("data", data.into_os_string()));
+        let database = self.database.map(|url| ("database", url));
+        let flags = data.into_iter().chain(database).collect();
+        let given = Given { flags, config_file: self.config, dev: false };
+        Ok(Config::load(&given)?.0)
     }
 }

@@ -88,7 +88,7 @@ fn flag(setting: &'static Setting) -> Arg {
         .value_parser(ValueParser::os_string())
         .help_heading(setting.group.heading())
         .help(help(setting));
-    if matches!(setting.kind, Kind::Switch(_)) {
+    if matches!(setting.kind, Kind::Switch(_) | Kind::OptionalSwitch(_)) {
         // `--put-guard` alone means yes.
         flag.num_args(0..=1).require_equals(true).default_missing_value("true")
     } else {

@@ -4,9 +4,7 @@
 //! processes serve. A running service on a data directory holds it: there, `/keys` does the same
 //! over HTTP.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -20,8 +18,8 @@ use roster_core::{Clock, StoreError, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
 use roster_sqlite::KeyFile;
 
+use super::data_flags::PlaceFlags;
 use crate::clock::SystemClock;
-use crate::config::{Config, Given};
 use crate::data_dir::DataDir;
 
 /// The flags of `roster keys`.
@@ -32,22 +30,6 @@ pub(super) struct KeysFlags {
 
     #[command(subcommand)]
     act: Act,
-}
-
-/// Where the keys are.
-#[derive(Debug, Args)]
-struct PlaceFlags {
-    /// Directory of the data [default: ./roster-data] [env: ROSTER_DATA]
-    #[arg(long, value_name = "DIR", global = true)]
-    data: Option<PathBuf>,
-
-    /// URL of the PostgreSQL database that keeps the users [env: ROSTER_DATABASE]
-    #[arg(long, value_name = "URL", global = true)]
-    database: Option<OsString>,
-
-    /// Read settings from this TOML file [env: ROSTER_CONFIG]
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -101,11 +83,7 @@ pub(super) fn run(flags: KeysFlags) -> anyhow::Result<ExitCode> {
 }
 
 async fn open(place: PlaceFlags) -> anyhow::Result<Arc<dyn KeyStore>> {
-    let data = place.data.map(|data| ("data", data.into_os_string()));
-    let database = place.database.map(|url| ("database", url));
-    let flags = data.into_iter().chain(database).collect();
-    let given = Given { flags, config_file: place.config, dev: false };
-    let (config, _) = Config::load(&given)?;
+    let config = place.load()?;
     if let Some(database) = &config.database {
         let table = KeyTable::open(Connector::parse(database.as_str())?).await;
         let table = table.with_context(|| format!("the store in {database} cannot be opened"))?;

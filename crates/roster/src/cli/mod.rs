@@ -17,6 +17,7 @@ mod listener;
 mod logging;
 mod migrate;
 mod open_files;
+mod policy;
 mod restore;
 mod secured;
 mod serve;
@@ -75,6 +76,12 @@ enum Command {
     /// On a data directory that no service runs on, or on a PostgreSQL database, served or not. A
     /// running service does the same over HTTP, at /keys.
     Keys(keys::KeysFlags),
+    /// Show or change which values users may share
+    ///
+    /// The policy belongs to the store: all processes that serve it apply the same one. A
+    /// PostgreSQL database may be served meanwhile, and its processes follow within seconds. A
+    /// data directory may not.
+    Policy(policy::PolicyFlags),
     /// Check the data in depth, while the service runs or not
     ///
     /// Holds the file, the counters, the keys, the words and the change log against the records,
@@ -102,6 +109,7 @@ pub fn run() -> ExitCode {
         Command::Restore(flags) => restore::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
         Command::Keys(flags) => keys::run(flags),
+        Command::Policy(flags) => policy::run(flags),
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Health(flags) => health::run(&flags),

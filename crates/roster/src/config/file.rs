@@ -63,8 +63,13 @@ pub(super) fn parse(path: &Path, text: &str, faults: &mut Faults) -> Vec<Claim> 
 /// The value as the text that a flag would give, where it has the setting's TOML type.
 fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
     let expected = match (&setting.kind, value) {
-        (Kind::Switch(_), DeValue::Boolean(on)) => return Ok(on.to_string()),
-        (Kind::Switch(_), _) => "true or false",
+        (Kind::Switch(_) | Kind::OptionalSwitch(_), DeValue::Boolean(on)) => {
+            return Ok(on.to_string());
+        }
+        (Kind::OptionalSwitch(_), DeValue::String(text)) if text.is_empty() => {
+            return Ok(String::new());
+        }
+        (Kind::Switch(_) | Kind::OptionalSwitch(_), _) => "true or false",
         (
             Kind::Count { .. } | Kind::Bytes { .. } | Kind::Millis { .. },
             DeValue::Integer(number),

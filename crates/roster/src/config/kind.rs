@@ -50,6 +50,8 @@ pub enum Kind {
     },
     /// On or off.
     Switch(Slot<bool>),
+    /// On or off; empty is neither.
+    OptionalSwitch(Slot<Option<bool>>),
     /// One of a few words.
     Choice {
         /// The words.
@@ -131,6 +133,11 @@ impl Kind {
                 *slot(config) = on;
                 Ok(bool::to_string(&on))
             }
+            Self::OptionalSwitch(slot) => {
+                let on = (!text.is_empty()).then(|| text.parse()).transpose();
+                *slot(config) = on.map_err(|_| format!("{text:?} is not true or false"))?;
+                Ok(slot(config).map_or_else(|| quoted(""), |on| on.to_string()))
+            }
             Self::Choice { words, set } => {
                 let known = set(config, text);
                 known
@@ -171,7 +178,7 @@ impl Kind {
             Self::Networks(_) => "NETWORKS",
             Self::Origins(_) => "ORIGINS",
             Self::Text { placeholder, .. } => placeholder,
-            Self::Switch(_) => "BOOL",
+            Self::Switch(_) | Self::OptionalSwitch(_) => "BOOL",
             Self::Choice { .. } => "WORD",
             Self::Count { .. } => "N",
             Self::Bytes { .. } => "BYTES",
@@ -197,7 +204,8 @@ impl Kind {
             | Self::Networks(_)
             | Self::Origins(_)
             | Self::Text { .. }
-            | Self::Switch(_) => None,
+            | Self::Switch(_)
+            | Self::OptionalSwitch(_) => None,
         }
     }
 }

@@ -47,7 +47,7 @@ fn values(setting: &Setting) -> String {
         Kind::Networks(_) => "addresses and networks".to_owned(),
         Kind::Origins(_) => "http or https origins".to_owned(),
         Kind::Text { what, .. } => (*what).to_owned(),
-        Kind::Switch(_) => "true, false".to_owned(),
+        Kind::Switch(_) | Kind::OptionalSwitch(_) => "true, false".to_owned(),
         Kind::Choice { words, .. } => words.join(", "),
         Kind::Count { .. } | Kind::Keep { .. } => range.unwrap_or_default(),
         Kind::Bytes { .. } => format!("{} bytes", range.unwrap_or_default()),

@@ -99,10 +99,10 @@ pub struct Config {
     pub log: LogLevel,
     /// How a log line is written.
     pub log_format: LogFormat,
-    /// Whether two live users may share a primary e-mail address.
-    pub email_uniqueness: EmailUniqueness,
-    /// Whether `external_id` must be unique among live users.
-    pub unique_external_id: bool,
+    /// The policy on shared primary e-mail addresses that the store must have; none: any.
+    pub email_uniqueness: Option<EmailUniqueness>,
+    /// Whether `external_id` must be unique by the policy of the store; none: either.
+    pub unique_external_id: Option<bool>,
     /// Whether a PUT without precondition that would clear members is answered 428.
     pub put_guard: bool,
     /// Whether a DELETE without precondition is answered 428.

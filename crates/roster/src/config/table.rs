@@ -240,20 +240,21 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Choice {
             words: EmailUniqueness::WORDS,
             set: |config, word| {
-                EmailUniqueness::from_word(word).map(|to| config.email_uniqueness = to).is_some()
+                config.email_uniqueness = EmailUniqueness::from_word(word);
+                config.email_uniqueness.is_some() || word.is_empty()
             },
         },
-        default: "primary",
-        doc: "Whether the primary e-mail address of a user is unique, or none is.",
+        default: "",
+        doc: "What `roster policy` must show, or the start is refused; primary in a new store.",
     },
     Setting {
         key: "unique_external_id",
         env: "ROSTER_UNIQUE_EXTERNAL_ID",
         flag: "unique-external-id",
         group: Group::Rules,
-        kind: Kind::Switch(|config| &mut config.unique_external_id),
-        default: "false",
-        doc: "Refuse a second user with the same external_id.",
+        kind: Kind::OptionalSwitch(|config| &mut config.unique_external_id),
+        default: "",
+        doc: "What `roster policy` must show, or the start is refused; false in a new store.",
     },
     Setting {
         key: "put_guard",

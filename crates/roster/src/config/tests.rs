@@ -81,8 +81,8 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(algorithms, ["RS256", "PS256", "ES256", "EdDSA"]);
     assert!(!config.require_key && config.trusted_proxies.is_empty());
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
-    assert!(!config.unique_external_id && !config.scim_filter_guard);
-    assert_eq!(config.email_uniqueness, EmailUniqueness::Primary);
+    assert!(!config.scim_filter_guard);
+    assert_eq!((config.email_uniqueness, config.unique_external_id), (None, None));
     assert_eq!((config.log, config.log_format), (LogLevel::Info, LogFormat::Text));
     let days = |days: u64| Some(Duration::from_secs(days * 24 * 60 * 60));
     assert_eq!((config.deleted_keep, config.events_keep), (days(30), days(400)));
@@ -121,8 +121,8 @@ fn the_table_covers_every_field() {
         dev: one.dev,
         log: LogLevel::Debug,
         log_format: LogFormat::Text,
-        email_uniqueness: EmailUniqueness::Primary,
-        unique_external_id: false,
+        email_uniqueness: Some(EmailUniqueness::Primary),
+        unique_external_id: Some(false),
         put_guard: false,
         delete_guard: false,
         scim_filter_guard: false,
@@ -229,7 +229,7 @@ fn sample(setting: &Setting) -> &'static str {
             "jwt_algorithms" => "ES256, EdDSA",
             _ => "roster:",
         },
-        Kind::Switch(_) => "true",
+        Kind::Switch(_) | Kind::OptionalSwitch(_) => "true",
         Kind::Choice { words, .. } => words.iter().find(|word| **word != setting.default).unwrap(),
         Kind::Count { .. } => "17",
         Kind::Bytes { .. } => "65537",

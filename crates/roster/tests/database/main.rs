@@ -6,5 +6,6 @@
 
 mod ask;
 mod commands;
+mod policy;
 mod refused;
 mod served;

@@ -187,18 +187,3 @@ fn a_database_without_a_place_for_tables_is_refused() {
     let said = refused(&database.url());
     assert!(said.contains("no schema has been selected"), "{said}");
 }
-
-#[test]
-fn addresses_that_are_shared_are_counted_before_they_are_made_unique() {
-    let place = Place::new(Engine::Postgres);
-    let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
-    let service = Process::start(command.args(["--email-uniqueness", "none"]));
-    for name in ["ada", "grace"] {
-        let user = format!(r#"{{"username":"{name}","email":"desk@example.com"}}"#);
-        service.create(&user);
-    }
-    service.stop();
-    let said = refused(&place.database().unwrap().url());
-    assert!(said.contains("1 belong to more than one user"), "{said}");
-    assert!(!said.contains("desk"), "{said}");
-}

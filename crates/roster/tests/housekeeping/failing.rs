@@ -7,7 +7,8 @@ use std::{
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
+    UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -140,6 +141,10 @@ impl Store for Failing {
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         self.store.health()
+    }
+
+    fn rules(&self) -> Rules {
+        self.store.rules()
     }
 
     fn secret(&self) -> Secret {

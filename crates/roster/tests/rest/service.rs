@@ -165,7 +165,6 @@ impl Stage {
             spill_dir: std::env::temp_dir(),
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
-            rules,
             scim_filter_guard,
             pressure,
             require_key,

@@ -11,7 +11,8 @@ use std::{
 
 use roster_core::{
     Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Store, StoreError, Stored, Timestamp, UserId,
+    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
+    UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -321,6 +322,10 @@ impl Store for Watched {
             self.stands().await?;
             self.inner.health().await
         })
+    }
+
+    fn rules(&self) -> Rules {
+        self.inner.rules()
     }
 
     fn secret(&self) -> Secret {

@@ -69,7 +69,6 @@ impl Subject {
             spill_dir: std::env::temp_dir(),
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
-            rules,
             scim_filter_guard: false,
             pressure: PressureSettings::default(),
             require_key: false,

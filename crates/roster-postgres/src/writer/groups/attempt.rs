@@ -14,6 +14,7 @@ use super::{
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
+    in_force::InForce,
     pool::Miss,
     writer::{
         attempt::{Fault, rolled_back},
@@ -36,11 +37,11 @@ enum Judged {
 /// this be given up.
 pub(in crate::writer) async fn attempt(
     connection: &Connection,
-    rules: Rules,
-    era: i64,
+    in_force: InForce,
     command: &GroupCommand,
     sent: &AtomicBool,
 ) -> Result<Result<Outcome, Failure>, Fault> {
+    let InForce { rules, era } = in_force;
     let (outcome, writes) = match judged(connection, rules, command).await {
         Ok(Judged::Known(result)) => {
             return match connection.client().batch_execute("COMMIT").await {

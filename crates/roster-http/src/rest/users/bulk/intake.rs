@@ -90,7 +90,7 @@ impl Intake {
         verdicts: mpsc::Sender<Parcel>,
     ) -> Self {
         let dry = query.mode == Mode::DryRun;
-        let clashes = dry.then(|| Clashes::new(face.settings.rules, query.on_conflict));
+        let clashes = dry.then(|| Clashes::new(face.directory.rules(), query.on_conflict));
         Self {
             directory: face.directory.clone(),
             lease,

@@ -1,0 +1,142 @@
+//! Reading and changing the uniqueness policy of a database, served or not.
+//!
+//! A change is one transaction: the unique index, the setting and the next era begin together.
+//! Processes that decided under the former policy are refused by the era and decide again.
+
+use std::time::Duration;
+
+use roster_core::{PolicyKey, SharedKeys, Sharing};
+use tokio::time::sleep;
+use tokio_postgres::{Client, error::SqlState};
+use uuid::Uuid;
+
+use crate::{
+    columns::id_of,
+    connect::Connector,
+    establish::{self, Key, NEXT_ERA},
+    open_error::OpenError,
+};
+
+const HAS_STORE: &str =
+    "SELECT to_regclass('log_head') IS NOT NULL AND to_regclass('settings') IS NOT NULL";
+
+/// A change waits for the table so long at a time: all who come after it wait meanwhile.
+const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1s'";
+
+/// How often the table is waited for.
+const TRIES: u32 = 60;
+
+/// How long others have the table between two tries.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The policy of a database.
+pub async fn read_policy(connector: &Connector) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
+    let connection = connector.connect_for_maintenance().await?;
+    let client = connection.client();
+    refuse_none(client).await?;
+    let mut policy = Vec::new();
+    for key in PolicyKey::ALL.iter().copied() {
+        let stored = establish::policy(client, key).await?.ok_or(OpenError::NoStore)?;
+        policy.push((key, stored));
+    }
+    Ok(policy)
+}
+
+/// Changes the policy of a key; false where it was so. Refused where users share keys that are to
+/// be unique.
+pub async fn change_policy(
+    connector: &Connector,
+    key: PolicyKey,
+    sharing: Sharing,
+) -> Result<bool, OpenError> {
+    let connection = connector.connect_for_maintenance().await?;
+    let client = connection.client();
+    refuse_none(client).await?;
+    for _ in 0..TRIES {
+        let changed = change(client, establish::key(key), sharing).await;
+        let end = if matches!(changed, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
+        match changed {
+            Err(Fault::Locked) => {
+                client.batch_execute(end).await?;
+                sleep(PAUSE).await;
+            }
+            Err(Fault::Open(error)) => return Err(error),
+            Ok(changed) => {
+                client.batch_execute(end).await?;
+                return Ok(changed);
+            }
+        }
+    }
+    Err(OpenError::Busy)
+}
+
+/// Why a change was not made.
+enum Fault {
+    /// Others have the table.
+    Locked,
+    Open(OpenError),
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.code() {
+            Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => Self::Locked,
+            _ => Self::Open(error.into()),
+        }
+    }
+}
+
+impl From<OpenError> for Fault {
+    fn from(error: OpenError) -> Self {
+        Self::Open(error)
+    }
+}
+
+/// Makes the change, up to its commit.
+async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, Fault> {
+    client.batch_execute("BEGIN").await?;
+    client.batch_execute(LOCK_TIMEOUT).await?;
+    // The table before the head, as writers lock them.
+    let lock = match sharing {
+        Sharing::Unique => "LOCK TABLE users IN SHARE MODE",
+        Sharing::Shared => "LOCK TABLE users IN ACCESS EXCLUSIVE MODE",
+    };
+    client.batch_execute(lock).await?;
+    establish::refuse_migration(client).await?;
+    match establish::policy(client, key.policy).await? {
+        Some(stored) if stored == sharing => return Ok(false),
+        Some(_) => {}
+        None => return Err(OpenError::NoStore.into()),
+    }
+    if sharing == Sharing::Unique {
+        refuse_shared(client, key).await?;
+    }
+    client.execute(NEXT_ERA, &[]).await?;
+    let index = match sharing {
+        Sharing::Unique => key.make,
+        Sharing::Shared => key.drop,
+    };
+    client.batch_execute(index).await?;
+    establish::keep_policy(client, key, sharing).await?;
+    Ok(true)
+}
+
+/// Refuses users who share a key that is to be unique, and lists some.
+pub(crate) async fn refuse_shared(client: &Client, key: &Key) -> Result<(), OpenError> {
+    let count: i64 = client.query_one(key.count, &[]).await?.try_get(0)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let mut users = Vec::new();
+    for row in client.query(key.list, &[]).await? {
+        let ids: Vec<Uuid> = row.try_get(0)?;
+        users.push(ids.into_iter().map(id_of).collect());
+    }
+    let shared = SharedKeys { key: key.policy, count: count.unsigned_abs(), users };
+    Err(OpenError::Shared(shared))
+}
+
+async fn refuse_none(client: &Client) -> Result<(), OpenError> {
+    let has_store: bool = client.query_one(HAS_STORE, &[]).await?.try_get(0)?;
+    if has_store { Ok(()) } else { Err(OpenError::NoStore) }
+}

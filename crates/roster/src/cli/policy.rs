@@ -1,0 +1,99 @@
+//! `roster policy`: show and change the uniqueness policy of a store.
+//!
+//! On a PostgreSQL database, served or not: its processes follow within seconds. On a data
+//! directory that no service runs on.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, Subcommand};
+use roster_core::{PolicyKey, Sharing};
+use roster_postgres::Connector;
+use roster_sqlite::OpenError;
+
+use super::data_flags::PlaceFlags;
+use crate::config::Config;
+
+/// The flags of `roster policy`.
+#[derive(Debug, Args)]
+pub(super) struct PolicyFlags {
+    #[command(flatten)]
+    place: PlaceFlags,
+
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// Print the policy, a line for each name
+    Show,
+    /// Change the policy
+    ///
+    /// Refused where users share what is to be unique; some of them are listed by their ids.
+    Set {
+        /// email-uniqueness or unique-external-id
+        name: String,
+
+        /// primary or none; true or false
+        value: String,
+    },
+}
+
+/// Does what is asked for, and prints the policy.
+pub(super) fn run(flags: PolicyFlags) -> anyhow::Result<ExitCode> {
+    let wanted = match flags.act {
+        Act::Show => None,
+        Act::Set { name, value } => Some(parse(&name, &value)?),
+    };
+    let config = flags.place.load()?;
+    let policy = if let Some(database) = &config.database {
+        let connector = Connector::parse(database.as_str())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("threads cannot be started")?;
+        let policy = runtime.block_on(in_database(&connector, wanted));
+        policy.with_context(|| format!("the policy of {database} cannot be used"))?
+    } else {
+        in_directory(&config, wanted)?
+    };
+    let mut out = io::stdout().lock();
+    for (key, sharing) in policy {
+        writeln!(out, "{} {}", key.name(), key.value(sharing))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+type Policy = Vec<(PolicyKey, Sharing)>;
+
+async fn in_database(
+    connector: &Connector,
+    wanted: Option<(PolicyKey, Sharing)>,
+) -> Result<Policy, roster_postgres::OpenError> {
+    if let Some((key, sharing)) = wanted {
+        roster_postgres::change_policy(connector, key, sharing).await?;
+    }
+    roster_postgres::read_policy(connector).await
+}
+
+fn in_directory(config: &Config, wanted: Option<(PolicyKey, Sharing)>) -> anyhow::Result<Policy> {
+    let changed = wanted.map(|(key, to)| roster_sqlite::change_policy(&config.data, key, to));
+    match changed.transpose().and_then(|_| roster_sqlite::read_policy(&config.data)) {
+        Ok(policy) => Ok(policy),
+        Err(error @ OpenError::Locked { .. }) => Err(error).context(
+            "the policy cannot be used while a service runs on the directory: stop the service, \
+             run this command, and start it again (GET / shows the policy meanwhile)",
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn parse(name: &str, value: &str) -> anyhow::Result<(PolicyKey, Sharing)> {
+    let names: Vec<&str> = PolicyKey::ALL.iter().map(|key| key.name()).collect();
+    let key = PolicyKey::ALL.iter().copied().find(|key| key.name() == name);
+    let key = key.with_context(|| format!("{name:?} is no policy: name {}", names.join(" or ")))?;
+    let values = [Sharing::Unique, Sharing::Shared].map(|sharing| key.value(sharing));
+    let sharing = key.parse_value(value);
+    let refused = || anyhow!("{name} cannot be {value:?}: say {}", values.join(" or "));
+    Ok((key, sharing.ok_or_else(refused)?))
+}
