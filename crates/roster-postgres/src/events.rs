@@ -50,7 +50,8 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     };
     let end = if of_user && of_kind {
         format!(
-            "(SELECT position FROM events WHERE {OF_USER} ORDER BY {order} OFFSET $5::bigint - 1 LIMIT 1)"
+            "(SELECT position FROM events WHERE {OF_USER} ORDER BY {order} \
+             OFFSET $5::bigint - 1 LIMIT 1)"
         )
     } else {
         "NULL::bigint".to_owned()
@@ -83,13 +84,15 @@ pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> Resul
     // The statement adds the stretch to it.
     let after = query.after.min(i64::MAX - stretch);
     let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&after, &limit, &bytes_max];
-    match (&user, &kind) {
-        (None, None) => {}
-        (Some(user), None) => parameters.push(user),
-        (None, Some(kind)) => parameters.extend([kind as &(dyn ToSql + Sync), &stretch]),
-        (Some(user), Some(kind)) => {
-            parameters.extend([user as &(dyn ToSql + Sync), &stretch, kind]);
+    if let Some(user) = &user {
+        parameters.push(user);
+        if let Some(kind) = &kind {
+            parameters.push(&stretch);
+            parameters.push(kind);
         }
+    } else if let Some(kind) = &kind {
+        parameters.push(kind);
+        parameters.push(&stretch);
     }
     let statement = connection.prepare(&rows(user.is_some(), kind.is_some())).await?;
     Ok(connection.client().query(&statement, &parameters).await?)
@@ -165,12 +168,12 @@ fn event(row: &Row) -> Result<(i64, Event), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use roster_core::{Attribute, event::changed_text};
+    use roster_core::{Attribute, MembersChanged, event::changed_text};
 
     use super::NAMES_BYTES_MAX;
 
     #[test]
     fn the_names_of_all_members_are_shorter_than_what_is_left_uncounted() {
-        assert!(changed_text(Attribute::ALL, &Default::default()).len() < NAMES_BYTES_MAX);
+        assert!(changed_text(Attribute::ALL, &MembersChanged::default()).len() < NAMES_BYTES_MAX);
     }
 }

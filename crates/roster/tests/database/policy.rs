@@ -11,7 +11,7 @@ use roster_testkit::process::{Engine, Place, Process};
 use super::ask::{failure, roster};
 
 /// Longest wait for a process that is to follow a change.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const ADA: &str = r#"{"username":"ada","email":"desk@example.com"}"#;
 const GRACE: &str = r#"{"username":"grace","email":"desk@example.com"}"#;
@@ -47,8 +47,8 @@ fn refused(place: &Place, words: &[&str]) -> String {
 }
 
 fn shown(service: &Process) -> String {
-    let capabilities = &service.ask("GET", "/", "").body["capabilities"];
-    capabilities["unique_email"].as_str().unwrap().to_owned()
+    let document = service.ask("GET", "/", "").body;
+    document.pointer("/capabilities/unique_email").unwrap().as_str().unwrap().to_owned()
 }
 
 #[test]

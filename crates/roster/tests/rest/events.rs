@@ -81,6 +81,22 @@ pub(crate) async fn events_are_answered_like_this(stage: Stage) {
     page.settle("events");
 }
 
+pub(crate) async fn a_place_beyond_all_positions_is_answered_410(stage: Stage) {
+    let service = stage.open().await;
+    let user = service.user(json!({"username": "ada"})).await;
+    for number in [i64::MAX - 1, i64::MAX] {
+        let after = format!("after={}", place(&service, number));
+        for target in [
+            format!("/events?{after}"),
+            format!("/events?{after}&type=user.created"),
+            format!("{}/events?{after}", path(&user)),
+            format!("{}/events?{after}&type=user.created", path(&user)),
+        ] {
+            service.get(&target).await.expect(410);
+        }
+    }
+}
+
 pub(crate) async fn an_event_is_a_cloud_event_with_the_record_after_the_change(stage: Stage) {
     let service = stage.open().await;
     let user = service.user(json!({"username": "ada", "email": "ada@example.com"})).await;

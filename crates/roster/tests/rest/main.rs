@@ -359,6 +359,7 @@ cases! {
     mod events {
         events_are_answered_like_this,
         an_event_is_a_cloud_event_with_the_record_after_the_change,
+        a_place_beyond_all_positions_is_answered_410,
         each_change_has_its_event_and_what_changes_nothing_has_none,
         a_reader_misses_nothing_however_it_follows,
         who_read_the_collection_goes_on_from_its_position,
