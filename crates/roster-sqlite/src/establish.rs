@@ -16,6 +16,9 @@ pub(crate) struct Established {
     pub(crate) purged: Option<i64>,
 }
 
+/// The name of the secret among the settings.
+const CURSOR_SECRET: &str = "cursor_secret";
+
 const READ_HEAD: &str =
     "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1";
 const CREATE_HEAD: &str = "INSERT INTO log_head VALUES (1, ?1, 0, 0, 0, 0)";
@@ -49,11 +52,19 @@ pub(crate) fn establish(
         }
         rules = rules.with_sharing(key, stored);
     }
-    let secret = Secret(setting(&transaction, "cursor_secret")?);
+    let secret = Secret(setting(&transaction, CURSOR_SECRET)?);
     let (log_id, head) = read_or_create_head(&transaction)?;
     let purged = scrub::marked(&transaction)?;
     transaction.commit()?;
     Ok(Established { log_id, secret, head, rules, purged })
+}
+
+/// Gives a store the identity of its log and its secret where it has none yet. Looks at no policy.
+pub(crate) fn begin(connection: &mut Connection) -> Result<(), OpenError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let _: [u8; 32] = setting(&transaction, CURSOR_SECRET)?;
+    read_or_create_head(&transaction)?;
+    Ok(transaction.commit()?)
 }
 
 /// Random bytes that are made once.

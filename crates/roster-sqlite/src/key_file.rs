@@ -16,7 +16,7 @@ use roster_core::{
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{
-    connection, failure::store_error, keys, lock::DirectoryLock, open_error::OpenError,
+    connection, establish, failure::store_error, keys, lock::DirectoryLock, open_error::OpenError,
     settings::Settings,
 };
 
@@ -30,7 +30,8 @@ impl KeyFile {
     /// Opens the keys of a data directory, or begins a store there.
     pub fn open(directory: PathBuf) -> Result<Self, OpenError> {
         let lock = DirectoryLock::take(&directory)?;
-        let connection = connection::open_writer(&Settings::new(directory, Rules::default()))?;
+        let mut connection = connection::open_writer(&Settings::new(directory, Rules::default()))?;
+        establish::begin(&mut connection)?;
         Ok(Self { connection: Mutex::new(connection), _lock: lock })
     }
 

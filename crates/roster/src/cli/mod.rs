@@ -103,6 +103,8 @@ enum Command {
 
 /// Reads the command line, does what it asks and returns the exit status.
 pub fn run() -> ExitCode {
+    // Any file that a command creates may hold personal data: its owner alone may read it.
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let outcome = match Cli::parse().command {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
         Command::Backup(flags) => backup::run(flags),

@@ -30,8 +30,6 @@ pub(super) struct RestoreFlags {
 
 /// Restores the backup and tells what it held.
 pub(super) fn run(flags: RestoreFlags) -> anyhow::Result<ExitCode> {
-    // Whatever is made from here on holds personal data: its owner alone may read it.
-    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let data = flags.data.load()?;
     let mut sealed = Sealed::open(&flags.file)?;
     let directory = DataDir::open(&data)?;

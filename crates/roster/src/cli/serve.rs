@@ -49,8 +49,6 @@ fn run(
     socket: Option<net::TcpListener>,
     tls: Option<Tls>,
 ) -> anyhow::Result<ExitCode> {
-    // Whatever is made from here on holds personal data: its owner alone may read it.
-    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     logging::install(config.log, config.log_format)?;
     open_files::allow(config.connections_max);
     let runtime = runtime(config.workers)?;

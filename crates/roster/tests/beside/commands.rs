@@ -204,3 +204,56 @@ fn the_commands_of_the_manual_run() {
     }
     assert_eq!(run, 4, "backup, restore and both checks are shown");
 }
+
+/// Permission bits of every file in a directory, by name.
+fn modes(path: &Path) -> Vec<(String, u32)> {
+    let mode = |name: String| {
+        let mode = fs::metadata(path.join(&name)).unwrap().permissions().mode() & 0o777;
+        (name, mode)
+    };
+    names(path).into_iter().map(mode).collect()
+}
+
+#[test]
+fn a_store_that_keys_create_begins_is_sound_and_for_its_owner_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    // It is there already, and open to others.
+    fs::create_dir(place.join("data")).unwrap();
+    let made = roster(place, "keys create first --scope all --data data");
+    assert_eq!(made.status, Some(0), "{made:?}");
+    for (name, mode) in modes(&place.join("data")) {
+        assert_eq!(mode & 0o077, 0, "{name}: {mode:o}");
+    }
+    let told = roster(place, "check --data data").success();
+    assert!(told.ends_with("all is well\n"), "{told}");
+    roster(place, "backup --data data today.backup").success();
+    roster(place, "restore today.backup --data again").success();
+    for path in [place.join("data"), place.join("again")] {
+        for (name, mode) in modes(&path) {
+            assert_eq!(mode & 0o077, 0, "{}: {name}: {mode:o}", path.display());
+        }
+    }
+    let mode = |name: &str| fs::metadata(place.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("today.backup"), 0o600);
+}
+
+#[test]
+fn a_start_takes_the_permissions_of_others_from_the_files_of_the_store() {
+    let place = served();
+    let data = place.path().join("data");
+    for name in names(&data) {
+        fs::set_permissions(data.join(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let service = Service::start(place.path(), "data");
+    service.create(r#"{"email":"alan@example.com"}"#);
+    let names: Vec<String> = modes(&data)
+        .into_iter()
+        .map(|(name, mode)| {
+            assert_eq!(mode, 0o600, "{name}: {mode:o}");
+            name
+        })
+        .collect();
+    assert_eq!(names, ["roster.db", "roster.db-shm", "roster.db-wal", "roster.lock"]);
+    service.stop();
+}
