@@ -235,6 +235,11 @@ impl Directory {
         self.store.head().await
     }
 
+    /// Bytes of the write-ahead log's file, where the engine has one of its own.
+    pub fn wal_bytes(&self) -> Option<u64> {
+        self.store.wal_bytes()
+    }
+
     /// Whether writes go on.
     pub async fn health(&self) -> Result<(), StoreError> {
         self.store.health().await

@@ -93,3 +93,5 @@ pub const GROUP_DEPTH_MAX: usize = 8;
 pub const GROUP_NESTING_MAX: usize = 10_000;
 /// So many of the ids that name nobody are told.
 pub const UNKNOWN_MEMBERS_TOLD_MAX: usize = 20;
+/// Most bytes of the write-ahead log over SQLite while no other process reads the store.
+pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;

@@ -70,6 +70,11 @@ pub trait Store: KeyStore + GroupStore {
     /// Another process may change the policy.
     fn rules(&self) -> Rules;
 
+    /// Bytes of the write-ahead log's file, where the engine has one of its own.
+    fn wal_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The secret that cursors are encrypted with: made once, the same for all who serve this
     /// store.
     fn secret(&self) -> Secret;

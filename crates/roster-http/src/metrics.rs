@@ -49,6 +49,7 @@ pub(crate) struct Metrics {
     durations: Vec<(Operation, Histogram)>,
     users: Family<OfStatus, Gauge>,
     position: Gauge,
+    wal: Gauge,
 }
 
 impl Metrics {
@@ -80,9 +81,12 @@ impl Metrics {
         registry.register("users", "Users kept, by status", users.clone());
         let position = Gauge::default();
         registry.register("log_position", "Events in the change log", position.clone());
+        let wal = Gauge::default();
+        let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
+        registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
         registry.register_collector(Box::new(Connections(front)));
         registry.register_collector(Box::new(Refused(refusals)));
-        Self { registry, requests, durations, users, position }
+        Self { registry, requests, durations, users, position, wal }
     }
 
     /// Counts one answered request.
@@ -102,7 +106,8 @@ impl Metrics {
     }
 
     /// The page, with the counters of the store as they are now.
-    pub(crate) fn page(&self, head: Option<Head>) -> Option<String> {
+    pub(crate) fn page(&self, head: Option<Head>, wal_bytes: Option<u64>) -> Option<String> {
+        self.wal.set(wal_bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or_default());
         if let Some(head) = head {
             for (status, count) in
                 [("active", head.active), ("suspended", head.suspended), ("deleted", head.deleted)]

@@ -174,6 +174,7 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("groups_of_member_max", count(limits::GROUPS_OF_MEMBER_MAX)),
         ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
+        ("wal_bytes_max", count(limits::WAL_BYTES_MAX)),
         ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
     ]);
     all.extend(limits_of_scim(settings));

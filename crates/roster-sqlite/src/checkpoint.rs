@@ -4,16 +4,39 @@
 //! Only the writer can finish a copy, between two of its transactions, without getting in its own
 //! way. After a failed sync nothing is copied any more: the log is what the next start recovers
 //! from.
+//!
+//! The log has a ceiling, [`WalLimits`]. A snapshot of another process alone lets it grow further:
+//! nothing here can end that one.
 
 use std::{
     fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
 
-use crate::{failure, health::Health, scrub};
+use crate::{failure, health::Health, scrub, settings::Settings};
+
+/// How many pages of the log lead to what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalLimits {
+    /// New long readings wait for a reset.
+    pub(crate) pause: i64,
+    /// Long readings that run are interrupted.
+    pub(crate) interrupt: i64,
+    /// The next transaction waits for a reset.
+    pub(crate) wait: i64,
+    /// The ceiling.
+    pub(crate) max: i64,
+}
+
+impl WalLimits {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let max = i64::from(settings.wal_pages_max);
+        Self { pause: max / 4, interrupt: max / 8 * 3, wait: max / 2, max }
+    }
+}
 
 /// What the writer and the checkpointer tell each other.
 #[derive(Default)]
@@ -32,12 +55,14 @@ struct State {
     done: Option<bool>,
     /// The last purge after which the files were not swept yet.
     purged: Option<i64>,
+    /// Since when a snapshot of another process keeps the log from being reset, as far as known.
+    blocked: Option<Instant>,
     closed: bool,
 }
 
 /// What the writer is asked to do between two transactions: no other thread may, without getting
 /// in its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Wanted {
     /// Copy what is left, and let the log begin anew.
     Rest,
@@ -101,6 +126,7 @@ impl Checkpoints {
         (state.wanted, state.done) = (Some(wanted), None);
         drop(state);
         wake();
+        self.changed.notify_all();
         self.wait_while(Duration::MAX, |state| state.done.is_none());
         self.lock().done == Some(true)
     }
@@ -108,6 +134,25 @@ impl Checkpoints {
     /// What the writer is asked to do.
     pub(crate) fn take_wanted(&self) -> Option<Wanted> {
         self.lock().wanted.take()
+    }
+
+    /// Waits for what the writer is asked to do, at most that long. `None` at once while a
+    /// snapshot of another process keeps the log from being reset.
+    pub(crate) fn wait_for_wanted(&self, patience: Duration) -> Option<Wanted> {
+        let waits = |state: &State| state.wanted.is_none() && state.blocked.is_none();
+        self.wait_while(patience, waits);
+        self.take_wanted()
+    }
+
+    /// Notes whether a snapshot of another process kept the log from being reset.
+    pub(crate) fn set_blocked(&self, is_blocked: bool) {
+        self.lock().blocked = is_blocked.then(Instant::now);
+        self.changed.notify_all();
+    }
+
+    /// Whether that was so less than this long ago.
+    pub(crate) fn was_blocked(&self, within: Duration) -> bool {
+        self.lock().blocked.is_some_and(|since| since.elapsed() < within)
     }
 
     /// The writer did it, or could not.
@@ -145,7 +190,7 @@ impl Checkpoints {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Pages in the log.
-    pages: i64,
+    pub(crate) pages: i64,
     /// How many of them are in the database by now.
     copied: i64,
 }

@@ -4,14 +4,25 @@
 //! never catches up for good, and only a log that is wholly copied begins anew: so once little is
 //! left, the writer is asked to copy that rest between two transactions. After a purge it sweeps
 //! the file.
+//!
+//! A snapshot keeps the log from being reset. Once the log is long, long readings are paused, those
+//! that run are interrupted if they do not end soon, and short readings are held back for the
+//! moment of the reset. What is left then is a snapshot of another process, such as a backup: the
+//! log grows until that ends.
 
-use std::{fs::File, sync::Arc, time::Duration};
+use std::{
+    fs::File,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use rusqlite::Connection;
 
 use crate::{
-    checkpoint::{COPY, LOOK, Progress, Wanted, checkpoint},
+    checkpoint::{COPY, LOOK, Progress, WalLimits, Wanted, checkpoint},
+    readers::Readers,
     scrub,
+    settings::Settings,
     shared::Shared,
 };
 
@@ -27,23 +38,33 @@ const REST_PAGES_MAX: i64 = 1000;
 /// Rounds after which the writer is asked whatever is left: it outruns the copying.
 const ROUNDS_MAX: usize = 8;
 
+/// Long readings that still run so long into a pause are interrupted.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// After a reset that a snapshot of another process prevented, the next one is tried so much later.
+const BLOCKED_RETRY: Duration = Duration::from_secs(1);
+
 /// The thread that copies.
 pub(crate) struct Checkpointer {
     connection: Connection,
     database: Arc<File>,
     shared: Arc<Shared>,
+    readers: Arc<Readers>,
     pages: i64,
+    limits: WalLimits,
 }
 
 impl Checkpointer {
-    /// Copies once the log holds so many pages.
     pub(crate) fn new(
         connection: Connection,
         database: File,
         shared: Arc<Shared>,
-        pages: u32,
+        readers: Arc<Readers>,
+        settings: &Settings,
     ) -> Self {
-        Self { connection, database: Arc::new(database), shared, pages: i64::from(pages) }
+        let pages = i64::from(settings.checkpoint_pages);
+        let limits = WalLimits::of(settings);
+        Self { connection, database: Arc::new(database), shared, readers, pages, limits }
     }
 
     /// Copies until it is closed. Gives the open file back: when any handle of a file is closed,
@@ -67,8 +88,7 @@ impl Checkpointer {
             }
             let commits = checkpoints.commits();
             if commits == seen {
-                emptied = true;
-                self.empty();
+                emptied = self.empty();
                 continue;
             }
             (seen, emptied) = (commits, false);
@@ -82,7 +102,10 @@ impl Checkpointer {
     /// Copies what has grown; asks the writer for the rest.
     pub(crate) fn copy(&self) {
         let Some(mut progress) = self.checkpoint(LOOK) else { return };
-        if progress.rest() < self.pages {
+        if progress.rest() < self.pages && progress.pages < self.limits.pause {
+            return;
+        }
+        if self.shared.checkpoints.was_blocked(BLOCKED_RETRY) {
             return;
         }
         for _ in 0..ROUNDS_MAX {
@@ -97,7 +120,51 @@ impl Checkpointer {
                 break;
             }
         }
-        self.ask(Wanted::Rest);
+        if progress.pages >= self.limits.max {
+            // The file is given back to the disk.
+            self.reset(&Wanted::Empty);
+        } else if progress.pages >= self.limits.pause {
+            self.reset(&Wanted::Rest);
+        } else {
+            self.ask(Wanted::Rest);
+        }
+    }
+
+    /// Has the writer do what needs a log that nobody reads. False where a snapshot of another
+    /// process is in the way, or where the store closes.
+    pub(crate) fn reset(&self, wanted: &Wanted) -> bool {
+        let is_reset = self.try_reset(wanted) || {
+            let _pause = self.shared.long_reads.pause();
+            self.end_long_reads()
+                && (self.try_reset(wanted) || {
+                    let _short_reads = self.readers.pause();
+                    self.try_reset(wanted)
+                })
+        };
+        self.shared.checkpoints.set_blocked(!is_reset);
+        is_reset
+    }
+
+    fn try_reset(&self, wanted: &Wanted) -> bool {
+        self.checkpoint(COPY);
+        self.sync() && self.ask(wanted.clone())
+    }
+
+    /// Waits for the long readings that run, and interrupts them where they take too long. False
+    /// once the store closes.
+    fn end_long_reads(&self) -> bool {
+        let began = Instant::now();
+        while !self.shared.long_reads.wait_until_idle(LOOK_EVERY) {
+            if !self.rest(Duration::ZERO) {
+                return false;
+            }
+            let log = self.checkpoint(LOOK);
+            let is_long = log.is_some_and(|log| log.pages >= self.limits.interrupt);
+            if is_long || began.elapsed() >= PAUSE_MAX {
+                self.shared.long_reads.interrupt();
+            }
+        }
+        true
     }
 
     /// Brings what was copied to the disk. SQLite does so only when it has copied the whole log,
@@ -110,11 +177,9 @@ impl Checkpointer {
         synced
     }
 
-    /// Empties the log while nobody writes.
-    fn empty(&self) {
-        if self.checkpoint(COPY).is_some_and(|progress| progress.rest() == 0) {
-            self.ask(Wanted::Empty);
-        }
+    /// Empties the log while nobody writes; false where it has to be tried again.
+    fn empty(&self) -> bool {
+        self.shared.health.is_stopped() || self.reset(&Wanted::Empty)
     }
 
     /// Asks the writer, and waits until it did it or could not; false then.

@@ -52,8 +52,12 @@ pub(crate) fn open_checkpointer(settings: &Settings) -> Result<Connection, OpenE
 
 /// Whether the last process to write here ended without closing the store.
 pub(crate) fn is_unclean(settings: &Settings) -> bool {
-    let log = settings.directory.join(format!("{DATABASE}-wal"));
-    log.metadata().is_ok_and(|log| log.len() > 0)
+    wal(settings).metadata().is_ok_and(|log| log.len() > 0)
+}
+
+/// Where the write-ahead log lies.
+pub(crate) fn wal(settings: &Settings) -> PathBuf {
+    settings.directory.join(format!("{DATABASE}-wal"))
 }
 
 /// A connection that reads.

@@ -91,6 +91,10 @@ impl Store for Sqlite {
         self.rules_in_force()
     }
 
+    fn wal_bytes(&self) -> Option<u64> {
+        Some(self.readers().wal_bytes())
+    }
+
     fn secret(&self) -> Secret {
         self.secret
     }

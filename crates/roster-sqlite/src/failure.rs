@@ -11,7 +11,7 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_corrupt(&error) {
         return StoreError::Corrupt { place: "the database file".to_owned() };
     }
-    if is_busy(&error) {
+    if is_busy(&error) || is_interrupted(&error) {
         return StoreError::Unavailable(Box::new(error));
     }
     StoreError::Internal(Box::new(error))
@@ -47,6 +47,11 @@ pub(crate) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
+/// Whether a long reading was ended so that the write-ahead log can be reset.
+fn is_interrupted(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +84,9 @@ mod tests {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB] {
             assert!(matches!(store_error(error(code)), StoreError::Corrupt { .. }), "{code}");
         }
-        assert!(matches!(store_error(error(ffi::SQLITE_BUSY)), StoreError::Unavailable(_)));
+        for code in [ffi::SQLITE_BUSY, ffi::SQLITE_INTERRUPT] {
+            assert!(matches!(store_error(error(code)), StoreError::Unavailable(_)), "{code}");
+        }
         assert!(matches!(store_error(error(ffi::SQLITE_ERROR)), StoreError::Internal(_)));
     }
 }

@@ -23,6 +23,7 @@ mod health;
 mod key_file;
 mod keys;
 mod lock;
+mod long_reads;
 mod migrations;
 mod open_error;
 mod page;

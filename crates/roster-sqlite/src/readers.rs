@@ -47,6 +47,16 @@ impl Readers {
         connection::open_reader(&self.settings).map_err(store_error)
     }
 
+    /// Waits for the readings that run. No other begins until the guards are dropped.
+    pub(crate) fn pause(&self) -> Vec<MutexGuard<'_, Option<Connection>>> {
+        self.slots.iter().map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+
+    /// Bytes of the write-ahead log's file; none before the first commit.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        connection::wal(&self.settings).metadata().map_or(0, |file| file.len())
+    }
+
     /// Closes all connections.
     pub(crate) fn close(&self) {
         for slot in &self.slots {

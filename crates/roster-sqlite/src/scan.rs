@@ -11,10 +11,10 @@ use std::{
 };
 
 use roster_core::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
-use crate::{connection, failure::store_error, settings::Settings};
+use crate::{connection, failure::store_error, settings::Settings, shared::Shared};
 
 /// Most readings that wait.
 const WAITING_MAX: usize = 64;
@@ -45,15 +45,16 @@ struct State {
 
 impl Scans {
     /// Starts the threads: one for each two cores.
-    pub(crate) fn start(settings: &Settings) -> std::io::Result<Self> {
+    pub(crate) fn start(settings: &Settings, shared: &Arc<Shared>) -> std::io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let queue = Arc::new(Queue::default());
         let pool = Self { queue: Arc::clone(&queue), threads: Mutex::default() };
         for _ in 0..(cores / 2).max(1) {
             let (queue, settings) = (Arc::clone(&queue), settings.clone());
+            let shared = Arc::clone(shared);
             let thread = Builder::new()
                 .name("roster-scan".to_owned())
-                .spawn(move || queue.run(&settings))?;
+                .spawn(move || queue.run(&settings, &shared))?;
             pool.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
         Ok(pool)
@@ -113,20 +114,24 @@ impl Queue {
         state.waiting.pop_front()
     }
 
-    fn run(&self, settings: &Settings) {
+    fn run(&self, settings: &Settings, shared: &Shared) {
         lower_priority();
-        let mut opened: Option<Connection> = None;
+        let mut opened: Option<(Connection, Arc<InterruptHandle>)> = None;
         while let Some(reading) = self.next() {
             if opened.is_none() {
                 match connection::open_reader(settings) {
-                    Ok(connection) => opened = Some(connection),
+                    Ok(connection) => {
+                        let interrupt = Arc::new(connection.get_interrupt_handle());
+                        opened = Some((connection, interrupt));
+                    }
                     Err(error) => {
                         reading(Err(store_error(error)));
                         continue;
                     }
                 }
             }
-            if let Some(connection) = &opened {
+            if let Some((connection, interrupt)) = &opened {
+                let _running = shared.long_reads.begin(interrupt);
                 reading(Ok(connection));
             }
         }

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use roster_core::{PolicyKey, Rules};
+use roster_core::{PolicyKey, Rules, limits::WAL_BYTES_MAX};
+
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 4096;
 
 /// The settings of an engine.
 #[derive(Clone, Debug)]
@@ -30,6 +33,10 @@ pub struct Settings {
     pub mapped_bytes_max: i64,
     /// The write-ahead log is copied into the database once it holds so many pages.
     pub checkpoint_pages: u32,
+    /// Most pages of 4 KiB in the write-ahead log while only this process reads. At a quarter of
+    /// them new long readings wait for a reset of the log, at three eighths those that run are
+    /// interrupted, at a half the next transaction waits. The rest is for one transaction.
+    pub wal_pages_max: u32,
     /// Most pages of 4 KiB in the database file; writes beyond are refused as on a full disk.
     /// `None`: the disk decides.
     pub pages_max: Option<u32>,
@@ -50,6 +57,7 @@ impl Settings {
             writer_cache_kib: 48 * 1024,
             mapped_bytes_max: 1 << 40,
             checkpoint_pages: 10_000,
+            wal_pages_max: u32::try_from(WAL_BYTES_MAX / PAGE_BYTES).unwrap_or(u32::MAX),
             pages_max: None,
         }
     }

@@ -1,5 +1,5 @@
 //! What the writer and all others share: the queue between them, the head that was last
-//! committed, the byte cache, the health, the checkpoints.
+//! committed, the byte cache, the health, the checkpoints, the long readings.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,6 +9,7 @@ use crate::{
     cache::{ByteCache, Touched},
     checkpoint::Checkpoints,
     health::Health,
+    long_reads::LongReads,
     writer::queue::Queue,
 };
 
@@ -18,14 +19,15 @@ pub(crate) struct Shared {
     pub(crate) cache: ByteCache,
     pub(crate) health: Health,
     pub(crate) checkpoints: Checkpoints,
+    pub(crate) long_reads: LongReads,
     head: Mutex<Head>,
 }
 
 impl Shared {
     pub(crate) fn new(queue: Queue, cache: ByteCache, head: Head) -> Self {
         let health = Health::default();
-        let checkpoints = Checkpoints::default();
-        Self { queue, cache, health, checkpoints, head: Mutex::new(head) }
+        let (checkpoints, long_reads) = (Checkpoints::default(), LongReads::default());
+        Self { queue, cache, health, checkpoints, long_reads, head: Mutex::new(head) }
     }
 
     /// The head that was last committed.

@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     cache::ByteCache,
-    checkpoint::{Wanted, fulfil},
+    checkpoint::{WalLimits, Wanted, fulfil},
     checkpointer::Checkpointer,
     columns::text_of,
     connection,
@@ -47,7 +47,7 @@ const PREPARED_AT_ONCE_MAX: usize = 16;
 /// A store in a data directory.
 pub struct Sqlite {
     shared: Arc<Shared>,
-    readers: Readers,
+    readers: Arc<Readers>,
     scans: Scans,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
@@ -78,13 +78,15 @@ impl Sqlite {
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
-        let scans = Scans::start(&settings)
+        let scans = Scans::start(&settings, &shared)
             .map_err(|source| OpenError::Io { path: connection::path(&settings), source })?;
-        let writer = Writer::new(connection, rules, Arc::clone(&shared), head);
-        let threads = Threads::start(writer, &settings, &shared, unclean)?;
+        let readers = Arc::new(Readers::new(settings.clone()));
+        let wait = WalLimits::of(&settings).wait;
+        let writer = Writer::new(connection, rules, Arc::clone(&shared), head, wait);
+        let threads = Threads::start(writer, &settings, (&shared, &readers), unclean)?;
         Ok(Self {
             shared,
-            readers: Readers::new(settings),
+            readers,
             scans,
             secret,
             log_id,
@@ -126,7 +128,7 @@ impl Sqlite {
         &self.scans
     }
 
-    pub(crate) const fn readers(&self) -> &Readers {
+    pub(crate) fn readers(&self) -> &Readers {
         &self.readers
     }
 
@@ -266,15 +268,15 @@ impl Threads {
     fn start(
         writer: Writer,
         settings: &Settings,
-        shared: &Arc<Shared>,
+        (shared, readers): (&Arc<Shared>, &Arc<Readers>),
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let copier = connection::open_checkpointer(settings)?;
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
         let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
-        let pages = settings.checkpoint_pages;
-        let checkpointer = Checkpointer::new(copier, database, Arc::clone(shared), pages);
+        let (with, readers) = (Arc::clone(shared), Arc::clone(readers));
+        let checkpointer = Checkpointer::new(copier, database, with, readers, settings);
         let thread = |name: &str| Builder::new().name(name.to_owned());
         let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
         let checkpointer = checkpointer.map_err(refused)?;

@@ -49,7 +49,8 @@ pub(super) async fn get_metrics(face: &Face, call: &Call<'_>) -> Result<Response
     refuse_parameters(call.parts.uri.query())?;
     let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
     let head = timeout(COUNTERS_WAIT_MAX, face.directory.head()).await.ok().and_then(Result::ok);
-    let page = face.metrics.page(head).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let page = face.metrics.page(head, face.directory.wal_bytes());
+    let page = page.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     Ok(answer(media.header(), page))
 }
 

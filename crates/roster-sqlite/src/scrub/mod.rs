@@ -24,7 +24,7 @@ use std::{
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
 use crate::{
-    checkpoint::{COPY, EMPTY, Wanted, checkpoint},
+    checkpoint::{EMPTY, Wanted, checkpoint},
     checkpointer::Checkpointer,
     health::Health,
 };
@@ -71,10 +71,7 @@ pub(crate) fn unmark(connection: &Connection, position: i64) -> Result<()> {
 /// where it came to no end; the mark stands.
 pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> Option<()> {
     // What was purged has to be gone from the rows of the file before its gaps are looked at.
-    insist(at, || {
-        at.checkpoint(COPY);
-        at.sync() && at.ask(Wanted::Empty)
-    })?;
+    insist(at, || at.reset(&Wanted::Empty))?;
     let mut slice = Vec::new();
     let mut unclean = Vec::new();
     let mut first = 1;
@@ -109,11 +106,8 @@ fn clean_all(at: &Checkpointer, database: &Arc<File>, unclean: &mut Vec<u32>) ->
     while !unclean.is_empty() {
         let rest = unclean.split_off(unclean.len().min(CLEAN_PAGES_MAX));
         let pages: Arc<[u32]> = std::mem::replace(unclean, rest).into();
-        insist(at, || {
-            let (database, pages) = (Arc::clone(database), Arc::clone(&pages));
-            at.checkpoint(COPY);
-            at.sync() && at.ask(Wanted::Clean { database, pages }) && at.sync()
-        })?;
+        let clean = Wanted::Clean { database: Arc::clone(database), pages };
+        insist(at, || at.reset(&clean) && at.sync())?;
     }
     Some(())
 }

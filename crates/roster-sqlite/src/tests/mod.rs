@@ -14,4 +14,5 @@ mod schemas;
 mod support;
 mod trying;
 mod unclean;
+mod write_ahead_log;
 mod writing;

@@ -18,7 +18,7 @@ pub(crate) mod sql;
 mod step;
 mod transaction;
 
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use roster_core::{
     Failure, Head, Outlived, Rules, StoreError, Timestamp,
@@ -27,7 +27,7 @@ use roster_core::{
 use rusqlite::Connection;
 
 use crate::{
-    checkpoint::{Wanted, fulfil},
+    checkpoint::{LOOK, Wanted, checkpoint, fulfil},
     failure, keys, scrub,
     shared::Shared,
 };
@@ -36,10 +36,16 @@ use queue::{Job, Results, Turn, Work};
 use step::End;
 use transaction::Fault;
 
+/// How long a transaction waits at most for a reset of the write-ahead log. A reset takes
+/// milliseconds once readings are paused, and the pause has a bound of its own.
+const RESET_WAIT_MAX: Duration = Duration::from_secs(10);
+
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
     connection: Connection,
     rules: Rules,
+    /// At so many pages in the write-ahead log the next transaction waits for a reset.
+    wal_pages_wait: i64,
     shared: Arc<Shared>,
     head: Head,
 }
@@ -50,8 +56,9 @@ impl Writer {
         rules: Rules,
         shared: Arc<Shared>,
         head: Head,
+        wal_pages_wait: i64,
     ) -> Self {
-        Self { connection, rules, shared, head }
+        Self { connection, rules, wal_pages_wait, shared, head }
     }
 
     /// Writes until the queue is closed and empty; gives the connection back.
@@ -67,16 +74,33 @@ impl Writer {
                 self.shared.checkpoints.committed();
             }
             if let Some(wanted) = self.shared.checkpoints.take_wanted() {
-                let done = match wanted {
-                    Wanted::Unmark(position) => self.unmark(position),
-                    wanted @ (Wanted::Rest | Wanted::Empty | Wanted::Clean { .. }) => {
-                        fulfil(&self.connection, &wanted, &self.shared.health)
-                    }
-                };
-                self.shared.checkpoints.done(done);
+                self.fulfil(wanted);
             }
+            self.wait_for_reset();
         }
         self.connection
+    }
+
+    fn fulfil(&self, wanted: Wanted) {
+        let done = match wanted {
+            Wanted::Unmark(position) => self.unmark(position),
+            wanted @ (Wanted::Rest | Wanted::Empty | Wanted::Clean { .. }) => {
+                fulfil(&self.connection, &wanted, &self.shared.health)
+            }
+        };
+        self.shared.checkpoints.done(done);
+    }
+
+    /// Waits while the write-ahead log is too long for another transaction.
+    fn wait_for_reset(&self) {
+        let Shared { health, checkpoints, .. } = &*self.shared;
+        while !health.is_stopped()
+            && checkpoint(&self.connection, LOOK, health)
+                .is_some_and(|log| log.pages >= self.wal_pages_wait)
+            && let Some(wanted) = checkpoints.wait_for_wanted(RESET_WAIT_MAX)
+        {
+            self.fulfil(wanted);
+        }
     }
 
     fn work(&mut self, work: Vec<Work>) {
