@@ -76,7 +76,13 @@ impl Store for Sqlite {
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        ready(self.readers().read(|connection| events::page(connection, &query)))
+        match self.readers().read(|connection| events::read_few(connection, &query)) {
+            Ok(Some(page)) => ready(Ok(page)),
+            Ok(None) => {
+                Box::pin(self.scans().read(move |connection| events::page(connection, &query)))
+            }
+            Err(error) => ready(Err(error)),
+        }
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {

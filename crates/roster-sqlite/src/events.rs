@@ -22,8 +22,30 @@ pub(crate) const EVENTS_OF_USER: &str = "SELECT position, kind, at, actor, reque
 
 pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 
+/// A page of one kind that looks at more events is read off the threads that answer requests.
+const FEW_MAX: usize = 200;
+
 /// Events in the order of the log.
 pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage, StoreError> {
+    Ok(read(connection, query)?.0)
+}
+
+/// Events in the order of the log, if few have to be looked at; `None` where they are many.
+pub(crate) fn read_few(
+    connection: &Connection,
+    query: &EventsQuery,
+) -> Result<Option<EventsPage>, StoreError> {
+    if query.kind.is_none() {
+        // It shows each event that it looks at, so its own limit bounds it.
+        return page(connection, query).map(Some);
+    }
+    let few = EventsQuery { examined_max: query.examined_max.min(FEW_MAX), ..*query };
+    let (page, is_cut) = read(connection, &few)?;
+    Ok((!is_cut || few.examined_max == query.examined_max).then_some(page))
+}
+
+/// A page, and whether it ends because it looked at as many events as it may.
+fn read(connection: &Connection, query: &EventsQuery) -> Result<(EventsPage, bool), StoreError> {
     head::in_snapshot(connection, |head| {
         let mut oldest = connection.prepare_cached(OLDEST).map_err(store_error)?;
         let oldest: Option<i64> = oldest.query_row([], |row| row.get(0)).map_err(store_error)?;
@@ -43,27 +65,33 @@ pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<Event
         loop {
             let Some(row) = rows.next().map_err(store_error)? else {
                 page.reached = head.position;
-                return Ok(page);
+                return Ok((page, false));
             };
-            let full = page.events.len() >= query.limit
-                || bytes >= query.bytes_max
-                || examined >= query.examined_max.max(1);
-            if full {
-                return Ok(page);
+            if page.events.len() >= query.limit || bytes >= query.bytes_max {
+                return Ok((page, false));
+            }
+            if examined >= query.examined_max.max(1) {
+                return Ok((page, true));
             }
             examined += 1;
-            let (position, event) = event(row)?;
-            if query.kind.is_none_or(|kind| event.kind == kind) {
+            let kind = kind_of(row)?;
+            page.reached = row.get(0).map_err(store_error)?;
+            if query.kind.is_none_or(|wanted| wanted == kind) {
+                let event = event(row, kind)?;
                 bytes += event.bytes();
-                page.events.push((position, event));
+                page.events.push((page.reached, event));
             }
-            page.reached = position;
         }
     })
 }
 
-fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {
-    let position: i64 = row.get(0).map_err(store_error)?;
+fn kind_of(row: &Row<'_>) -> Result<EventKind, StoreError> {
+    let text = text_of(row.get_ref(1).map_err(store_error)?, "events")?;
+    let kind = std::str::from_utf8(text).ok().and_then(EventKind::parse);
+    kind.ok_or_else(|| corrupt("events.kind"))
+}
+
+fn event(row: &Row<'_>, kind: EventKind) -> Result<Event, StoreError> {
     let column = |index: usize| row.get_ref(index).map_err(store_error);
     let text = |index: usize| {
         let bytes = text_of(column(index)?, "events")?;
@@ -77,8 +105,8 @@ fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {
     };
     let user_id: UserId = id_of(column(5)?, "events.user_id")?;
     let (changed, members) = changed_of(text(7)?).ok_or_else(|| corrupt("events.changed"))?;
-    let event = Event {
-        kind: EventKind::parse(text(1)?).ok_or_else(|| corrupt("events.kind"))?,
+    Ok(Event {
+        kind,
         at: Timestamp::from_millis(number(2)?),
         actor: text(3)?.to_owned(),
         request_id: text(4)?.to_owned(),
@@ -87,6 +115,5 @@ fn event(row: &Row<'_>) -> Result<(i64, Event), StoreError> {
         changed,
         members,
         record: Bytes::copy_from_slice(text_of(column(8)?, "events.record")?),
-    };
-    Ok((position, event))
+    })
 }

@@ -3,6 +3,7 @@
 
 mod exporting;
 mod finding;
+mod following;
 mod forgetting;
 mod opening;
 mod paging;

@@ -1,0 +1,53 @@
+//! The change log: which pages of it are read on the thread that asks.
+
+use std::{
+    future::Future,
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use roster_core::{EventKind, EventsPage, EventsQuery, Store, StoreError};
+
+use super::support::{apply, create, id, open, replace};
+use crate::Sqlite;
+
+/// The page if it was read by the time the call returned.
+fn at_once(store: &Sqlite, query: EventsQuery) -> Option<Result<EventsPage, StoreError>> {
+    match pin!(store.events(query)).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(page) => Some(page),
+        Poll::Pending => None,
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_one_kind_that_looks_at_many_events_is_read_on_a_scan_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    apply(&store, create(1, r#"{"username":"first"}"#)).await.unwrap();
+    let replaces = (2..600).map(|at| replace(at, 1, &format!(r#"{{"username":"u{at}"}}"#)));
+    store.apply(replaces.collect()).await.into_iter().for_each(|result| drop(result.unwrap()));
+    apply(&store, create(700, r#"{"username":"last"}"#)).await.unwrap();
+
+    let created = EventsQuery { kind: Some(EventKind::Created), ..EventsQuery::after(0, 2) };
+    let of_first = EventsQuery { user_id: Some(id(1)), limit: 5, ..created };
+    let pause = store.shared().long_reads.pause();
+    for scanning in [created, of_first] {
+        assert!(at_once(&store, scanning).is_none(), "{scanning:?}");
+    }
+    // Few events have to be looked at: one is enough, the log ends, or nobody asks for a kind.
+    for bounded in [
+        EventsQuery { limit: 1, ..created },
+        EventsQuery { after: 500, ..created },
+        EventsQuery { kind: None, limit: 500, ..created },
+        EventsQuery { kind: None, limit: 500, ..of_first },
+        EventsQuery { examined_max: 10, ..created },
+    ] {
+        assert!(at_once(&store, bounded).is_some(), "{bounded:?}");
+    }
+    drop(pause);
+
+    let page = store.events(created).await.unwrap();
+    let positions: Vec<i64> = page.events.iter().map(|(position, _)| *position).collect();
+    assert_eq!(positions, [1, 600]);
+    assert_eq!(store.events(of_first).await.unwrap().reached, 600);
+}
