@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use crate::{
     checkpoint::{COPY, LOOK, Progress, WalLimits, Wanted, checkpoint},
     readers::Readers,
-    scrub,
+    scrub::{self, Pace, Pass},
     settings::Settings,
     shared::Shared,
 };
@@ -52,6 +52,8 @@ pub(crate) struct Checkpointer {
     readers: Arc<Readers>,
     pages: i64,
     limits: WalLimits,
+    /// After so many pages a sweep notes how far it came.
+    pub(crate) sweep_save_pages: u32,
 }
 
 impl Checkpointer {
@@ -64,7 +66,9 @@ impl Checkpointer {
     ) -> Self {
         let pages = i64::from(settings.checkpoint_pages);
         let limits = WalLimits::of(settings);
-        Self { connection, database: Arc::new(database), shared, readers, pages, limits }
+        let sweep_save_pages = settings.sweep_save_pages;
+        let database = Arc::new(database);
+        Self { connection, database, shared, readers, pages, limits, sweep_save_pages }
     }
 
     /// Copies until it is closed. Gives the open file back: when any handle of a file is closed,
@@ -72,17 +76,23 @@ impl Checkpointer {
     pub(crate) fn run(self) -> Arc<File> {
         let checkpoints = &self.shared.checkpoints;
         let (mut seen, mut emptied, mut given_up) = (0, true, None);
+        let mut pace = Pace::default();
         loop {
-            let purged = checkpoints.last_purged().filter(|purged| Some(*purged) != given_up);
-            if let Some(position) = purged {
-                if scrub::sweep(&self, &self.database, position).is_some() {
-                    checkpoints.swept(position);
+            let due = |given_up| checkpoints.last_purged().filter(|due| Some(*due) != given_up);
+            if let Some(position) = due(given_up).filter(|_| pace.wait().is_zero()) {
+                let began = Instant::now();
+                if let Some(swept) = scrub::sweep(&self, &self.database, position) {
+                    checkpoints.swept(swept);
                 } else {
                     // The next start, or the next purge, tries again.
                     given_up = Some(position);
                 }
+                pace.passed(began.elapsed());
             }
-            let patience = if emptied { Duration::MAX } else { IDLE_AFTER };
+            let mut patience = if emptied { Duration::MAX } else { IDLE_AFTER };
+            if due(given_up).is_some() {
+                patience = patience.min(pace.wait());
+            }
             if !checkpoints.watch(patience, seen) {
                 return self.database;
             }
@@ -190,6 +200,14 @@ impl Checkpointer {
     /// Waits that long; false once the store closes or writes stopped.
     pub(crate) fn rest(&self, long: Duration) -> bool {
         self.shared.checkpoints.rest(long) && !self.shared.health.is_stopped()
+    }
+
+    /// Reads where a sweep begins; `None` where that cannot be read.
+    pub(crate) fn begin_pass(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<Pass>,
+    ) -> Option<Pass> {
+        read(&self.connection).ok()
     }
 
     /// Runs a checkpoint; `None` when something stands in its way.

@@ -37,6 +37,8 @@ pub struct Settings {
     /// them new long readings wait for a reset of the log, at three eighths those that run are
     /// interrupted, at a half the next transaction waits. The rest is for one transaction.
     pub wal_pages_max: u32,
+    /// After so many pages a sweep that follows purges notes how far it came.
+    pub sweep_save_pages: u32,
     /// Most pages of 4 KiB in the database file; writes beyond are refused as on a full disk.
     /// `None`: the disk decides.
     pub pages_max: Option<u32>,
@@ -57,6 +59,7 @@ impl Settings {
             writer_cache_kib: 48 * 1024,
             mapped_bytes_max: 1 << 40,
             checkpoint_pages: 10_000,
+            sweep_save_pages: 16 * 1024,
             wal_pages_max: u32::try_from(WAL_BYTES_MAX / PAGE_BYTES).unwrap_or(u32::MAX),
             pages_max: None,
         }

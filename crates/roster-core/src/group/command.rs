@@ -101,6 +101,18 @@ impl GroupCommand {
         }
     }
 
+    /// How many members it names.
+    pub fn members_named(&self) -> usize {
+        match &self.act {
+            GroupAct::Create { members, .. }
+            | GroupAct::Change { members: MembersEdit::All(members), .. } => members.len(),
+            GroupAct::Change { members: MembersEdit::Delta { added, removed }, .. } => {
+                added.len() + removed.len()
+            }
+            GroupAct::Change { members: MembersEdit::Keep, .. } | GroupAct::Delete { .. } => 0,
+        }
+    }
+
     /// Whether the group is to be there already.
     pub const fn is_about_one_that_is_there(&self) -> bool {
         !matches!(self.act, GroupAct::Create { .. })

@@ -131,12 +131,12 @@ const IDEMPOTENCY_KEYS: Table = Table {
     from: "idempotency_keys WHERE true",
 };
 
-/// Without the mark of a sweep that is due: it is about the files of this engine.
+/// Without what is noted about a sweep: it is about the files of this engine.
 const SETTINGS: Table = Table {
     name: "settings",
     columns: &[column("name", Text), column("value", Setting)],
     key_columns: 1,
-    from: "settings WHERE name <> 'purged'",
+    from: "settings WHERE name NOT IN ('purged', 'sweep_purged', 'sweep_page')",
 };
 
 const KEYS: Table = Table {

@@ -7,6 +7,12 @@
 //! looked at and its gap overwritten. A mark in the settings, written with the purge, stands until
 //! that is done, whatever happens in between.
 //!
+//! One pass over the file serves all purges before it. It goes on in steps, notes from time to time
+//! how far it came, so that a restart goes on from there, and the next pass waits in proportion to
+//! how long this one took: sweeping takes a tenth of the time at most, however often people are
+//! purged and however large the file is. A page that was looked at in a pass cannot get anything of
+//! the people whom that pass serves: they are in no cell that could be moved.
+//!
 //! A gap is free for SQLite and read by nobody. It is overwritten in the file itself, while the
 //! writer stands still, its log is empty and its cache holds no page: an older copy of the page
 //! would bring the gap back.
@@ -18,7 +24,7 @@ use std::{
     io::{self, ErrorKind},
     os::unix::fs::FileExt as _,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, OptionalExtension as _, Result};
@@ -33,10 +39,16 @@ use page::{Layout, gap};
 /// The last purge after which the files were not swept yet.
 const NAME: &str = "purged";
 
+/// The last purge that the pass under way serves.
+const PASS: &str = "sweep_purged";
+/// The page that it looks at next.
+const PASS_PAGE: &str = "sweep_page";
+
 pub(crate) const MARKED: &str = "SELECT value FROM settings WHERE name = ?1";
 pub(crate) const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = ?2";
 pub(crate) const UNMARK: &str = "DELETE FROM settings WHERE name = ?1 AND value <= ?2";
+pub(crate) const END_PASS: &str = "DELETE FROM settings WHERE name IN (?1, ?2)";
 
 /// Pages that are read at once.
 const SLICE_PAGES: u32 = 512;
@@ -46,6 +58,9 @@ const CLEAN_PAGES_MAX: usize = 512;
 
 /// The rest after each slice: there are others who need the processor and the disk.
 const REST: Duration = Duration::from_millis(4);
+
+/// After a pass, the next one waits so many times as long as this one took.
+const WAIT_PER_PASS: u32 = 9;
 
 /// How long to wait at first, and at most, for a reader of the log to end.
 const PATIENCE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -64,18 +79,68 @@ pub(crate) fn mark(connection: &Connection, position: i64) -> Result<()> {
 /// The sweep after the purges up to that position is done.
 pub(crate) fn unmark(connection: &Connection, position: i64) -> Result<()> {
     connection.prepare_cached(UNMARK)?.execute((NAME, position))?;
+    connection.prepare_cached(END_PASS)?.execute((PASS, PASS_PAGE))?;
     Ok(())
 }
 
-/// Sweeps the file, on the checkpointer's thread: nobody else copies into it meanwhile. `None`
-/// where it came to no end; the mark stands.
-pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> Option<()> {
+/// A pass over the pages of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass {
+    /// The purges up to this position are swept once the pass is over.
+    purged: i64,
+    /// The page that is looked at next.
+    page: u32,
+}
+
+impl Pass {
+    /// The pass that was under way when the store was closed, else one from the first page on.
+    fn resume(connection: &Connection, purged: i64) -> Result<Self> {
+        let read = |name: &str| -> Result<Option<i64>> {
+            connection.query_row(MARKED, [name], |row| row.get(0)).optional()
+        };
+        let page = read(PASS_PAGE)?.and_then(|page| u32::try_from(page).ok());
+        Ok(match (read(PASS)?, page) {
+            (Some(purged), Some(page)) => Self { purged, page },
+            _ => Self { purged, page: 1 },
+        })
+    }
+
+    /// Notes how far the pass came.
+    pub(crate) fn save(self, connection: &Connection) -> Result<()> {
+        let mut mark = connection.prepare_cached(MARK)?;
+        mark.execute((PASS, self.purged))?;
+        mark.execute((PASS_PAGE, self.page))?;
+        Ok(())
+    }
+}
+
+/// When the next pass may begin.
+#[derive(Debug, Default)]
+pub(crate) struct Pace(Option<Instant>);
+
+impl Pace {
+    /// How long it has to wait.
+    pub(crate) fn wait(&self) -> Duration {
+        self.0.map_or(Duration::ZERO, |next| next.saturating_duration_since(Instant::now()))
+    }
+
+    /// A pass took that long.
+    pub(crate) fn passed(&mut self, took: Duration) {
+        self.0 = Instant::now().checked_add(took.saturating_mul(WAIT_PER_PASS));
+    }
+}
+
+/// Sweeps the file, on the checkpointer's thread: nobody else copies into it meanwhile. Gives the
+/// position up to which purges are swept; `None` where it came to no end, and the mark stands.
+pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> Option<i64> {
     // What was purged has to be gone from the rows of the file before its gaps are looked at.
     insist(at, || at.reset(&Wanted::Empty))?;
+    let mut pass = at.begin_pass(|connection| Pass::resume(connection, position))?;
     let mut slice = Vec::new();
     let mut unclean = Vec::new();
-    let mut first = 1;
+    let mut saved = pass.page;
     loop {
+        let first = pass.page;
         // Other pages than those of now hold nothing of the purged: the file may grow.
         let layout = Layout::read(database).ok().flatten()?;
         if first > layout.pages {
@@ -89,16 +154,22 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
                 unclean.push(number);
             }
         }
-        first += count;
-        if unclean.len() >= CLEAN_PAGES_MAX || first > layout.pages {
+        pass.page += count;
+        let is_save_due = pass.page - saved >= at.sweep_save_pages;
+        if unclean.len() >= CLEAN_PAGES_MAX || is_save_due || pass.page > layout.pages {
             clean_all(at, database, &mut unclean)?;
+        }
+        if is_save_due {
+            insist(at, || at.ask(Wanted::Save(pass)))?;
+            saved = pass.page;
         }
         at.copy();
         if !at.rest(REST) {
             return None;
         }
     }
-    insist(at, || at.ask(Wanted::Unmark(position)))
+    insist(at, || at.ask(Wanted::Unmark(pass.purged)))?;
+    Some(pass.purged)
 }
 
 /// Has the writer overwrite the gaps of these pages.

@@ -5,6 +5,7 @@ mod exporting;
 mod finding;
 mod following;
 mod forgetting;
+mod large_groups;
 mod opening;
 mod paging;
 mod plans;

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     fs,
     ops::Range,
+    os::unix::fs::FileExt as _,
     path::Path,
     time::{Duration, Instant},
 };
@@ -149,6 +150,7 @@ fn nothing_of_the_purged_is_left_where_the_log_is_copied_all_the_time() {
         nothing_is_left(seed, |settings| {
             settings.checkpoint_pages = 20;
             settings.writer_cache_kib = 64;
+            settings.sweep_save_pages = 1;
         });
     }
 }
@@ -201,4 +203,82 @@ fn a_close_does_not_wait_for_a_sweep_and_the_next_start_sweeps() {
     let _store = Sqlite::open(settings(directory.path())).unwrap();
     wait_until_swept(directory.path());
     assert!(!found(directory.path()).contains(&7));
+}
+
+/// A store of some people of whom one was purged, not swept yet, and closed.
+fn purged_and_closed(directory: &Path) {
+    let runtime = Runtime::new().unwrap();
+    let store = Sqlite::open(settings(directory)).unwrap();
+    let mut chance = Chance(3);
+    let people = (0..40).map(|n| create(n, &person(n, &mut chance))).collect();
+    assert!(runtime.block_on(store.apply(people)).iter().all(Result::is_ok));
+    let reader = Connection::open(directory.join(DATABASE)).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM users").unwrap();
+    runtime.block_on(store.apply(vec![delete(100, 7), purge(100, 7)]));
+    drop(store);
+    drop(reader);
+    assert!(!is_swept(directory));
+}
+
+/// Writes a byte into the gap of the first page that is a leaf of a table; gives its place.
+fn soil(database: &Path) -> u64 {
+    let file = fs::File::options().read(true).write(true).open(database).unwrap();
+    let mut page = [0; 4096];
+    for number in 1.. {
+        file.read_exact_at(&mut page, number * 4096).unwrap();
+        let pointers = 8 + 2 * u64::from(u16::from_be_bytes([page[3], page[4]]));
+        let content = u64::from(u16::from_be_bytes([page[5], page[6]]));
+        if page[0] == 13 && pointers + 8 < content {
+            let place = number * 4096 + content - 1;
+            file.write_all_at(b"!", place).unwrap();
+            return place;
+        }
+    }
+    unreachable!("there is one")
+}
+
+fn byte_at(database: &Path, place: u64) -> u8 {
+    let mut byte = [0];
+    fs::File::open(database).unwrap().read_exact_at(&mut byte, place).unwrap();
+    byte[0]
+}
+
+#[test]
+fn a_pass_goes_on_after_a_restart_from_the_page_that_it_noted() {
+    for (page, expected) in [(1, 0), (1_000_000, b'!')] {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join(DATABASE);
+        purged_and_closed(directory.path());
+        let place = {
+            let connection = Connection::open(&database).unwrap();
+            connection
+                .execute_batch(&format!(
+                    "INSERT INTO settings SELECT 'sweep_purged', value FROM settings \
+                     WHERE name = 'purged'; \
+                     INSERT INTO settings VALUES ('sweep_page', {page}); \
+                     PRAGMA wal_checkpoint(TRUNCATE)"
+                ))
+                .unwrap();
+            soil(&database)
+        };
+        let store = Sqlite::open(settings(directory.path())).unwrap();
+        wait_until_swept(directory.path());
+        drop(store);
+        assert_eq!(byte_at(&database, place), expected, "from page {page}");
+        let left = Connection::open(&database).unwrap().query_row(
+            "SELECT count(*) FROM settings WHERE name LIKE 'sweep%'",
+            [],
+            |row| row.get::<_, i64>(0),
+        );
+        assert_eq!(left.unwrap(), 0, "a pass that is over leaves no note");
+    }
+}
+
+#[test]
+fn the_next_pass_waits_in_proportion_to_the_last_one() {
+    let mut pace = scrub::Pace::default();
+    assert!(pace.wait().is_zero(), "the first one begins at once");
+    pace.passed(Duration::from_mins(1));
+    let wait = pace.wait();
+    assert!((8..=9).contains(&(wait.as_secs().div_ceil(60))), "{wait:?}");
 }

@@ -122,13 +122,15 @@ pub(super) fn leaving(
     Ok(groups.iter().map(|group| left(group, member, at, caller)).collect())
 }
 
-/// Writes the rows of a change; the events are not known here.
-pub(super) fn write(connection: &Connection, change: &GroupChange) -> Result<()> {
+/// Writes the rows of a change; the events are not known here. Gives how many members joined or
+/// left.
+pub(super) fn write(connection: &Connection, change: &GroupChange) -> Result<usize> {
     let GroupChange { group, record, added, removed, event } = change;
     let id = group.id.as_bytes();
     let joined = i64::try_from(added.len()).unwrap_or(i64::MAX);
     let more = joined - i64::try_from(removed.len()).unwrap_or(i64::MAX);
     let record = text(record)?;
+    let mut members = added.len() + removed.len();
     match event.kind {
         EventKind::GroupCreated => {
             let key = group.name_key();
@@ -137,7 +139,7 @@ pub(super) fn write(connection: &Connection, change: &GroupChange) -> Result<()>
             connection.prepare_cached(COUNT)?.execute([1])?;
         }
         EventKind::GroupDeleted => {
-            connection.prepare_cached(EMPTY)?.execute([id])?;
+            members += connection.prepare_cached(EMPTY)?.execute([id])?;
             connection.prepare_cached(DELETE)?.execute([id])?;
             connection.prepare_cached(COUNT)?.execute([-1])?;
         }
@@ -164,7 +166,7 @@ pub(super) fn write(connection: &Connection, change: &GroupChange) -> Result<()>
     for member in added {
         join.execute(params![id, member.id.as_bytes(), kind_number(member.kind)])?;
     }
-    Ok(())
+    Ok(members)
 }
 
 fn facts(connection: &Connection, sketch: &Sketch) -> std::result::Result<Facts, Halt> {

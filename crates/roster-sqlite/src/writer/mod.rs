@@ -35,6 +35,8 @@ pub(crate) use foresee::Prepared;
 use queue::{Job, Results, Turn, Work};
 use step::End;
 use transaction::Fault;
+#[cfg(test)]
+pub(crate) use transaction::MEMBERS_MAX;
 
 /// How long a transaction waits at most for a reset of the write-ahead log. A reset takes
 /// milliseconds once readings are paused, and the pause has a bound of its own.
@@ -83,7 +85,8 @@ impl Writer {
 
     fn fulfil(&self, wanted: Wanted) {
         let done = match wanted {
-            Wanted::Unmark(position) => self.unmark(position),
+            Wanted::Unmark(position) => self.note(|connection| scrub::unmark(connection, position)),
+            Wanted::Save(pass) => self.note(|connection| pass.save(connection)),
             wanted @ (Wanted::Rest | Wanted::Empty | Wanted::Clean { .. }) => {
                 fulfil(&self.connection, &wanted, &self.shared.health)
             }
@@ -114,7 +117,8 @@ impl Writer {
         self.shared.queue.finish(done);
     }
 
-    /// A result for each command. Those that succeeded are durable.
+    /// A result for each command, or for the first of them where these are much work. Those that
+    /// succeeded are durable.
     fn carry_out(&mut self, commands: &[&Prepared]) -> Results {
         if self.shared.health.is_stopped() {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
@@ -174,11 +178,11 @@ impl Writer {
         self.write(|connection| keys::note_use(connection, uses))
     }
 
-    /// The sweep after the purges up to that position is done.
-    fn unmark(&self, position: i64) -> bool {
-        let unmarked = self.write(|connection| scrub::unmark(connection, position)).is_ok();
+    /// Writes what a sweep notes about itself; false where that failed.
+    fn note(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> bool {
+        let noted = self.write(work).is_ok();
         self.shared.checkpoints.committed();
-        unmarked
+        noted
     }
 
     /// Writes what is no command.

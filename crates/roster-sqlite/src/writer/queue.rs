@@ -168,6 +168,12 @@ impl Queue {
             .then(|| Turn { work: state.take(), chore: state.chores.pop_front() })
     }
 
+    /// How many commands wait.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).commands
+    }
+
     /// Wakes the writer without work.
     pub(crate) fn wake(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).woken = true;

@@ -27,6 +27,8 @@ pub(super) struct Step<'c> {
     judge: Judge<'c>,
     rows: Rows<'c>,
     append_event: CachedStatement<'c>,
+    /// How many members of groups were looked at or changed.
+    members: usize,
     end: End,
 }
 
@@ -48,8 +50,14 @@ impl<'c> Step<'c> {
             judge: Judge::new(connection, rules)?,
             rows: Rows::new(connection)?,
             append_event: connection.prepare_cached(sql::APPEND_EVENT)?,
+            members: 0,
             end: End { head, touched: Vec::new(), purged: None },
         })
+    }
+
+    /// How many members of groups were looked at or changed so far.
+    pub(super) const fn members(&self) -> usize {
+        self.members
     }
 
     /// What all commands so far came to.
@@ -100,6 +108,7 @@ impl<'c> Step<'c> {
                 Ok(self.write(judgement)?)
             }
             Asked::Group(command) => {
+                self.members += command.members_named();
                 let judgement = groups::judge(self.connection, self.rules, command)?;
                 Ok(self.write_judged(judgement)?)
             }
@@ -127,7 +136,7 @@ impl<'c> Step<'c> {
     }
 
     fn write_group(&mut self, change: GroupChange) -> Result<Outcome> {
-        groups::write(self.connection, &change)?;
+        self.members += groups::write(self.connection, &change)?;
         self.append(change.event, change.record)
     }
 

@@ -14,6 +14,10 @@ use super::{
 };
 use crate::failure::{is_busy, is_failed_sync, is_full, is_io, store_error};
 
+/// After a command by which this many members were looked at or changed, a transaction ends: what
+/// is behind it waits for no other change of a large group.
+pub(crate) const MEMBERS_MAX: usize = 2000;
+
 /// A transaction that was rolled back.
 pub(super) struct Fault {
     /// Why.
@@ -56,7 +60,8 @@ impl Fault {
     }
 }
 
-/// Carries the commands out in one transaction: a result for each, and what they came to.
+/// Carries the commands out in one transaction: a result for each, or for the first of them where
+/// these are much work, and what they came to.
 pub(super) fn carry_out(
     connection: &Connection,
     rules: Rules,
@@ -68,6 +73,9 @@ pub(super) fn carry_out(
         let mut results = Results::with_capacity(commands.len());
         for command in commands {
             results.push(step.carry_out(command)?);
+            if step.members() >= MEMBERS_MAX {
+                break;
+            }
         }
         let end = step.end();
         if end.head != head {

@@ -1,0 +1,66 @@
+//! Changes of large groups: how much of them one transaction holds.
+
+use std::sync::{Arc, mpsc};
+
+use roster_core::{GroupCommand, GroupStore, Store, StoreError};
+
+use super::support::{apply, create, create_group, id, open};
+use crate::{Sqlite, writer::MEMBERS_MAX};
+
+/// Keeps the writer busy until the sender is dropped.
+fn hold_writer(store: &Arc<Sqlite>) -> mpsc::Sender<()> {
+    let (release, released) = mpsc::channel::<()>();
+    let (began, begun) = mpsc::channel();
+    let store = Arc::clone(store);
+    tokio::spawn(async move {
+        let wait = move |_: &_| {
+            began.send(()).unwrap();
+            assert!(released.recv().is_err(), "nobody sends");
+            Ok::<_, StoreError>(())
+        };
+        store.chore(wait).await
+    });
+    begun.recv().unwrap();
+    release
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_holds_one_change_of_a_large_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(directory.path()));
+    let members: Vec<u64> = (1..=u64::try_from(MEMBERS_MAX).unwrap()).collect();
+    let users = members.iter().map(|n| create(*n, &format!(r#"{{"username":"u{n}"}}"#)));
+    assert!(store.apply(users.collect()).await.iter().all(Result::is_ok));
+
+    let transactions = async |commands: Vec<GroupCommand>| {
+        let release = hold_writer(&store);
+        let before = store.shared().checkpoints.commits();
+        let asked = commands.into_iter().map(|command| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.change_group(command).await })
+        });
+        let asked: Vec<_> = asked.collect();
+        let last = {
+            let store = Arc::clone(&store);
+            let last = create(90_000 + before, &format!(r#"{{"username":"last{before}"}}"#));
+            tokio::spawn(async move { apply(&store, last).await })
+        };
+        while store.shared().queue.waiting() <= asked.len() {
+            tokio::task::yield_now().await;
+        }
+        drop(release);
+        for answer in asked {
+            answer.await.unwrap().unwrap();
+        }
+        last.await.unwrap().unwrap();
+        // The chore that held the writer counts as one.
+        store.shared().checkpoints.commits() - before - 1
+    };
+    let large = (0..4).map(|n| create_group(80_000 + n, &format!("Large {n}"), &members));
+    assert!((4..=5).contains(&transactions(large.collect()).await));
+    let small = (0..4).map(|n| create_group(80_010 + n, &format!("Small {n}"), &members[..9]));
+    assert_eq!(transactions(small.collect()).await, 1);
+    for n in 0..4 {
+        assert!(store.group(id(80_000 + n)).await.unwrap().is_some());
+    }
+}
