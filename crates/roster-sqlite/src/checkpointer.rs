@@ -42,7 +42,7 @@ const ROUNDS_MAX: usize = 8;
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// After a reset that a snapshot of another process prevented, the next one is tried so much later.
-const BLOCKED_RETRY: Duration = Duration::from_secs(1);
+const BLOCKED_RETRY: Duration = Duration::from_secs(5);
 
 /// The thread that copies.
 pub(crate) struct Checkpointer {
@@ -80,14 +80,13 @@ impl Checkpointer {
         loop {
             let due = |given_up| checkpoints.last_purged().filter(|due| Some(*due) != given_up);
             if let Some(position) = due(given_up).filter(|_| pace.wait().is_zero()) {
-                let began = Instant::now();
                 if let Some(swept) = scrub::sweep(&self, &self.database, position) {
-                    checkpoints.swept(swept);
+                    checkpoints.swept(swept.purged);
+                    pace.passed(swept.took);
                 } else {
                     // The next start, or the next purge, tries again.
                     given_up = Some(position);
                 }
-                pace.passed(began.elapsed());
             }
             let mut patience = if emptied { Duration::MAX } else { IDLE_AFTER };
             if due(given_up).is_some() {
@@ -189,7 +188,12 @@ impl Checkpointer {
 
     /// Empties the log while nobody writes; false where it has to be tried again.
     fn empty(&self) -> bool {
-        self.shared.health.is_stopped() || self.reset(&Wanted::Empty)
+        let Some(log) = self.checkpoint(LOOK) else { return true };
+        if log.pages < self.limits.pause {
+            // It is short enough to leave it to readings that run.
+            return self.try_reset(&Wanted::Empty);
+        }
+        self.reset(&Wanted::Empty)
     }
 
     /// Asks the writer, and waits until it did it or could not; false then.

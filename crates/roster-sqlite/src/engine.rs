@@ -8,7 +8,7 @@ use roster_core::{
     Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
     UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
-    group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
+    group::{GroupAct, GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
@@ -16,7 +16,10 @@ use roster_core::{
     walk::WalkStore,
 };
 
-use crate::{deleted, events, groups, keys, page, sqlite::Sqlite};
+use crate::{
+    deleted, events, groups, keys, page, sqlite::Sqlite,
+    writer::preview::preview_group as judge_group,
+};
 
 /// The groups of more users, and more memberships, are read off the threads that answer requests.
 const FEW_USERS_MAX: usize = 200;
@@ -120,7 +123,16 @@ impl GroupStore for Sqlite {
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.judge_group(&command) })
+        let replaces_all =
+            matches!(command.act, GroupAct::Change { members: MembersEdit::All(_), .. });
+        if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
+            return Box::pin(async move { self.judge_group(&command) });
+        }
+        let rules = self.rules();
+        Box::pin(async move {
+            let judge = move |connection: &_| Ok(judge_group(connection, rules, &command));
+            self.scans().read(judge).await?
+        })
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

@@ -179,6 +179,10 @@ impl Sqlite {
         }
     }
 
+    pub(crate) const fn rules(&self) -> Rules {
+        self.rules
+    }
+
     /// What a group command would come to.
     pub(crate) fn judge_group(&self, command: &GroupCommand) -> Result<Outcome, Failure> {
         self.readers.read(|connection| Ok(preview_group(connection, self.rules, command)))?

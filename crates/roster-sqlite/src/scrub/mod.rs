@@ -114,6 +114,14 @@ impl Pass {
     }
 }
 
+/// A pass that is over.
+pub(crate) struct Swept {
+    /// The purges up to this position are swept.
+    pub(crate) purged: i64,
+    /// How long the pages were looked at, without waits for readers.
+    pub(crate) took: Duration,
+}
+
 /// When the next pass may begin.
 #[derive(Debug, Default)]
 pub(crate) struct Pace(Option<Instant>);
@@ -130,16 +138,18 @@ impl Pace {
     }
 }
 
-/// Sweeps the file, on the checkpointer's thread: nobody else copies into it meanwhile. Gives the
-/// position up to which purges are swept; `None` where it came to no end, and the mark stands.
-pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> Option<i64> {
+/// Sweeps the file, on the checkpointer's thread: nobody else copies into it meanwhile. `None`
+/// where it came to no end, and the mark stands.
+pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> Option<Swept> {
     // What was purged has to be gone from the rows of the file before its gaps are looked at.
     insist(at, || at.reset(&Wanted::Empty))?;
     let mut pass = at.begin_pass(|connection| Pass::resume(connection, position))?;
     let mut slice = Vec::new();
     let mut unclean = Vec::new();
     let mut saved = pass.page;
+    let mut took = Duration::ZERO;
     loop {
+        let began = Instant::now();
         let first = pass.page;
         // Other pages than those of now hold nothing of the purged: the file may grow.
         let layout = Layout::read(database).ok().flatten()?;
@@ -154,6 +164,7 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
                 unclean.push(number);
             }
         }
+        took += began.elapsed() + REST;
         pass.page += count;
         let is_save_due = pass.page - saved >= at.sweep_save_pages;
         if unclean.len() >= CLEAN_PAGES_MAX || is_save_due || pass.page > layout.pages {
@@ -169,7 +180,7 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
         }
     }
     insist(at, || at.ask(Wanted::Unmark(pass.purged)))?;
-    Some(pass.purged)
+    Some(Swept { purged: pass.purged, took })
 }
 
 /// Has the writer overwrite the gaps of these pages.

@@ -1,6 +1,9 @@
 //! Changes of large groups: how much of them one transaction holds.
 
-use std::sync::{Arc, mpsc};
+use std::{
+    sync::{Arc, mpsc},
+    task::{Context, Waker},
+};
 
 use roster_core::{GroupCommand, GroupStore, Store, StoreError};
 
@@ -63,4 +66,21 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
     for n in 0..4 {
         assert!(store.group(id(80_000 + n)).await.unwrap().is_some());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_a_large_change_is_read_on_a_scan_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let members: Vec<u64> = (1..=300).collect();
+    let users = members.iter().map(|n| create(*n, &format!(r#"{{"username":"u{n}"}}"#)));
+    assert!(store.apply(users.collect()).await.iter().all(Result::is_ok));
+    let pause = store.shared().long_reads.pause();
+    let small = create_group(700, "Small", &members[..9]);
+    store.preview_group(small).await.unwrap();
+    let mut large = store.preview_group(create_group(701, "Large", &members));
+    let first = large.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(first.is_pending());
+    drop(pause);
+    large.await.unwrap();
 }
