@@ -28,6 +28,11 @@ impl Readers {
         Self { settings, slots }
     }
 
+    /// What the store was opened with.
+    pub(crate) const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Reads on one of the connections.
     pub(crate) fn read<T>(
         &self,

@@ -78,12 +78,13 @@ impl Sqlite {
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
-        let scans = Scans::start(&settings, &shared)
-            .map_err(|source| OpenError::Io { path: connection::path(&settings), source })?;
-        let readers = Arc::new(Readers::new(settings.clone()));
-        let wait = WalLimits::of(&settings).wait;
+        let readers = Arc::new(Readers::new(settings));
+        let settings = readers.settings();
+        let scans = Scans::start(settings, &shared)
+            .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
+        let wait = WalLimits::of(settings).wait;
         let writer = Writer::new(connection, rules, Arc::clone(&shared), head, wait);
-        let threads = Threads::start(writer, &settings, (&shared, &readers), unclean)?;
+        let threads = Threads::start(writer, (&shared, &readers), unclean)?;
         Ok(Self {
             shared,
             readers,
@@ -271,16 +272,16 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
 impl Threads {
     fn start(
         writer: Writer,
-        settings: &Settings,
         (shared, readers): (&Arc<Shared>, &Arc<Readers>),
         unclean: bool,
     ) -> Result<Self, OpenError> {
+        let settings = readers.settings();
         let copier = connection::open_checkpointer(settings)?;
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
         let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
-        let (with, readers) = (Arc::clone(shared), Arc::clone(readers));
-        let checkpointer = Checkpointer::new(copier, database, with, readers, settings);
+        let (with, reading) = (Arc::clone(shared), Arc::clone(readers));
+        let checkpointer = Checkpointer::new(copier, database, with, reading, settings);
         let thread = |name: &str| Builder::new().name(name.to_owned());
         let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
         let checkpointer = checkpointer.map_err(refused)?;

@@ -13,17 +13,17 @@ use crate::{Sqlite, writer::MEMBERS_MAX};
 /// Keeps the writer busy until the sender is dropped.
 fn hold_writer(store: &Arc<Sqlite>) -> mpsc::Sender<()> {
     let (release, released) = mpsc::channel::<()>();
-    let (began, begun) = mpsc::channel();
+    let (started, wait_for_start) = mpsc::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
         let wait = move |_: &_| {
-            began.send(()).unwrap();
+            started.send(()).unwrap();
             assert!(released.recv().is_err(), "nobody sends");
             Ok::<_, StoreError>(())
         };
         store.chore(wait).await
     });
-    begun.recv().unwrap();
+    wait_for_start.recv().unwrap();
     release
 }
 
