@@ -4,13 +4,15 @@
 //! hands it to the store. It holds no state and no rule of its own. Whatever reads or changes data
 //! asks for the proof that its caller may.
 
-use std::{mem, sync::Arc};
+use std::{mem, sync::Arc, time::Duration};
 
 use crate::{
     access::{KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteUsers},
     clock::Clock,
+    clock_mark::{ClockMark, ClockReading},
     command::{Act, Caller, Command, Idempotency, Mode, OnConflict, Rules, Terms},
     draft::Draft,
+    erasure::Erasure,
     event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
     group::GroupDesk,
@@ -190,6 +192,26 @@ impl Directory {
     /// Forgets a step of what has outlived its time; tells how much.
     pub async fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
         self.store.forget(before).await
+    }
+
+    /// The purged users whose history is still to be erased.
+    pub async fn pending_erasures(&self) -> Result<Vec<UserId>, StoreError> {
+        self.store.pending_erasures().await
+    }
+
+    /// Erases the next step of the history of a purged user.
+    pub async fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
+        self.store.erase(id).await
+    }
+
+    /// Advances the clock mark by what this process measured.
+    pub async fn advance_clock_mark(&self, reading: ClockReading) -> Result<ClockMark, StoreError> {
+        self.store.advance_clock_mark(reading).await
+    }
+
+    /// The uptime of this process, from some fixed moment.
+    pub fn uptime(&self) -> Duration {
+        self.clock.uptime()
     }
 
     /// The moment, as the directory stamps it.

@@ -10,10 +10,12 @@ pub mod access;
 pub mod attribute;
 pub mod capped;
 pub mod clock;
+pub mod clock_mark;
 pub mod command;
 pub mod decide;
 pub mod directory;
 pub mod draft;
+pub mod erasure;
 pub mod event;
 pub mod failure;
 pub mod filter;
@@ -43,6 +45,7 @@ pub mod words;
 pub use attribute::Attribute;
 pub use capped::Capped;
 pub use clock::Clock;
+pub use clock_mark::{ClockMark, ClockReading};
 pub use command::{
     Act, Actor, Among, Caller, Command, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
     Sharing, Tags, Terms,
@@ -50,6 +53,7 @@ pub use command::{
 pub use decide::{Change, Claims, Decision, decide};
 pub use directory::Directory;
 pub use draft::Draft;
+pub use erasure::Erasure;
 pub use event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
 pub use failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
 pub use group::{Group, GroupCommand, GroupDesk, GroupId, GroupStore, Member, MemberKind};

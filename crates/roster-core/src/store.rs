@@ -9,7 +9,9 @@ use std::{fmt, future::Future, pin::Pin};
 
 use crate::{
     access::KeyStore,
+    clock_mark::{ClockMark, ClockReading},
     command::{Command, Idempotency, Rules},
+    erasure::Erasure,
     event::{EventKind, EventsPage, EventsQuery},
     failure::{Failure, StoreError},
     group::GroupStore,
@@ -19,6 +21,9 @@ use crate::{
     user::{Deleted, Stored},
     walk::WalkStore,
 };
+
+/// Most pending erasures that are returned at once.
+pub const PENDING_ERASURES_MAX: usize = 1000;
 
 /// An answer that is on its way.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -62,6 +67,19 @@ pub trait Store: KeyStore + GroupStore {
     /// Forgets what is kept for a time only: a bounded step at a time, the oldest first. Tells
     /// how much it forgot; nothing once all is done.
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;
+
+    /// The purged users whose history is still to be erased, in the order of ids: up to
+    /// [`PENDING_ERASURES_MAX`] of them.
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>>;
+
+    /// Erases the next step of the history of a purged user.
+    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>>;
+
+    /// Advances the clock mark by what a process measured; creates it if there is none.
+    fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Answer<'_, Result<ClockMark, StoreError>>;
 
     /// Whether the last commit succeeded and writes go on. Writes nothing.
     fn health(&self) -> Answer<'_, Result<(), StoreError>>;

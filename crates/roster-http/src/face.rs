@@ -61,7 +61,7 @@ impl Face {
         let pressure = Pressure::new(&settings.pressure);
         Self {
             cursors: Cursors::new(&directory.secret()),
-            metrics: Metrics::new(front, pressure.refusals()),
+            metrics: Metrics::new(front, pressure.refusals(), &settings.housekeeping),
             pressure,
             pages: Pages::new(&settings),
             long_pages: Alike::default(),

@@ -27,6 +27,7 @@ mod settings;
 
 pub use access::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
 pub use app::App;
+pub use metrics::{Duty, HousekeepingMetrics};
 pub use patience::READ_WAIT_MAX;
 pub use pressure::PressureSettings;
 pub use proxies::TrustedProxies;

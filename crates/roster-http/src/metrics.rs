@@ -2,6 +2,8 @@
 //!
 //! Labels are operations, statuses and states: never a value of a user or of a request.
 
+mod housekeeping;
+
 use std::{sync::Arc, time::Duration};
 
 use prometheus_client::{
@@ -21,6 +23,7 @@ use crate::{
     pressure::{Reason, Refusals},
     router::{Operation, routes},
 };
+pub use housekeeping::{Duty, HousekeepingMetrics};
 
 /// From a cached read to a write behind a slow disk, in seconds.
 const BUCKETS: [f64; 11] =
@@ -53,7 +56,11 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(front: Arc<FrontCounters>, refusals: Arc<Refusals>) -> Self {
+    pub(crate) fn new(
+        front: Arc<FrontCounters>,
+        refusals: Arc<Refusals>,
+        housekeeping: &HousekeepingMetrics,
+    ) -> Self {
         let mut registry = Registry::with_prefix("roster");
         let requests = Family::<Answered, Counter>::default();
         registry.register(
@@ -84,6 +91,7 @@ impl Metrics {
         let wal = Gauge::default();
         let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
         registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
+        housekeeping.register(&mut registry);
         registry.register_collector(Box::new(Connections(front)));
         registry.register_collector(Box::new(Refused(refusals)));
         Self { registry, requests, durations, users, position, wal }

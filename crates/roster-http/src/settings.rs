@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::access::TokenIssuer;
+use crate::metrics::HousekeepingMetrics;
 use crate::pressure::PressureSettings;
 use crate::proxies::TrustedProxies;
 
@@ -38,6 +39,8 @@ pub struct FaceSettings {
     pub issuers: Vec<TokenIssuer>,
     /// Whether there is room on the disk, for `/readyz`.
     pub has_room: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// What housekeeping measures, for `/metrics`.
+    pub housekeeping: HousekeepingMetrics,
 }
 
 /// Most bytes of path and query when nothing else is set.

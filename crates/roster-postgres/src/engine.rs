@@ -1,9 +1,9 @@
 //! The store as the core asks for it.
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
-    UserId,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
+    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
+    StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -12,6 +12,7 @@ use roster_core::{
 };
 
 use crate::{
+    erasure::{Erase, PendingErasures},
     groups::{GroupsOfUsers, OneGroup},
     keys::{KeyUses, KeysSince},
     pool::Tries,
@@ -63,6 +64,21 @@ impl Store for Postgres {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(async move { self.own().ask(Tries::of_long(), &before).await })
+    }
+
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+        Box::pin(async { self.shared().ask(&PendingErasures).await })
+    }
+
+    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(async move { self.own().ask(Tries::of_long(), &Erase(id)).await })
+    }
+
+    fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Answer<'_, Result<ClockMark, StoreError>> {
+        Box::pin(async move { self.own().ask(Tries::of_short(), &reading).await })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

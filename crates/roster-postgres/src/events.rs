@@ -9,6 +9,7 @@ use tokio_postgres::{Row, types::ToSql};
 use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
+    erasure::EVENT_RECORD,
     pool::{Miss, Question},
 };
 
@@ -32,7 +33,10 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     const OF_USER: &str = "(user_id, position) > ($4, $1) AND user_id <= $4";
     let order = if of_user { "user_id, position" } else { "position" };
     let along = |condition: &str, limit: &str| {
-        format!("SELECT {COLUMNS} FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}")
+        format!(
+            "SELECT position, kind, at, actor, request_id, user_id, version, changed, \
+             {EVENT_RECORD} AS record FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}"
+        )
     };
     let found = match (of_user, of_kind) {
         (false, false) => along("position > $1", "$2"),

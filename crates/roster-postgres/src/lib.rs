@@ -6,10 +6,12 @@
 //! engine loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of
 //! HTTP or of other engines.
 
+mod clock_mark;
 mod columns;
 mod connect;
 mod deleted;
 mod engine;
+mod erasure;
 mod establish;
 mod events;
 mod failure;

@@ -4,9 +4,9 @@
 use std::future;
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
-    UserId,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
+    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
+    StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupAct, GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -17,8 +17,11 @@ use roster_core::{
 };
 
 use crate::{
-    deleted, events, groups, keys, page, sqlite::Sqlite,
-    writer::preview::preview_group as judge_group,
+    deleted, events,
+    failure::store_error,
+    groups, keys, page,
+    sqlite::Sqlite,
+    writer::{erasure::pending, preview::preview_group as judge_group},
 };
 
 /// The groups of more users, and more memberships, are read off the threads that answer requests.
@@ -90,6 +93,21 @@ impl Store for Sqlite {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(self.chore(move |writer| writer.forget(before)))
+    }
+
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+        ready(self.readers().read(|connection| pending(connection).map_err(store_error)))
+    }
+
+    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(self.chore(move |writer| writer.erase(id)))
+    }
+
+    fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Answer<'_, Result<ClockMark, StoreError>> {
+        Box::pin(self.chore(move |writer| writer.advance_clock_mark(reading)))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

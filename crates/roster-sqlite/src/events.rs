@@ -13,11 +13,16 @@ use crate::{
 };
 
 /// Stepped row by row: a bound limit would plan the statement anew.
+/// A record that is still to be erased is read as an empty one.
 pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
-     version, changed, record FROM events WHERE position > ?1 ORDER BY position";
+     version, changed, CASE WHEN EXISTS (SELECT 1 FROM erasures \
+     WHERE erasures.id = events.user_id) THEN '' ELSE record END \
+     FROM events WHERE position > ?1 ORDER BY position";
 
 pub(crate) const EVENTS_OF_USER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
-     version, changed, record FROM events INDEXED BY events_user \
+     version, changed, CASE WHEN EXISTS (SELECT 1 FROM erasures \
+     WHERE erasures.id = events.user_id) THEN '' ELSE record END \
+     FROM events INDEXED BY events_user \
      WHERE user_id = ?2 AND position > ?1 ORDER BY position";
 
 pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";

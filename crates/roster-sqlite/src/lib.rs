@@ -10,6 +10,7 @@ mod cache;
 mod check;
 mod checkpoint;
 mod checkpointer;
+mod clock_mark;
 mod columns;
 mod connection;
 mod deleted;

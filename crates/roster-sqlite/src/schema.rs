@@ -14,6 +14,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_search_and_idempotency.sql"),
     include_str!("migrations/0003_keys.sql"),
     include_str!("migrations/0004_groups.sql"),
+    include_str!("migrations/0005_erasures_and_clock_mark.sql"),
 ];
 
 /// The number of migrations after which users have words and further keys.

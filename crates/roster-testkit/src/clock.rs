@@ -3,7 +3,10 @@
 //! Its ids are as predictable as its time: the moment, then a number that counts up. They grow
 //! whatever the time does, as [`Clock`] promises.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use roster_core::{Clock, Timestamp, UserId};
 
@@ -16,6 +19,7 @@ pub struct TestClock {
 #[derive(Debug)]
 struct State {
     now: i64,
+    uptime: Duration,
     /// The moment of the latest id: later ids never carry an earlier one.
     id_moment: i64,
     ids: u64,
@@ -25,10 +29,16 @@ impl TestClock {
     /// A clock at its start.
     pub const fn new() -> Self {
         let now = 1_767_225_600_000;
-        Self { state: Mutex::new(State { now, id_moment: now, ids: 0 }) }
+        Self { state: Mutex::new(State { now, uptime: Duration::ZERO, id_moment: now, ids: 0 }) }
     }
 
-    /// Moves by milliseconds; a negative number moves back.
+    /// Lets time pass: the wall clock and the uptime move on together.
+    pub fn elapse(&self, time: Duration) {
+        self.with(|state| state.uptime += time);
+        self.step(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+    }
+
+    /// Sets the wall clock by milliseconds; a negative number moves it back.
     pub fn step(&self, millis: i64) {
         self.with(|state| state.now = state.now.saturating_add(millis));
     }
@@ -65,6 +75,10 @@ impl Clock for TestClock {
 
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.with(|state| state.now))
+    }
+
+    fn uptime(&self) -> Duration {
+        self.with(|state| state.uptime)
     }
 
     fn new_id(&self) -> UserId {

@@ -1,21 +1,32 @@
 //! The real clock: the machine's time, and UUIDv7 ids that never step back.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use roster_core::{Clock, Timestamp, UserId};
 use uuid::{ContextV7, Timestamp as UuidTimestamp, Uuid};
 
 /// The machine's clock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SystemClock {
+    started: Instant,
     // Counts within a millisecond, and through one in which the clock stepped back.
     context: std::sync::Mutex<ContextV7>,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self { started: Instant::now(), context: std::sync::Mutex::default() }
+    }
 }
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = since_epoch();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn uptime(&self) -> Duration {
+        self.started.elapsed()
     }
 
     fn fill(&self, bytes: &mut [u8]) -> bool {

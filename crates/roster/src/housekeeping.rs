@@ -1,18 +1,28 @@
-//! Housekeeping: what is kept for a time only is forgotten once that is over.
+//! Housekeeping: what is kept for a time only is deleted once that is over.
 //!
-//! Deleted users are purged in the order in which they left, events and idempotency keys are
-//! forgotten from the oldest. A round does a bounded amount of work, one step after the other, so
-//! that callers hardly notice it; what is left waits for the next round. A store that fails ends
-//! the round, never the task.
+//! A round goes from the oldest on and does a bounded amount of work. A record that fails is
+//! counted, logged and skipped, and so is a duty; a later round tries it again. Everything that is
+//! deleted for its age goes by the time of [`RetentionClock`]. The histories of purged users are
+//! erased beside the rounds.
+
+mod erasures;
+mod failures;
+mod retention_clock;
 
 use std::time::Duration;
 
 use roster_core::{
-    Deleted, Directory, Failure, Outlived, Preconditions, StoreError, Tags, Terms, Timestamp,
+    Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
+    Timestamp,
     access::{Authority, Permit, PurgeUsers},
     limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX},
-    list::{DeletedQuery, Direction},
+    list::{DeletedKey, DeletedQuery, Direction},
 };
+use roster_http::{Duty, HousekeepingMetrics};
+
+pub use erasures::Erasures;
+use failures::Failures;
+use retention_clock::RetentionClock;
 
 /// Time between two rounds, unless something is kept for less.
 const EVERY: Duration = Duration::from_mins(1);
@@ -22,6 +32,9 @@ const PURGES_MAX: usize = 1000;
 
 /// Deleted users that are read at a time.
 const PAGE: usize = 100;
+
+/// Most purges that may fail in one round; the next one goes on behind the last of them.
+const FAILED_PURGES_MAX: u64 = 10;
 
 /// Most steps of forgetting in one round.
 const STEPS_MAX: usize = 200;
@@ -42,6 +55,11 @@ pub struct Keep {
 pub struct Housekeeping {
     directory: Directory,
     keep: Keep,
+    metrics: HousekeepingMetrics,
+    clock: RetentionClock,
+    failures: Failures,
+    /// The deleted user behind which the next round goes on; the first one if none.
+    next: Option<DeletedKey>,
 }
 
 /// What a round did.
@@ -51,82 +69,105 @@ pub struct Round {
     pub purged: u64,
     /// Events and idempotency keys that were forgotten.
     pub forgotten: u64,
+    /// Users and duties that failed.
+    pub failed: u64,
 }
 
 impl Housekeeping {
     /// The task for a directory.
-    pub const fn new(directory: Directory, keep: Keep) -> Self {
-        Self { directory, keep }
+    pub fn new(directory: Directory, keep: Keep, metrics: HousekeepingMetrics) -> Self {
+        let failures = Failures::new(metrics.clone());
+        let clock = RetentionClock::default();
+        Self { directory, keep, metrics, clock, failures, next: None }
     }
 
     /// Goes round after round, and never ends. It may be dropped at any moment.
     pub async fn run(self) {
+        let erasures = Erasures::new(self.directory.clone(), self.metrics.clone());
+        tokio::join!(erasures.run(), self.go_round());
+    }
+
+    async fn go_round(mut self) {
         let every = self.keep.deleted.map_or(EVERY, |keep| keep.min(EVERY));
-        let mut failing = false;
         loop {
-            match self.round().await {
-                Ok(round) => {
-                    failing = false;
-                    if round != Round::default() {
-                        let Round { purged, forgotten } = round;
-                        tracing::info!(purged, forgotten, "housekeeping");
-                    }
-                }
-                // The same trouble is told once, not every minute.
-                Err(error) if !failing => {
-                    failing = true;
-                    let error = chain(&error);
-                    tracing::warn!(error, "housekeeping failed; it will be tried again");
-                }
-                Err(_) => {}
+            let Round { purged, forgotten, .. } = self.round().await;
+            if purged > 0 || forgotten > 0 {
+                tracing::info!(purged, forgotten, "housekeeping");
             }
             tokio::time::sleep(every).await;
         }
     }
 
     /// One round.
-    pub async fn round(&self) -> Result<Round, StoreError> {
-        let now = self.directory.now();
+    pub async fn round(&mut self) -> Round {
         let mut round = Round::default();
-        if let Some(keep) = self.keep.deleted {
-            self.purge(before(now, keep), &mut round).await?;
+        match self.clock.now(&self.directory, &self.metrics).await {
+            Ok(now) => {
+                self.failures.succeeded(Duty::Clock);
+                self.forget(now, &mut round).await;
+                self.purge(now, &mut round).await;
+                self.measure_lag(now).await;
+            }
+            // Nothing is deleted for its age where its age is not known.
+            Err(error) => self.failed(Duty::Clock, &error, &mut round),
         }
+        round
+    }
+
+    fn failed(&mut self, duty: Duty, error: &StoreError, round: &mut Round) {
+        round.failed += 1;
+        self.failures.failed(duty, None, error);
+    }
+
+    /// Forgets events and idempotency records.
+    async fn forget(&mut self, now: Timestamp, round: &mut Round) {
         let never = Timestamp::from_millis(i64::MIN);
         let outlived = Outlived {
             keys_before: before(now, Duration::from_millis(IDEMPOTENCY_KEEP_MS.unsigned_abs())),
             events_before: self.keep.events.map_or(never, |keep| before(now, keep)),
         };
         for _ in 0..STEPS_MAX {
-            match self.directory.forget(outlived).await? {
-                0 => break,
-                step => round.forgotten += step,
+            match self.directory.forget(outlived).await {
+                Ok(0) => break,
+                Ok(step) => round.forgotten += step,
+                Err(error) => return self.failed(Duty::Events, &error, round),
             }
         }
-        Ok(round)
+        self.failures.succeeded(Duty::Events);
     }
 
-    /// Purges those who left before this moment, the first to leave first.
-    async fn purge(&self, before: Timestamp, round: &mut Round) -> Result<(), StoreError> {
-        let mut query = DeletedQuery {
-            direction: Direction::Ascending,
-            after: None,
-            limit: PAGE,
-            before: Some(before),
-            bytes_max: PAGE_BYTES_MAX,
-        };
-        let may = Permit::<PurgeUsers>::of_the_service();
+    /// Purges those whose time is over, the first to leave first.
+    async fn purge(&mut self, now: Timestamp, round: &mut Round) {
+        let Some(keep) = self.keep.deleted else { return };
+        let mut query = overdue(before(now, keep), PAGE);
+        query.after = self.next.take();
+        let mut failed = 0;
         for _ in 0..PURGES_MAX / PAGE {
-            let page = self.directory.list_deleted(may, query.clone()).await?;
+            let page = match self.directory.list_deleted(may(), query.clone()).await {
+                Ok(page) => page,
+                Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
+            };
+            self.failures.succeeded(Duty::DeletedUsers);
             for deleted in &page.items {
-                round.purged += self.purge_one(deleted).await?;
+                match self.purge_one(deleted).await {
+                    Ok(purged) => round.purged += purged,
+                    Err(error) => {
+                        let id = deleted.stored.id;
+                        self.failures.failed(Duty::DeletedUsers, Some(id), &error);
+                        (round.failed, failed) = (round.failed + 1, failed + 1);
+                        if failed == FAILED_PURGES_MAX {
+                            self.next = Some(DeletedKey { at: deleted.at, id });
+                            return;
+                        }
+                    }
+                }
             }
-            match page.next {
-                // What was purged is gone: the next page begins after it all the same.
-                Some(next) => query.after = Some(next),
-                None => break,
+            query.after = page.next;
+            if query.after.is_none() {
+                break;
             }
         }
-        Ok(())
+        self.next = query.after;
     }
 
     /// Purges a user as it was seen: not one that came back and left again meanwhile.
@@ -135,12 +176,46 @@ impl Housekeeping {
         let held = Preconditions { if_match: Some(seen), if_none_match: None };
         let caller = Authority::of_the_service().caller(REQUEST_ID);
         let terms = Terms { held, ..Terms::of(caller) };
-        match self.directory.purge(Permit::of_the_service(), deleted.stored.id, terms).await {
+        match self.directory.purge(may(), deleted.stored.id, terms).await {
             Ok(_) => Ok(1),
             // Somebody restored or purged it meanwhile.
             Err(Failure::Refused(_)) => Ok(0),
             Err(Failure::Store(error)) => Err(error),
         }
+    }
+
+    /// Measures by how much the oldest items are overdue. A failure leaves the last measurement.
+    async fn measure_lag(&self, now: Timestamp) {
+        if let Some(keep) = self.keep.deleted {
+            let limit = before(now, keep);
+            if let Ok(page) = self.directory.list_deleted(may(), overdue(limit, 1)).await {
+                let lag = page.items.first().map(|oldest| between(oldest.at, limit));
+                self.metrics.set_lag(Duty::DeletedUsers, lag.unwrap_or_default());
+            }
+        }
+        if let Some(keep) = self.keep.events {
+            let limit = before(now, keep);
+            let oldest = EventsQuery::after(0, 1);
+            if let Ok(page) = self.directory.events(Permit::of_the_service(), oldest).await {
+                let lag = page.events.first().map(|(_, oldest)| between(oldest.at, limit));
+                self.metrics.set_lag(Duty::Events, lag.unwrap_or_default());
+            }
+        }
+    }
+}
+
+const fn may() -> Permit<PurgeUsers> {
+    Permit::of_the_service()
+}
+
+/// The deleted users that left before this moment, the first to leave first.
+const fn overdue(before: Timestamp, limit: usize) -> DeletedQuery {
+    DeletedQuery {
+        direction: Direction::Ascending,
+        after: None,
+        limit,
+        before: Some(before),
+        bytes_max: PAGE_BYTES_MAX,
     }
 }
 
@@ -149,14 +224,8 @@ fn before(now: Timestamp, keep: Duration) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(keep))
 }
 
-/// An error with its causes.
-fn chain(error: &StoreError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
+/// The time from one moment to a later one; zero if it is not later.
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    let millis = to.as_millis().saturating_sub(from.as_millis());
+    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }

@@ -15,7 +15,7 @@ use roster_core::{
     json,
 };
 use roster_http::{
-    App, FaceSettings, PressureSettings, TrustedProxies, URI_BYTES_MAX,
+    App, FaceSettings, HousekeepingMetrics, PressureSettings, TrustedProxies, URI_BYTES_MAX,
     front::{DrainReport, FrontCounters, FrontSettings, Port, serve},
 };
 
@@ -58,7 +58,8 @@ impl Service {
             create_sample_users(&directory).await?;
         }
         let keep = Keep { deleted: config.deleted_keep, events: config.events_keep };
-        let housekeeping = Housekeeping::new(directory.clone(), keep);
+        let metrics = HousekeepingMetrics::default();
+        let housekeeping = Housekeeping::new(directory.clone(), keep, metrics.clone());
         let counters = Arc::new(FrontCounters::default());
         let face = FaceSettings {
             base_url: base_url.to_string(),
@@ -80,6 +81,7 @@ impl Service {
                 // The disk that fills up is another machine's.
                 Engine::Postgres(_) => Arc::new(|| true),
             },
+            housekeeping: metrics,
         };
         let desk = directory.keys();
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));

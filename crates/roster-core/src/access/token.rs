@@ -129,6 +129,10 @@ mod tests {
             Timestamp::from_millis(0)
         }
 
+        fn uptime(&self) -> std::time::Duration {
+            std::time::Duration::ZERO
+        }
+
         fn new_id(&self) -> UserId {
             UserId::from_bytes([0; 16])
         }

@@ -90,6 +90,7 @@ async fn mark_empty(client: &Client, source: &Source) -> Result<(), LoadError> {
     // What a service that was started on it made for itself; the source brings its own.
     client.execute("DELETE FROM settings", &[]).await?;
     client.execute("DELETE FROM groups_head", &[]).await?;
+    client.execute("DELETE FROM clock_mark", &[]).await?;
     let era: i64 = unused.map(|row| row.try_get(0)).transpose()?.unwrap_or(0);
     client.execute(KEEP_ERA, &[&era.to_be_bytes().as_slice()]).await?;
     mark::create(client, source).await?;

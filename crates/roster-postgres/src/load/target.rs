@@ -164,6 +164,24 @@ impl Target {
             key_columns: 1,
             beside: None,
         },
+        Self {
+            name: "erasures",
+            columns: &[("id", Same), ("reached", Same)],
+            key_columns: 1,
+            beside: None,
+        },
+        Self {
+            name: "clock_mark",
+            columns: &[
+                ("id", Small),
+                ("revision", Same),
+                ("at", Same),
+                ("pending_at", Same),
+                ("waited_ms", Same),
+            ],
+            key_columns: 1,
+            beside: None,
+        },
     ];
 
     /// The table of that name.

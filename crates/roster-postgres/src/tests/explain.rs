@@ -31,8 +31,8 @@ pub(super) enum Enters {
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
 /// What is tested on rows of an index: on a bounded stretch of the log, on one row,
-/// on groups, on the pages of one walk.
-const TESTED: [&str; 7] = [
+/// on groups, on the pages of one walk, on the one record that a purge itself leaves.
+const TESTED: [&str; 8] = [
     "(kind = ",
     "(stretch.kind = ",
     "(COALESCE(counted.bytes, ",
@@ -40,6 +40,7 @@ const TESTED: [&str; 7] = [
     "(count(*) > 1)",
     "(last_used_at < ",
     "(at >= ",
+    "(effect <> 'user.purged'",
 ];
 
 /// How an index is named that holds the key of another one unique, where the rules say so. Keys

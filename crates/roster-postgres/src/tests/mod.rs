@@ -4,6 +4,7 @@
 
 mod cutting;
 mod ending;
+mod erasing;
 mod eventing;
 mod explain;
 mod following;

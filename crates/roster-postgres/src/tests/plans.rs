@@ -13,7 +13,7 @@ use super::explain::{
     Statement, explain,
 };
 use crate::{
-    deleted,
+    clock_mark, deleted, erasure,
     establish::{KEYS, SETTING},
     events, gather, groups,
     in_force::STATE,
@@ -43,6 +43,8 @@ async fn every_statement_goes_along_its_index_whatever_is_there() {
         ("reads", reads()),
         ("writes", writes()),
         ("outlived", outlived()),
+        ("erasures", erasures()),
+        ("clock_marks", clock_marks()),
         ("keys", keys_of_callers()),
         ("groups", groups_and_members()),
         ("walks", vec![at_key(&["walk_ends_walk"], walks::FIND)]),
@@ -298,10 +300,10 @@ fn reads() -> Vec<Statement> {
         at_key(&["deleted_users_pkey"], GET_DELETED),
         at_key(&[], HEAD),
         at_start(&["settings_pkey"], STATE),
-        at_start(&["events_pkey"], events::rows(false, false)),
-        at_start(&["events_pkey"], events::rows(false, true)),
-        at_start(&["events_pkey", "events_user"], events::rows(true, false)),
-        at_start(&["events_pkey", "events_user"], events::rows(true, true)),
+        at_start(&["events_pkey", "erasures_pkey"], events::rows(false, false)),
+        at_start(&["events_pkey", "erasures_pkey"], events::rows(false, true)),
+        at_start(&["events_pkey", "events_user", "erasures_pkey"], events::rows(true, false)),
+        at_start(&["events_pkey", "events_user", "erasures_pkey"], events::rows(true, true)),
     ];
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -321,7 +323,7 @@ fn writes() -> Vec<Statement> {
         at_key(&["deleted_users_pkey"], fetch::LOAD_DELETED),
         at_key(&["deleted_users_pkey"], fetch::LOCK_DELETED),
         at_key(&["users_username", "users_email"], fetch::HOLDERS),
-        at_key(&["idempotency_keys_pkey", "events_pkey"], fetch::MARKS),
+        at_key(&["idempotency_keys_pkey", "events_pkey", "erasures_pkey"], fetch::MARKS),
         at_key(&["users_pkey"], sql::DELETE),
         at_key(&["deleted_users_pkey"], sql::DROP_DELETED),
         at_key(&["users_pkey"], sql::REPLACE),
@@ -331,9 +333,7 @@ fn writes() -> Vec<Statement> {
         at_key(&[], sql::ADD_WORDS),
         at_key(&["further_keys_pkey"], sql::DROP_KEYS),
         at_key(&[], sql::ADD_KEYS),
-        at_key(&["events_user"], sql::EMPTY_EVENTS),
         at_key(&["idempotency_keys_pkey"], sql::FORGET_MARKS),
-        at_key(&["idempotency_keys_user"], sql::FORGET_MARKS_OF_USERS),
         at_key(&[], sql::APPEND),
         at_key(&[], sql::POSITION),
     ]
@@ -390,6 +390,32 @@ fn groups_and_members() -> Vec<Statement> {
     let most = format!("LIMIT {}) AS met", limits::TOTAL_EXACT_MAX + 1);
     assert!(groups::page::COUNT_BY_EXTERNAL_ID.ends_with(&most));
     statements
+}
+
+/// The histories of purged users.
+fn erasures() -> Vec<Statement> {
+    vec![
+        at_key(
+            &["events_user", "idempotency_keys_user", "events_pkey", "idempotency_keys_pkey"],
+            erasure::BEGIN,
+        ),
+        at_start(&["erasures_pkey"], erasure::PENDING),
+        at_key(&["erasures_pkey"], erasure::HOLD),
+        at_key(&["events_user"], erasure::NEXT),
+        at_key(&["events_user"], erasure::EMPTY),
+        at_key(&["idempotency_keys_user", "idempotency_keys_pkey"], erasure::DROP_KEYS),
+        at_key(&["erasures_pkey"], erasure::MOVE),
+        at_key(&["erasures_pkey"], erasure::END),
+    ]
+}
+
+/// The clock mark.
+fn clock_marks() -> Vec<Statement> {
+    vec![
+        at_key(&["clock_mark_pkey"], clock_mark::READ),
+        at_start(&["events_pkey"], clock_mark::NEWEST_EVENT),
+        at_key(&[], clock_mark::WRITE),
+    ]
 }
 
 /// What has outlived its time.

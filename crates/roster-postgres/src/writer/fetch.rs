@@ -38,8 +38,12 @@ pub(crate) const HOLDERS: &str = "SELECT 0, username_key, id FROM users \
 pub(crate) const HOLDERS_OF_EXTERNAL_IDS: &str =
     "SELECT 2, external_id, id FROM users WHERE external_id = ANY($1)";
 
-/// What requests came to; the event has the record of a change.
-pub(crate) const MARKS: &str = "SELECT known.key, known.fingerprint, known.at, known.user_id, \
+/// What requests came to; the event has the record of a change. Those of a purged user that are
+/// still to be erased come as if they were long over.
+pub(crate) const MARKS: &str = "SELECT known.key, known.fingerprint, \
+     CASE WHEN known.effect = 'user.purged' OR (SELECT erasures.id FROM erasures \
+     WHERE erasures.id = known.user_id) IS NULL THEN known.at ELSE 0 END, \
+     known.user_id, \
      known.version, known.position, known.effect, coalesce(known.record, events.record) \
      FROM idempotency_keys AS known LEFT JOIN events ON events.position = known.position \
      WHERE known.key = ANY($1)";

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     columns::{column, corrupt, uuid},
     connect::Connection,
+    erasure,
     pool::Miss,
 };
 
@@ -89,9 +90,8 @@ pub(crate) async fn flush(
         (sql::CREATE, enters, entering),
         (sql::ADD_WORDS, !enters && !added_words.is_empty(), added_words.words()),
         (sql::ADD_KEYS, !enters && !added_keys.is_empty(), added_keys.keys()),
-        (sql::EMPTY_EVENTS, !purged.is_empty(), vec![&purged]),
+        (erasure::BEGIN, !purged.is_empty(), vec![&purged]),
         (sql::FORGET_MARKS, !outlived.is_empty(), vec![&outlived]),
-        (sql::FORGET_MARKS_OF_USERS, !purged.is_empty(), vec![&purged]),
     ];
     steps.extend(changed_groups.steps());
     // The last one, which moves the head.

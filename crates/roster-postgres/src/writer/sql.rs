@@ -45,13 +45,7 @@ pub(crate) const DROP_KEYS: &str = "DELETE FROM further_keys \
      WHERE further_keys.kind = gone.kind AND further_keys.key = gone.key \
      AND further_keys.id = gone.id";
 
-/// Leaves what happened, and when.
-pub(crate) const EMPTY_EVENTS: &str = "UPDATE events SET record = '' WHERE user_id = ANY($1)";
-
 pub(crate) const FORGET_MARKS: &str = "DELETE FROM idempotency_keys WHERE key = ANY($1)";
-
-pub(crate) const FORGET_MARKS_OF_USERS: &str =
-    "DELETE FROM idempotency_keys WHERE user_id = ANY($1)";
 
 /// The last statement before the commit: moves the head, from which on nobody else can move it,
 /// and with the positions that this gives writes events and marks. Where the era is another one

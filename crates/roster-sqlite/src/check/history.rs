@@ -14,6 +14,8 @@ use roster_core::event::changed_of;
 /// The history of one user, as far as it was read.
 pub(super) struct History {
     span: Span,
+    /// Whether the user is purged and the records are still to be erased.
+    is_being_erased: bool,
     last: Option<Last>,
     /// Whether an event holds a record, and one that holds none.
     filled: Option<i64>,
@@ -31,8 +33,8 @@ struct Last {
 }
 
 impl History {
-    pub(super) const fn begin(span: Span) -> Self {
-        Self { span, last: None, filled: None, emptied: None }
+    pub(super) const fn begin(span: Span, is_being_erased: bool) -> Self {
+        Self { span, is_being_erased, last: None, filled: None, emptied: None }
     }
 
     /// Reads one more event.
@@ -147,9 +149,12 @@ impl History {
         if last.kind == Some(EventKind::Purged) {
             let nobody = user.is_none() && deleted.is_none();
             line.hold(nobody, &place, "the user is there, but was purged");
-            line.hold(self.filled.is_none(), &place, "a record is there, but the user was purged");
+            let is_erased = self.filled.is_none() || self.is_being_erased;
+            line.hold(is_erased, &place, "a record is there, but the user was purged");
             return;
         }
+        let what = "its history is to be erased, but nobody purged the user";
+        line.hold(!self.is_being_erased, &place, what);
         line.hold(
             self.emptied.is_none(),
             &place,

@@ -99,7 +99,8 @@ fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rus
         let gone = [EventKind::Purged.as_str(), EventKind::GroupDeleted.as_str()];
         let someone = gone.contains(&effect.as_str())
             || row.get(8)?
-            || (kept.groups && is_or_was_group(connection, &id)?);
+            || (kept.groups && is_or_was_group(connection, &id)?)
+            || connection.prepare_cached(kept.is_being_erased())?.exists([&id])?;
         line.hold(someone, &place, "there is no such user");
         let record = row.get_ref(4)?.as_bytes_or_null()?;
         if effect == UNCHANGED {

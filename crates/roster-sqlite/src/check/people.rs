@@ -27,7 +27,7 @@ pub(super) fn look(connection: &Connection, head: Head, kept: Kept) -> Vec<Line>
         groups: kept.groups.then(|| Groups::new(connection)),
         beside: kept.words.then(|| BesideRecord::new(connection)),
     };
-    let read = span.and_then(|span| people.walk(connection, span));
+    let read = span.and_then(|span| people.walk(connection, span, kept));
     people.live.end(read);
     let mut lines = vec![people.live, people.gone];
     lines.extend(people.groups.into_iter().flat_map(Groups::end));
@@ -45,12 +45,13 @@ struct People<'c> {
 }
 
 impl People<'_> {
-    fn walk(&mut self, connection: &Connection, span: Span) -> rusqlite::Result<()> {
+    fn walk(&mut self, connection: &Connection, span: Span, kept: Kept) -> rusqlite::Result<()> {
         let mut live = connection.prepare(LIVE)?;
         let mut gone = connection.prepare(DELETED)?;
         let mut events = connection.prepare(EVENTS)?;
         let grouped = if self.groups.is_some() { GROUPS } else { NO_GROUPS };
         let mut grouped = connection.prepare(grouped)?;
+        let mut erasing = connection.prepare(kept.is_being_erased())?;
         let mut grouped = Stream::begin(grouped.query([])?, Grouped::read, |row| &row.id)?;
         let mut live = Stream::begin(live.query([])?, Live::read, |row| &row.id)?;
         let mut gone = Stream::begin(gone.query([])?, Gone::read, |row| &row.id)?;
@@ -62,7 +63,8 @@ impl People<'_> {
             let user = live.take(&id)?;
             let deleted = gone.take(&id)?;
             let group = grouped.take(&id)?;
-            let mut history = History::begin(span);
+            let is_being_erased = erasing.exists([&id])?;
+            let mut history = History::begin(span, is_being_erased);
             while let Some(event) = events.take(&id)? {
                 history.add(event, &mut self.events);
             }

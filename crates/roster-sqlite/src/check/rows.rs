@@ -11,6 +11,8 @@ pub(super) struct Kept {
     pub(super) words: bool,
     /// Groups and their members.
     pub(super) groups: bool,
+    /// Purged users whose history is still to be erased.
+    pub(super) erasures: bool,
 }
 
 pub(super) const LIVE: &str = "SELECT id, version, status, updated_at, username_key, email_key, \
@@ -28,6 +30,19 @@ pub(super) const GROUPS: &str =
 
 /// Of a schema that has no groups yet.
 pub(super) const NO_GROUPS: &str = "SELECT x'', 0, 0, '', NULL, '' WHERE false";
+
+/// Whether the history of a purged user is still to be erased.
+const IS_BEING_ERASED: &str = "SELECT 1 FROM erasures WHERE id = ?1";
+
+/// The same of a schema that has no erasures yet.
+const NO_ERASURES: &str = "SELECT 1 WHERE ?1 IS NULL";
+
+impl Kept {
+    /// The statement that tells whether a history is still to be erased.
+    pub(super) const fn is_being_erased(self) -> &'static str {
+        if self.erasures { IS_BEING_ERASED } else { NO_ERASURES }
+    }
+}
 
 /// A row of `users`.
 pub(super) struct Live {

@@ -194,6 +194,26 @@ const GROUPS_HEAD: Table = Table {
     from: "groups_head WHERE true",
 };
 
+const ERASURES: Table = Table {
+    name: "erasures",
+    columns: &[column("id", Id), column("reached", Number)],
+    key_columns: 1,
+    from: "erasures WHERE true",
+};
+
+const CLOCK_MARK: Table = Table {
+    name: "clock_mark",
+    columns: &[
+        column("id", Number),
+        column("revision", Number),
+        column("at", Number),
+        column("pending_at", Number),
+        column("waited_ms", Number),
+    ],
+    key_columns: 1,
+    from: "clock_mark WHERE true",
+};
+
 impl Table {
     /// Every table but `log_head`, whose one row is [`super::Export::log_id`] and
     /// [`super::Export::head`].
@@ -210,6 +230,8 @@ impl Table {
         GROUPS,
         GROUP_MEMBERS,
         GROUPS_HEAD,
+        ERASURES,
+        CLOCK_MARK,
     ];
 
     /// The columns of the key.

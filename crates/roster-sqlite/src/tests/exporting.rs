@@ -24,6 +24,13 @@ async fn populated() -> tempfile::TempDir {
     let store = open(directory.path());
     fill(&store).await;
     drop(store);
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO erasures VALUES (zeroblob(16), 7);
+             INSERT INTO clock_mark VALUES (1, 5, 1720000000000, 0, 0)",
+        )
+        .unwrap();
     directory
 }
 
@@ -246,6 +253,8 @@ async fn what_follows_a_key_is_found_by_the_index_of_the_key() {
     SEARCH groups USING PRIMARY KEY (id>?)
     SEARCH group_members USING PRIMARY KEY ((group_id,member_id)>(?,?))
     SEARCH groups_head USING INTEGER PRIMARY KEY (rowid>?)
+    SEARCH erasures USING PRIMARY KEY (id>?)
+    SEARCH clock_mark USING INTEGER PRIMARY KEY (rowid>?)
     ");
 }
 

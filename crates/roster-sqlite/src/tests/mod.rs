@@ -1,6 +1,7 @@
 //! Tests that look inside the engine: its file, its plans, its promises under failure. What every
 //! engine must do alike stands in the conformance suite.
 
+mod erasing;
 mod exporting;
 mod finding;
 mod following;

@@ -279,6 +279,28 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
 }
 
 #[test]
+fn what_a_purge_erases_is_found_along_an_index() {
+    use crate::{clock_mark, writer::erasure};
+    let statements = [
+        sql::REMEMBERED,
+        sql::EVENT_RECORD,
+        erasure::COUNT_EVENTS,
+        erasure::COUNT_KEYS,
+        erasure::BEGIN,
+        erasure::REACHED,
+        erasure::NEXT,
+        erasure::EMPTY,
+        erasure::DROP_KEYS,
+        erasure::MOVE,
+        erasure::END,
+        clock_mark::READ,
+        clock_mark::NEWEST_EVENT,
+        clock_mark::WRITE,
+    ];
+    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+}
+
+#[test]
 fn shared_keys_are_counted_along_an_index() {
     let statements = [establish::COUNT_SHARED_EMAILS, establish::COUNT_SHARED_EXTERNAL_IDS];
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));

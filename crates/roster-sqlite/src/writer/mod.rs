@@ -5,6 +5,7 @@
 //! rolls the transaction back and replays its commands one by one, so that only the faulty one
 //! fails. After a failed sync it writes nothing any more: what the disk holds is not known.
 
+pub(crate) mod erasure;
 mod foresee;
 pub(crate) mod forget;
 pub(crate) mod found_by;
@@ -21,14 +22,15 @@ mod transaction;
 use std::{sync::Arc, thread, time::Duration};
 
 use roster_core::{
-    Failure, Head, Outlived, Rules, StoreError, Timestamp,
+    ClockMark, ClockReading, Erasure, Failure, Head, Outlived, Rules, StoreError, Timestamp,
+    UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId},
 };
 use rusqlite::Connection;
 
 use crate::{
     checkpoint::{LOOK, Wanted, checkpoint, fulfil},
-    failure, keys, scrub,
+    clock_mark, failure, keys, scrub,
     shared::Shared,
 };
 pub(crate) use foresee::Prepared;
@@ -166,6 +168,32 @@ impl Writer {
     /// Drops a step of what has outlived its time.
     pub(crate) fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
         self.write(|connection| forget::step(connection, before))
+    }
+
+    /// Erases a step of the history of a purged user.
+    pub(crate) fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
+        // The sweep after the last step has its own position: that of another one would end both.
+        let position = self.head.position;
+        let checkpoints = &self.shared.checkpoints;
+        let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
+        let sweep = is_free.then_some(position);
+        Ok(match self.write(|connection| erasure::step(connection, id, sweep))? {
+            erasure::Step::Nothing => Erasure::Done,
+            erasure::Step::Erased { rows: 0 } => Erasure::Waiting,
+            erasure::Step::Erased { .. } => Erasure::Pending,
+            erasure::Step::Ended => {
+                checkpoints.purged(position);
+                Erasure::Done
+            }
+        })
+    }
+
+    /// Advances the clock mark.
+    pub(crate) fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Result<ClockMark, StoreError> {
+        self.write(|connection| clock_mark::advance(connection, reading))
     }
 
     /// Changes the keys.

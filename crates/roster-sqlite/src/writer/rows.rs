@@ -8,6 +8,7 @@ use roster_core::{Change, Keys, found_by::FoundByChange};
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::{
+    erasure,
     found_by::FoundByRows,
     judge::Current,
     sql::{self, KeyColumn},
@@ -93,14 +94,11 @@ impl<'c> Rows<'c> {
         self.create(change, found_by)
     }
 
-    /// Drops all that tells who the user was: the row that was kept, the records of its events,
-    /// and what its requests came to.
-    pub(super) fn purge(&mut self, current: &Current) -> Result<()> {
-        let id = current.user.id.as_bytes();
+    /// Drops all that tells who the user was: the row that was kept, and its history if that is
+    /// within the room that the transaction has left. Returns how much of a history was erased.
+    pub(super) fn purge(&mut self, current: &Current, room: i64) -> Result<Option<i64>> {
         self.connection.prepare_cached(sql::DROP_DELETED)?.execute([current.number])?;
-        self.connection.prepare_cached(sql::EMPTY_EVENTS)?.execute([id])?;
-        self.connection.prepare_cached(sql::DROP_KEYS_OF_USER)?.execute([id])?;
-        Ok(())
+        erasure::begin(self.connection, current.user.id, room)
     }
 
     fn set(&mut self, set: &[KeyColumn], change: &Change, number: i64) -> Result<()> {

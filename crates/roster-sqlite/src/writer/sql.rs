@@ -47,15 +47,19 @@ pub(crate) const ADD_KEY: &str = "INSERT INTO further_keys (kind, key, id) VALUE
 pub(crate) const DROP_KEY: &str =
     "DELETE FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
 
+/// Without those of a purged user that are still to be erased.
 pub(crate) const REMEMBERED: &str = "SELECT fingerprint, at, user_id, version, position, effect, \
-     record FROM idempotency_keys WHERE key = ?1";
+     record FROM idempotency_keys WHERE key = ?1 AND (effect = 'user.purged' OR NOT EXISTS \
+     (SELECT 1 FROM erasures WHERE erasures.id = idempotency_keys.user_id))";
 
 /// Takes the place of one that has outlived its time.
 pub(crate) const REMEMBER: &str = "INSERT OR REPLACE INTO idempotency_keys \
      (key, fingerprint, at, user_id, version, position, effect, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-pub(crate) const EVENT_RECORD: &str = "SELECT record FROM events WHERE position = ?1";
+pub(crate) const EVENT_RECORD: &str = "SELECT CASE WHEN EXISTS \
+     (SELECT 1 FROM erasures WHERE erasures.id = events.user_id) THEN '' ELSE record END \
+     FROM events WHERE position = ?1";
 
 pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
      (position, kind, at, actor, request_id, user_id, version, changed, record) \

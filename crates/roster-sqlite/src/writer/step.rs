@@ -5,7 +5,7 @@
 
 use roster_core::{
     Change, Effect, Event, EventKind, Failure, Head, Outcome, Rules, Status, Stored,
-    event::changed_text, group::GroupChange,
+    erasure::STEP_MAX, event::changed_text, group::GroupChange,
 };
 use rusqlite::{CachedStatement, Connection, Result, params};
 
@@ -30,6 +30,8 @@ pub(super) struct Step<'c> {
     /// How many members of groups were looked at or changed.
     members: usize,
     end: End,
+    /// How much more of the histories of purged users may be erased.
+    erasure_room: i64,
 }
 
 /// What a transaction came to.
@@ -52,6 +54,7 @@ impl<'c> Step<'c> {
             append_event: connection.prepare_cached(sql::APPEND_EVENT)?,
             members: 0,
             end: End { head, touched: Vec::new(), purged: None },
+            erasure_room: STEP_MAX,
         })
     }
 
@@ -174,12 +177,16 @@ impl<'c> Step<'c> {
     }
 
     fn purge(&mut self, event: Event, current: &Current) -> Result<Outcome> {
-        self.rows.purge(current)?;
+        let erased = self.rows.purge(current, self.erasure_room)?;
         self.end.head.deleted -= 1;
         let outcome = self.append(event, bytes::Bytes::new())?;
-        // In the same transaction, so that it is done whatever happens meanwhile.
-        scrub::mark(self.connection, outcome.position)?;
-        self.end.purged = Some(outcome.position);
+        // Else the last step of the erasure marks the files.
+        if let Some(erased) = erased {
+            self.erasure_room -= erased;
+            // In the same transaction, so that it is done whatever happens meanwhile.
+            scrub::mark(self.connection, outcome.position)?;
+            self.end.purged = Some(outcome.position);
+        }
         Ok(outcome)
     }
 

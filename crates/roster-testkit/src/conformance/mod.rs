@@ -12,6 +12,7 @@ pub mod conflict;
 pub mod create;
 pub mod deleted;
 pub mod dry_run;
+pub mod erasure;
 pub mod events;
 pub mod filter;
 pub mod forget;
@@ -101,6 +102,13 @@ macro_rules! conformance {
                 an_invalid_user_is_told_before_a_taken_name,
                 a_stale_version_is_told_before_a_taken_name,
                 a_read_and_write_back_of_another_member_loses_no_update,
+            }
+            $crate::conformance_cases! { $factory, erasure:
+                a_long_history_is_hidden_at_once,
+                a_long_history_does_not_hide_the_events_of_others,
+                keys_of_a_long_history_can_be_used_again_at_once,
+                the_purge_of_a_long_history_is_told_again,
+                erasing_a_user_that_has_nothing_left_does_nothing,
             }
             $crate::conformance_cases! { $factory, guards:
                 a_guarded_replace_that_clears_members_names_them,

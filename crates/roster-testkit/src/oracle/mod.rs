@@ -13,8 +13,9 @@ mod state;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
-    Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore, Head,
-    Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp, UserId,
+    ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
+    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
+    StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -104,6 +105,31 @@ impl Store for Oracle {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(async move { Ok(self.state().forget(before)) })
+    }
+
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// A purge erases everything at once.
+    fn erase(&self, _id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(async { Ok(Erasure::Done) })
+    }
+
+    fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Answer<'_, Result<ClockMark, StoreError>> {
+        Box::pin(async move {
+            let mut state = self.state();
+            let newest = state.log.last().map(|(_, event)| event.at);
+            let mark = match state.clock_mark {
+                Some(mark) => mark.advance(reading),
+                None => ClockMark::first(newest, reading.wall),
+            };
+            state.clock_mark = Some(mark);
+            Ok(mark)
+        })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Among, Change, Command, Decision, Deleted, Effect, Event, Failure, Group, GroupId, Head,
-    Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError, Stored,
-    Timestamp, User, UserId, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
+    Act, Among, Change, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
+    GroupId, Head, Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status,
+    StoreError, Stored, Timestamp, User, UserId, access::Keyring, decide,
+    limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All that is kept.
@@ -21,6 +22,7 @@ pub(super) struct State {
     pub(super) log: Vec<(i64, Event)>,
     /// The position of the last event, whether it is kept or not.
     pub(super) position: i64,
+    pub(super) clock_mark: Option<ClockMark>,
     /// The keys of callers.
     pub(super) keyring: Keyring,
     pub(super) groups: BTreeMap<GroupId, Group>,

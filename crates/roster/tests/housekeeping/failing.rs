@@ -1,14 +1,18 @@
 //! A store whose writes fail while a test wants it to.
 
 use std::{
+    collections::BTreeSet,
     future,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
-    UserId,
+    Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
+    Failure, GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules,
+    Store, StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -22,15 +26,27 @@ pub(crate) struct Failing {
     store: Oracle,
     fails: AtomicBool,
     failures: AtomicU64,
+    /// The users whose purge fails.
+    damaged: Mutex<BTreeSet<UserId>>,
 }
 
 impl Failing {
     pub(crate) fn new(store: Oracle) -> Self {
-        Self { store, fails: AtomicBool::new(false), failures: AtomicU64::new(0) }
+        let (fails, failures) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { store, fails, failures, damaged: Mutex::default() }
     }
 
     pub(crate) fn fail(&self, fails: bool) {
         self.fails.store(fails, Ordering::SeqCst);
+    }
+
+    /// Lets the purge of these users alone fail.
+    pub(crate) fn damage(&self, users: impl IntoIterator<Item = UserId>) {
+        *self.damaged() = users.into_iter().collect();
+    }
+
+    fn damaged(&self) -> std::sync::MutexGuard<'_, BTreeSet<UserId>> {
+        self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many writes failed.
@@ -90,7 +106,10 @@ impl KeyStore for Failing {
 
 impl Store for Failing {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
-        match self.error() {
+        let is_damaged = |command: &Command| matches!(command.act, Act::Purge { id, .. } if self.damaged().contains(&id));
+        let damaged = || StoreError::Corrupt { place: "deleted_users.record".to_owned() };
+        let damaged = commands.iter().any(is_damaged).then(damaged);
+        match self.error().or(damaged) {
             Some(error) => Box::pin(future::ready(vec![Err(Failure::Store(error))])),
             None => self.store.apply(commands),
         }
@@ -137,6 +156,21 @@ impl Store for Failing {
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
         self.store.events(query)
+    }
+
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+        self.store.pending_erasures()
+    }
+
+    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
+        self.store.erase(id)
+    }
+
+    fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Answer<'_, Result<ClockMark, StoreError>> {
+        self.store.advance_clock_mark(reading)
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

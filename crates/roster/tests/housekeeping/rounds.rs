@@ -10,6 +10,7 @@ use roster_core::{
     json,
     list::DeletedQuery,
 };
+use roster_http::{Duty, HousekeepingMetrics};
 use roster_testkit::{Oracle, TestClock};
 
 use super::failing::Failing;
@@ -31,13 +32,21 @@ impl Scene {
         Self { directory, clock, store }
     }
 
-    pub(crate) fn housekeeping(&self, deleted: Option<Duration>) -> Housekeeping {
+    /// Housekeeping that has had its first round.
+    pub(crate) async fn housekeeping(&self, deleted: Option<Duration>) -> Housekeeping {
         let keep = Keep { deleted, events: Some(10 * DAY) };
-        Housekeeping::new(self.directory.clone(), keep)
+        self.keeping(keep, HousekeepingMetrics::default()).await
+    }
+
+    /// Housekeeping that keeps things for so long, and has had its first round.
+    pub(crate) async fn keeping(&self, keep: Keep, metrics: HousekeepingMetrics) -> Housekeeping {
+        let mut housekeeping = Housekeeping::new(self.directory.clone(), keep, metrics);
+        assert_eq!(housekeeping.round().await, Round::default());
+        housekeeping
     }
 
     pub(crate) fn elapse(&self, time: Duration) {
-        self.clock.step(i64::try_from(time.as_millis()).unwrap());
+        self.clock.elapse(time);
     }
 
     pub(crate) async fn create(&self, username: &str) -> UserId {
@@ -77,7 +86,7 @@ fn terms() -> Terms {
 }
 
 fn purged(purged: u64) -> Round {
-    Round { purged, forgotten: 0 }
+    Round { purged, ..Round::default() }
 }
 
 #[tokio::test]
@@ -88,15 +97,15 @@ async fn deleted_users_are_purged_when_their_time_is_over_and_not_before() {
     scene.delete(eve).await;
     scene.elapse(DAY);
     scene.delete(ada).await;
-    let housekeeping = scene.housekeeping(Some(3 * DAY));
+    let mut housekeeping = scene.housekeeping(Some(3 * DAY)).await;
     scene.elapse(2 * DAY);
-    assert_eq!(housekeeping.round().await.unwrap(), purged(0), "three days are over at their end");
+    assert_eq!(housekeeping.round().await, purged(0), "three days are over at their end");
     scene.elapse(Duration::from_millis(1));
-    assert_eq!(housekeeping.round().await.unwrap(), purged(1));
+    assert_eq!(housekeeping.round().await, purged(1));
     assert_eq!(scene.deleted().await, [ada]);
     scene.elapse(DAY);
-    assert_eq!(housekeeping.round().await.unwrap(), purged(1));
-    assert_eq!(housekeeping.round().await.unwrap(), purged(0));
+    assert_eq!(housekeeping.round().await, purged(1));
+    assert_eq!(housekeeping.round().await, purged(0));
     assert!(scene.deleted().await.is_empty());
     assert!(scene.directory.get(may(), kept).await.unwrap().is_some());
 
@@ -119,9 +128,9 @@ async fn what_is_kept_for_good_is_never_purged() {
     let ada = scene.create("ada").await;
     scene.delete(ada).await;
     let keep = Keep { deleted: None, events: None };
-    let housekeeping = Housekeeping::new(scene.directory.clone(), keep);
+    let mut housekeeping = scene.keeping(keep, HousekeepingMetrics::default()).await;
     scene.elapse(100_000 * DAY);
-    assert_eq!(housekeeping.round().await.unwrap(), Round::default());
+    assert_eq!(housekeeping.round().await, Round::default());
     assert_eq!(scene.deleted().await, [ada]);
     assert_eq!(scene.events().await.len(), 2);
 }
@@ -131,8 +140,9 @@ async fn a_guard_on_deletes_does_not_keep_housekeeping_out() {
     let scene = Scene::new(Rules { delete: Guard::On, ..Rules::default() });
     let ada = scene.create("ada").await;
     scene.delete(ada).await;
+    let mut housekeeping = scene.housekeeping(Some(DAY)).await;
     scene.elapse(2 * DAY);
-    assert_eq!(scene.housekeeping(Some(DAY)).round().await.unwrap(), purged(1));
+    assert_eq!(housekeeping.round().await, purged(1));
 }
 
 #[tokio::test]
@@ -146,13 +156,13 @@ async fn a_round_purges_so_many_and_the_next_goes_on() {
         scene.delete(*id).await;
         scene.elapse(Duration::from_millis(1));
     }
+    let mut housekeeping = scene.housekeeping(Some(DAY)).await;
     scene.elapse(2 * DAY);
-    let housekeeping = scene.housekeeping(Some(DAY));
-    assert_eq!(housekeeping.round().await.unwrap(), purged(1000));
+    assert_eq!(housekeeping.round().await, purged(1000));
     let mut left = scene.deleted().await;
     left.reverse();
     assert_eq!(left, ids[1000..]);
-    assert_eq!(housekeeping.round().await.unwrap(), purged(100));
+    assert_eq!(housekeeping.round().await, purged(100));
 }
 
 #[tokio::test]
@@ -162,12 +172,12 @@ async fn events_and_idempotency_keys_are_forgotten_when_their_time_is_over() {
     let twice =
         Terms { idempotency: Some(Idempotency { key: [1; 32], fingerprint: [2; 32] }), ..terms() };
     let created = scene.directory.create(may(), draft(), twice.clone()).await.unwrap();
-    let housekeeping = scene.housekeeping(None);
+    let mut housekeeping = scene.housekeeping(None).await;
     scene.elapse(Duration::from_hours(23));
-    assert_eq!(housekeeping.round().await.unwrap(), Round::default());
+    assert_eq!(housekeeping.round().await, Round::default());
     assert!(scene.directory.create(may(), draft(), twice.clone()).await.unwrap().replayed);
     scene.elapse(Duration::from_hours(1) + Duration::from_millis(1));
-    assert_eq!(housekeeping.round().await.unwrap(), Round { purged: 0, forgotten: 1 });
+    assert_eq!(housekeeping.round().await, Round { forgotten: 1, ..Round::default() });
     assert!(
         scene.directory.create(may(), draft(), twice).await.is_err(),
         "the name is taken by now"
@@ -176,22 +186,24 @@ async fn events_and_idempotency_keys_are_forgotten_when_their_time_is_over() {
     scene.elapse(5 * DAY);
     scene.create("eve").await;
     scene.elapse(4 * DAY);
-    assert_eq!(housekeeping.round().await.unwrap(), Round { purged: 0, forgotten: 1 });
+    assert_eq!(housekeeping.round().await, Round { forgotten: 1, ..Round::default() });
     let page = scene.directory.events(may(), EventsQuery::after(0, 10)).await.unwrap();
     assert_eq!((page.oldest, page.head), (2, 2));
     assert!(scene.directory.get(may(), created.stored.id).await.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn a_store_that_fails_ends_the_round_and_not_the_task() {
+async fn a_store_that_fails_ends_neither_the_round_nor_the_task() {
     let scene = Scene::new(Rules::default());
     let ada = scene.create("ada").await;
     scene.delete(ada).await;
-    scene.elapse(2 * DAY);
+    let mut housekeeping = scene.housekeeping(Some(Duration::from_secs(1))).await;
+    scene.elapse(Duration::from_hours(12));
     scene.store.fail(true);
-    assert!(scene.housekeeping(Some(DAY)).round().await.is_err());
+    let failed = Round { failed: 2, ..Round::default() };
+    assert_eq!(housekeeping.round().await, failed, "both duties are tried");
     // The task itself, which goes every second where things are kept so shortly.
-    let task = tokio::spawn(scene.housekeeping(Some(Duration::from_secs(1))).run());
+    let task = tokio::spawn(housekeeping.run());
     let begun = scene.store.failures();
     while scene.store.failures() < begun + 2 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -203,4 +215,50 @@ async fn a_store_that_fails_ends_the_round_and_not_the_task() {
     }
     assert!(!task.is_finished());
     task.abort();
+}
+
+#[tokio::test]
+async fn a_user_whose_purge_fails_is_skipped_and_tried_again() {
+    let scene = Scene::new(Rules::default());
+    let mut ids = Vec::new();
+    for name in ["ada", "eve", "bob"] {
+        let id = scene.create(name).await;
+        scene.delete(id).await;
+        scene.elapse(Duration::from_millis(1));
+        ids.push(id);
+    }
+    let (keep, metrics) = (Some(DAY), HousekeepingMetrics::default());
+    let keep = Keep { deleted: keep, events: Some(DAY) };
+    let mut housekeeping = scene.keeping(keep, metrics.clone()).await;
+    scene.store.damage([ids[0]]);
+    scene.elapse(DAY + Duration::from_secs(90));
+    let round = housekeeping.round().await;
+    assert_eq!(round, Round { purged: 2, forgotten: 6, failed: 1 }, "all duties are done");
+    assert_eq!(scene.deleted().await, [ids[0]]);
+    assert_eq!(metrics.failures(Duty::DeletedUsers), 1);
+    assert_eq!((metrics.lag(Duty::DeletedUsers), metrics.lag(Duty::Events)), (90, 0));
+    scene.store.damage([]);
+    assert_eq!(housekeeping.round().await, purged(1));
+    assert_eq!(metrics.lag(Duty::DeletedUsers), 0);
+}
+
+#[tokio::test]
+async fn many_users_whose_purge_fails_do_not_hold_up_those_behind_them() {
+    let scene = Scene::new(Rules::default());
+    let mut ids = Vec::new();
+    for n in 0..40 {
+        let id = scene.create(&format!("u{n}")).await;
+        scene.delete(id).await;
+        scene.elapse(Duration::from_millis(1));
+        ids.push(id);
+    }
+    let mut housekeeping = scene.housekeeping(Some(DAY)).await;
+    scene.store.damage(ids[..25].iter().copied());
+    scene.elapse(2 * DAY);
+    let mut purges = Vec::new();
+    for _ in 0..4 {
+        let Round { purged, failed, .. } = housekeeping.round().await;
+        purges.push((purged, failed));
+    }
+    assert_eq!(purges, [(0, 10), (0, 10), (15, 5), (0, 10)], "the fourth begins at the oldest");
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::indexing_slicing, reason = "a member that is missing is `null`")]
 
 mod breaks;
+mod erasures;
 mod kept;
 mod refused;
 mod store;

@@ -16,8 +16,8 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, FaceSettings, PressureSettings, READ_WAIT_MAX, TokenIssuer, TrustedProxies, URI_BYTES_MAX,
-    description,
+    App, FaceSettings, HousekeepingMetrics, PressureSettings, READ_WAIT_MAX, TokenIssuer,
+    TrustedProxies, URI_BYTES_MAX, description,
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
@@ -170,6 +170,7 @@ impl Stage {
             require_key,
             issuers,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
+            housekeeping: HousekeepingMetrics::default(),
         };
         let counters = Arc::new(FrontCounters::default());
         let users = Directory::new(store.clone(), clock.clone());

@@ -10,9 +10,9 @@ use std::{
 };
 
 use roster_core::{
-    Answer, Command, Deleted, EventsPage, EventsQuery, Failure, GroupCommand, GroupId, GroupStore,
-    Head, Idempotency, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
-    UserId,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
+    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
+    StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -314,6 +314,21 @@ impl Store for Watched {
             self.stands().await?;
             self.inner.forget(before).await
         })
+    }
+
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+        self.inner.pending_erasures()
+    }
+
+    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
+        self.inner.erase(id)
+    }
+
+    fn advance_clock_mark(
+        &self,
+        reading: ClockReading,
+    ) -> Answer<'_, Result<ClockMark, StoreError>> {
+        self.inner.advance_clock_mark(reading)
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {

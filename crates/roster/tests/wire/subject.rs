@@ -5,7 +5,8 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    App, FaceSettings, PressureSettings, READ_WAIT_MAX, TrustedProxies, URI_BYTES_MAX,
+    App, FaceSettings, HousekeepingMetrics, PressureSettings, READ_WAIT_MAX, TrustedProxies,
+    URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
 use roster_testkit::{
@@ -74,6 +75,7 @@ impl Subject {
             require_key: false,
             issuers: Vec::new(),
             has_room: Arc::new(|| true),
+            housekeeping: HousekeepingMetrics::default(),
         };
         let counters = Arc::new(FrontCounters::default());
         let app = Arc::new(App::new(directory, settings, Arc::clone(&counters)));

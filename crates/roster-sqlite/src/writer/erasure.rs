@@ -1,0 +1,118 @@
+//! Erasing the history of purged users: the records of their events, and the idempotency records
+//! of their requests.
+//!
+//! A short history is erased with the purge. A longer one leaves a row in `erasures`, which hides
+//! it from every read, and is erased a bounded step at a time. The transaction of the last step
+//! removes the row and marks the files for the sweep.
+
+use roster_core::{UserId, erasure::STEP_MAX, store::PENDING_ERASURES_MAX};
+use rusqlite::{Connection, OptionalExtension as _, Result};
+
+use super::sql::{DROP_KEYS_OF_USER, EMPTY_EVENTS};
+use crate::scrub;
+
+/// How many events a user has, counted up to a limit.
+pub(crate) const COUNT_EVENTS: &str = "SELECT count(*) FROM (SELECT 1 FROM events \
+     INDEXED BY events_user WHERE user_id = ?1 LIMIT ?2)";
+
+/// How many idempotency records a user has, counted up to a limit.
+pub(crate) const COUNT_KEYS: &str = "SELECT count(*) FROM (SELECT 1 FROM idempotency_keys \
+     INDEXED BY idempotency_keys_user WHERE user_id = ?1 LIMIT ?2)";
+
+pub(crate) const BEGIN: &str = "INSERT INTO erasures (id, reached) VALUES (?1, 0)";
+
+pub(crate) const PENDING: &str = "SELECT id FROM erasures ORDER BY id LIMIT ?1";
+
+pub(crate) const REACHED: &str = "SELECT reached FROM erasures WHERE id = ?1";
+
+/// How many events the next step has, and where it ends.
+pub(crate) const NEXT: &str = "SELECT count(*), max(position) FROM (SELECT position FROM events \
+     INDEXED BY events_user WHERE user_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3)";
+
+pub(crate) const EMPTY: &str = "UPDATE events INDEXED BY events_user SET record = '' \
+     WHERE user_id = ?1 AND position > ?2 AND position <= ?3 AND record <> ''";
+
+/// All but the record of the purge itself, which may come twice like any request.
+pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
+     (SELECT key FROM idempotency_keys INDEXED BY idempotency_keys_user \
+     WHERE user_id = ?1 AND effect <> 'user.purged' LIMIT ?2)";
+
+pub(crate) const MOVE: &str = "UPDATE erasures SET reached = ?2 WHERE id = ?1";
+
+pub(crate) const END: &str = "DELETE FROM erasures WHERE id = ?1";
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing was to be erased.
+    Nothing,
+    /// More is to be erased, or the step was not allowed to be the last one.
+    Erased {
+        /// How many events and idempotency records it erased.
+        rows: i64,
+    },
+    /// It was the last one.
+    Ended,
+}
+
+/// Erases the history of a user in the transaction of its purge if it is within the room that the
+/// transaction has left; else leaves it to the steps. Returns how much was erased.
+pub(super) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Option<i64>> {
+    let id = id.as_bytes();
+    let count = |sql| -> Result<i64> {
+        connection.prepare_cached(sql)?.query_row((id, room.saturating_add(1)), |row| row.get(0))
+    };
+    let rows = count(COUNT_EVENTS)?.max(count(COUNT_KEYS)?);
+    if rows > room {
+        connection.prepare_cached(BEGIN)?.execute([id])?;
+        return Ok(None);
+    }
+    connection.prepare_cached(EMPTY_EVENTS)?.execute([id])?;
+    connection.prepare_cached(DROP_KEYS_OF_USER)?.execute([id])?;
+    Ok(Some(rows))
+}
+
+/// Erases the next step. It may be the last one only with the position that marks the files for
+/// the sweep.
+pub(super) fn step(connection: &Connection, id: UserId, sweep: Option<i64>) -> Result<Step> {
+    let id = id.as_bytes();
+    let mut reached = connection.prepare_cached(REACHED)?;
+    let Some(reached) = reached.query_row([id], |row| row.get::<_, i64>(0)).optional()? else {
+        return Ok(Step::Nothing);
+    };
+    let mut next = connection.prepare_cached(NEXT)?;
+    let (events, last): (i64, Option<i64>) =
+        next.query_row((id, reached, STEP_MAX), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let last = last.unwrap_or(reached);
+    if last > reached {
+        connection.prepare_cached(EMPTY)?.execute((id, reached, last))?;
+    }
+    let keys = connection.prepare_cached(DROP_KEYS)?.execute((id, STEP_MAX))?;
+    let keys = i64::try_from(keys).unwrap_or(i64::MAX);
+    match sweep {
+        Some(position) if events < STEP_MAX && keys < STEP_MAX => {
+            connection.prepare_cached(END)?.execute([id])?;
+            scrub::mark(connection, position)?;
+            Ok(Step::Ended)
+        }
+        _ => {
+            if last > reached {
+                connection.prepare_cached(MOVE)?.execute((id, last))?;
+            }
+            Ok(Step::Erased { rows: events.saturating_add(keys) })
+        }
+    }
+}
+
+/// The users whose history is still to be erased.
+pub(crate) fn pending(connection: &Connection) -> Result<Vec<UserId>> {
+    let mut pending = connection.prepare_cached(PENDING)?;
+    let limit = i64::try_from(PENDING_ERASURES_MAX).unwrap_or(i64::MAX);
+    let mut rows = pending.query([limit])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id: [u8; 16] = row.get(0)?;
+        ids.push(UserId::from_bytes(id));
+    }
+    Ok(ids)
+}

@@ -1,0 +1,65 @@
+//! Erases the history of purged users, a bounded step at a time.
+
+use std::time::Duration;
+
+use roster_core::{Directory, Erasure, StoreError, UserId};
+use roster_http::{Duty, HousekeepingMetrics};
+use tokio::time::{Instant, sleep};
+
+use super::failures::Failures;
+
+/// How often the store is asked whether an erasure is pending.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The erasures of one process.
+pub struct Erasures {
+    directory: Directory,
+    metrics: HousekeepingMetrics,
+    failures: Failures,
+}
+
+impl Erasures {
+    /// The erasures of a directory.
+    pub fn new(directory: Directory, metrics: HousekeepingMetrics) -> Self {
+        let failures = Failures::new(metrics.clone());
+        Self { directory, metrics, failures }
+    }
+
+    /// Erases what purges leave, and never ends. It may be dropped at any moment.
+    pub(super) async fn run(mut self) {
+        loop {
+            self.round().await;
+            sleep(EVERY).await;
+        }
+    }
+
+    /// Erases everything that is pending; an erasure that fails does not hold up the others.
+    pub async fn round(&mut self) {
+        let pending = match self.directory.pending_erasures().await {
+            Ok(pending) => pending,
+            Err(error) => return self.failures.failed(Duty::Erasures, None, &error),
+        };
+        let mut left = pending.len();
+        self.metrics.set_pending_erasures(left);
+        for id in pending {
+            match self.erase(id).await {
+                Ok(Erasure::Done) => left = left.saturating_sub(1),
+                Ok(Erasure::Pending | Erasure::Waiting) => {}
+                Err(error) => self.failures.failed(Duty::Erasures, Some(id), &error),
+            }
+            self.metrics.set_pending_erasures(left);
+        }
+    }
+
+    async fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
+        loop {
+            let began = Instant::now();
+            let erasure = self.directory.erase(id).await?;
+            if erasure != Erasure::Pending {
+                return Ok(erasure);
+            }
+            // Writers get as much time as the steps take.
+            sleep(began.elapsed()).await;
+        }
+    }
+}
