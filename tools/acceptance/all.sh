@@ -8,7 +8,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=$("$here/venv.sh") || exit 1
 failed=()
 alone=(purge_search backup_load wal_ceiling slow_connections held_memory tls_scan browser proxies)
-both=(faker_roundtrip bulk_roundtrip races kill9 handover idempotency follow_events contract_runs scim scim_walk)
+both=(faker_roundtrip bulk_roundtrip races kill9 handover idempotency follow_events contract_runs scim scim_walk
+    purge_long)
 postgres=(three_processes wire_cut migrate)
 
 # run COMMAND ARGUMENT...

@@ -106,7 +106,9 @@ impl KeyStore for Failing {
 
 impl Store for Failing {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
-        let is_damaged = |command: &Command| matches!(command.act, Act::Purge { id, .. } if self.damaged().contains(&id));
+        let is_purge = |command: &Command| matches!(command.act, Act::Purge { .. });
+        let is_damaged =
+            |command: &Command| is_purge(command) && self.damaged().contains(&command.user_id());
         let damaged = || StoreError::Corrupt { place: "deleted_users.record".to_owned() };
         let damaged = commands.iter().any(is_damaged).then(damaged);
         match self.error().or(damaged) {

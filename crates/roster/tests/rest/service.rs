@@ -148,7 +148,7 @@ impl Stage {
         store: Arc<dyn Store>,
         kept: Box<dyn Any + Send + Sync>,
     ) -> Service {
-        let Setup { base_url, rules, front, pressure, cors_origins, issuers, .. } = setup;
+        let Setup { base_url, front, pressure, cors_origins, issuers, .. } = setup;
         let Setup { secret, read_wait_max, scim_filter_guard, require_key, .. } = setup;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());

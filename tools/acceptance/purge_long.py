@@ -1,0 +1,234 @@
+"""A person with a long history is purged while others write, and no file holds a byte of it.
+
+The history is put into the database as the service would have written it, and checked. The purge
+must be answered at once and hide the person at once; the service is killed in the middle of the
+erasure, started again, and must finish it. Then the files are searched for the person: those of
+the data directory with the service running and after it stopped, those of PostgreSQL after a
+VACUUM FULL, since it leaves the old versions of rows to that.
+"""
+
+import contextlib
+import json
+import mmap
+import sqlite3
+import sys
+import time
+import urllib.parse
+from pathlib import Path
+
+import mixed_writers
+import postgres
+from audit import Fault, audit
+from engines import engine
+from service import Closed, Workplace, arguments
+
+MARK = "Lovelace-4711-Zq"
+WITHIN_SECONDS = 1800
+
+
+def execute(service, *statements):
+    """Runs statements beside the service; the rows of the last one."""
+    if service.database:
+        with postgres.connect(service.database) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+    with contextlib.closing(sqlite3.connect(service.data / "roster.db", timeout=60)) as connection:
+        with connection:
+            for statement in statements:
+                cursor = connection.execute(statement)
+            return cursor.fetchall()
+
+
+def seed(service, user, events):
+    """Gives the only user of a stopped service further versions, as PATCHes would have."""
+    numbers = (
+        f"generate_series(3, {events}) AS n (version)"
+        if service.database
+        else f"(WITH RECURSIVE n (version) AS (SELECT 3 UNION ALL SELECT version + 1 FROM n "
+        f"WHERE version < {events}) SELECT version FROM n) AS n"
+    )
+    version = "CAST(n.version AS text)"
+    record = (
+        f"replace(replace(record, '\"version\":2,', '\"version\":' || {version} || ','), "
+        f"'\"title\":\"T2\"', '\"title\":\"T' || {version} || '\"')"
+    )
+    last = f"(SELECT record FROM events WHERE position = {events})"
+    execute(
+        service,
+        "INSERT INTO events (position, kind, at, actor, request_id, user_id, version, changed, "
+        f"record) SELECT n.version, kind, at, actor, request_id, user_id, n.version, 'title', "
+        f"{record} FROM {numbers} CROSS JOIN events WHERE position = 2",
+        f"UPDATE users SET version = {events}, record = {last}",
+        f"UPDATE log_head SET position = {events}",
+    )
+
+
+def files(service):
+    """The files that hold the users."""
+    if not service.database:
+        return [path for path in service.data.rglob("*") if path.is_file()]
+    with postgres.connect(service.database) as connection:
+        row = connection.execute(
+            "SELECT pg_backend_pid(), oid FROM pg_database WHERE datname = current_database()"
+        ).fetchone()
+        # A backend runs in the data directory; its name is shown to superusers alone.
+        place = Path(f"/proc/{row[0]}/cwd").resolve() / "base" / str(row[1])
+        return [path for path in place.iterdir() if path.is_file()]
+
+
+def search(service):
+    """The files that hold the person, in either case."""
+    found = []
+    for path in files(service):
+        with open(path, "rb") as file:
+            if path.stat().st_size == 0:
+                continue
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                if any(content.find(mark.encode()) >= 0 for mark in (MARK, MARK.lower())):
+                    found.append(path.name)
+    return found
+
+
+def pending(service):
+    """How far the erasure is; None once it is done."""
+    rows = execute(service, "SELECT reached FROM erasures")
+    return rows[0][0] if rows else None
+
+
+def wait(what, so, within=WITHIN_SECONDS):
+    """Waits until something is so; the seconds until then."""
+    began = time.monotonic()
+    while not so():
+        if time.monotonic() - began > within:
+            raise SystemExit(f"{what}: not within {within} s")
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def expect(status, answer):
+    if answer.status != status:
+        raise SystemExit(f"{status} was expected, and {answer} came")
+    return answer
+
+
+def must_be_hidden(connection, user, events):
+    """Of the person's history, the first and the last page that hold changes."""
+    position = connection.request("GET", "/users?limit=1").headers["roster-position"]
+    log = position.split("-")[0]
+    for after in (0, max(0, events - 900)):
+        path = f"/users/{user}/events?limit=1000&after={urllib.parse.quote(f'{log}-{after}')}"
+        answer = expect(200, connection.request("GET", path))
+        shown = [item for item in json.loads(answer.body)["items"] if "user" in item["data"]]
+        if shown or MARK.encode() in answer.body:
+            raise SystemExit(f"after the purge, {len(shown)} events show the person")
+    for path in (f"/users/{user}", f"/deleted-users/{user}"):
+        expect(404, connection.request("GET", path))
+
+
+class Writers:
+    """Writers that run until they are stopped."""
+
+    def __init__(self, service, first, seed):
+        numbers = range(first, first + 2)
+        self.all = [mixed_writers.MixedWriter(service, number, seed) for number in numbers]
+        self.began = time.monotonic()
+        for writer in self.all:
+            writer.start()
+
+    def stop(self, was_killed=False):
+        """Ends them; changes a second. A fault is one of the service, unless it was killed."""
+        for writer in self.all:
+            writer.done.set()
+        for writer in self.all:
+            writer.join()
+        faults = [writer.fault for writer in self.all if writer.fault]
+        if faults and not was_killed:
+            raise SystemExit(faults[0])
+        return sum(writer.written for writer in self.all) / (time.monotonic() - self.began)
+
+
+def purge(service, store, options):
+    """Purges the person; the seconds of the answer, of the erasure, and the writes a second."""
+    service.start()
+    connection = service.connect()
+    body = {"username": f"U{MARK}", "family_name": MARK, "email": f"{MARK}@example.com"}
+    user = expect(201, connection.request("POST", "/users", body)).json()["id"]
+    expect(200, connection.request("PATCH", f"/users/{user}", {"title": "T2"}))
+    service.stop()
+    seed(service, user, options.events)
+    if service.database:
+        execute(service, "VACUUM FULL")
+    audit(store, service)
+    if not search(service):
+        raise SystemExit("nothing is found before the purge: the search proves nothing")
+
+    service.start()
+    connection = service.connect()
+    expect(204, connection.request("DELETE", f"/users/{user}"))
+    writers = Writers(service, 0, options.seed)
+    began = time.monotonic()
+    expect(204, connection.request("DELETE", f"/deleted-users/{user}"))
+    answered = time.monotonic() - began
+    must_be_hidden(connection, user, options.events)
+    wait("the first step", lambda: pending(service) != 0)
+    under_way = store.under_way(service)
+    service.kill()
+    writers.stop(was_killed=True)
+    store.settle(service, under_way)
+    reached = pending(service)
+    if not reached:
+        raise SystemExit(f"the service was not killed in the middle: {reached}")
+
+    service.start()
+    connection = service.connect()
+    writers = Writers(service, 10, options.seed)
+    must_be_hidden(connection, user, options.events)
+    erased = wait("the erasure", lambda: pending(service) is None)
+    must_be_hidden(connection, user, options.events)
+    rate = writers.stop()
+    alone = Writers(service, 20, options.seed)
+    time.sleep(min(5.0, max(1.0, erased)))
+    return answered, reached, erased, rate, alone.stop()
+
+
+def main():
+    options = arguments(
+        __doc__,
+        engines=True,
+        events=(1_000_000, 20_000, "events of the person"),
+    )
+    with Workplace("purge-long") as place, engine(options) as store:
+        service = store.service(options.binary, place / "data")
+        try:
+            answered, reached, erased, rate, alone = purge(service, store, options)
+            if service.database:
+                service.stop()
+                # It writes every table anew.
+                execute(service, "VACUUM FULL")
+                wait("a search of the files", lambda: not search(service), 60)
+                swept = 0.0
+            else:
+                swept = wait("a search of the files", lambda: not search(service))
+        except Closed as error:
+            raise SystemExit(f"the service closed a connection: {error}") from error
+        finally:
+            service.stop()
+        if found := search(service):
+            raise SystemExit(f"after the stop, {found} hold the person")
+        try:
+            audit(store, service)
+        except Fault as fault:
+            raise SystemExit(str(fault)) from fault
+        store.discard(service)
+        print(
+            f"purge of {options.events:,} events over {options.engine}: answered in "
+            f"{answered * 1000:.0f} ms, killed after {reached:,}, the rest erased in "
+            f"{erased:.1f} s beside {rate:.0f} writes/s ({alone:.0f} without), files clean "
+            f"{swept:.1f} s later; 0 hits"
+        )
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
