@@ -96,13 +96,13 @@ def pending(service):
     return rows[0][0] if rows else None
 
 
-def wait(what, so, within=WITHIN_SECONDS):
+def wait(what, so, within=WITHIN_SECONDS, pause=0.05):
     """Waits until something is so; the seconds until then."""
     began = time.monotonic()
     while not so():
         if time.monotonic() - began > within:
             raise SystemExit(f"{what}: not within {within} s")
-        time.sleep(0.05)
+        time.sleep(pause)
     return time.monotonic() - began
 
 
@@ -184,8 +184,9 @@ def purge(service, store, options):
     connection = service.connect()
     writers = Writers(service, 10, options.seed)
     must_be_hidden(connection, user, options.events)
-    erased = wait("the erasure", lambda: pending(service) is None)
-    must_be_hidden(connection, user, options.events)
+    erased = wait("the erasure", lambda: pending(service) is None, pause=0.5)
+    # The one before may have rested for too long.
+    must_be_hidden(service.connect(), user, options.events)
     rate = writers.stop()
     alone = Writers(service, 20, options.seed)
     time.sleep(min(5.0, max(1.0, erased)))
