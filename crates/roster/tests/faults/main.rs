@@ -64,7 +64,7 @@ fn writes_stop_until_a_restart(fault: &str) {
     let (attempts, begun) = across(&service, "user", || disk.begin(fault));
     none_was_acknowledged_after(&attempts, begun, (503, "unavailable"));
     let users = acknowledged(&attempts);
-    service.get("/readyz").must_be(503, "unavailable");
+    service.wait_for("/readyz", 503);
     every_write_is_refused(&service, &users[0]);
     service.must_have(&users);
 
@@ -117,7 +117,7 @@ fn on_a_full_disk_writes_are_refused_until_there_is_room_and_reads_go_on() {
             beside_reads(&service, &users, || across(&service, round, || disk.begin("full")));
         none_was_acknowledged_after(&attempts, begun, (507, "storage-full"));
         users.extend(acknowledged(&attempts));
-        service.get("/readyz").must_be(503, "unavailable");
+        service.wait_for("/readyz", 503);
         service.must_have(&users);
         let path = format!("/users/{}", users[0]["id"].as_str().unwrap());
         service.ask("PUT", &path, r#"{"username":"late"}"#).must_be(507, "storage-full");
@@ -131,7 +131,7 @@ fn on_a_full_disk_writes_are_refused_until_there_is_room_and_reads_go_on() {
         let answer = service.create(&format!("{round}-there-is-room"));
         assert_eq!(answer.status, 201, "{answer:?}");
         users.push(answer.body);
-        assert_eq!(service.get("/readyz").status, 200);
+        service.wait_for("/readyz", 200);
     }
     service.must_have(&users);
     a_restart_brings_all_back(&disk, service, &users);

@@ -105,6 +105,8 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
     let reader = out(&keys(&place, &["create", "reader", "--scope", "users:read"]));
     let revoked = out(&keys(&place, &["create", "gone", "--scope", "all"]));
     out(&keys(&place, &["revoke", id(&revoked)]));
+    let writers = ["a", "b", "c", "d"]
+        .map(|name| out(&keys(&place, &["create", name, "--scope", "users:write"])));
     let told_service = Told::start(
         place,
         &[("ROSTER_CORS_ORIGINS", "https://admin.example"), ("ROSTER_FAILED_AUTH_PER_MINUTE", "4")],
@@ -132,7 +134,8 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
     refused(&row("token-2", "GET", token), 401, "unauthenticated");
     refused(&row("too-often", "GET", token), 429, "rate-limited");
     misdirected(&told_service.service, "misdirected");
-    let running = full_of_imports(&told_service.service, &bearer(&admin));
+    let running =
+        full_of_imports(&told_service.service, &writers.each_ref().map(|key| bearer(key)));
     let ndjson = format!("{}Accept: */*\r\n", bearer(&admin));
     overloaded(&told_service.service, "overloaded", &ndjson);
     drop(running);
@@ -236,14 +239,14 @@ fn overloaded(service: &Process, request_id: &str, headers: &str) {
     assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
 }
 
-/// All imports that may run at a time, as long as they are kept.
-fn full_of_imports(service: &Process, headers: &str) -> Vec<TcpStream> {
-    let begin = |_| {
+/// All imports that may run at a time, two of each of these callers, as long as they are kept.
+fn full_of_imports(service: &Process, callers: &[String; 4]) -> Vec<TcpStream> {
+    let begin = |headers: &String| {
         let (stream, head) = raw(service, &import(service, headers));
         assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
         stream
     };
-    (0..8).map(begin).collect()
+    callers.iter().chain(callers).map(begin).collect()
 }
 
 fn import(service: &Process, headers: &str) -> String {
