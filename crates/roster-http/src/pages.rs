@@ -160,6 +160,24 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("issuer_keys_stale_seconds", Json::Int(token_limits::STALE_MS / 1000)),
         ("queue_wait_max_ms", milliseconds(QUEUE_WAIT_MAX)),
         ("read_wait_max_ms", milliseconds(settings.read_wait_max)),
+    ]);
+    all.extend(limits_of_streams());
+    all.extend(members([
+        ("group_members_max", count(limits::GROUP_MEMBERS_MAX)),
+        ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
+        ("groups_of_member_max", count(limits::GROUPS_OF_MEMBER_MAX)),
+        ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
+        ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
+        ("wal_bytes_max", count(limits::WAL_BYTES_MAX)),
+        ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
+    ]));
+    all.extend(limits_of_scim(settings));
+    Json::Object(all)
+}
+
+/// What streams of lines, and the bytes that callers make the service hold, are held to.
+fn limits_of_streams() -> Vec<(String, Json)> {
+    members([
         ("imports_max", number(IMPORTS_MAX)),
         ("imports_per_caller_max", number(IMPORTS_PER_CALLER_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
@@ -169,16 +187,7 @@ fn limits_of(settings: &FaceSettings) -> Json {
         ("held_bytes_per_connection_max", number(front::CONNECTION_BYTES_MAX)),
         ("import_unread_bytes_max", count(front::TOTAL_SPILL_BYTES_MAX)),
         ("import_unread_bytes_per_caller_max", count(front::CALLER_SPILL_BYTES_MAX)),
-        ("group_members_max", count(limits::GROUP_MEMBERS_MAX)),
-        ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
-        ("groups_of_member_max", count(limits::GROUPS_OF_MEMBER_MAX)),
-        ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
-        ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
-        ("wal_bytes_max", count(limits::WAL_BYTES_MAX)),
-        ("total_exact_max", Json::Int(i64::try_from(limits::TOTAL_EXACT_MAX).unwrap_or(0))),
-    ]);
-    all.extend(limits_of_scim(settings));
-    Json::Object(all)
+    ])
 }
 
 fn limits_of_scim(settings: &FaceSettings) -> Vec<(String, Json)> {

@@ -234,8 +234,8 @@ fn a_store_that_keys_create_begins_is_sound_and_for_its_owner_alone() {
             assert_eq!(mode & 0o077, 0, "{}: {name}: {mode:o}", path.display());
         }
     }
-    let mode = |name: &str| fs::metadata(place.join(name)).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode("today.backup"), 0o600);
+    let mode_of = |name: &str| fs::metadata(place.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode_of("today.backup"), 0o600);
 }
 
 #[test]
