@@ -1,29 +1,68 @@
 //! Parsing JSON texts without holding up other requests.
 //!
-//! A short text is parsed where it is; a long one on a thread that serves no requests, and few of
-//! them at a time, so that neither the request threads nor the processors are taken up by them.
+//! A short text is parsed where it is; a long one on a thread that serves no requests and has a
+//! lower priority than those that do. There is one such thread for each processor.
 
-use std::{sync::Arc, thread};
+use std::{io, sync::Arc, thread};
 
 use bytes::Bytes;
 use roster_core::{Json, StoreError, json};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use rustix::process::setpriority_process;
+use tokio::{
+    runtime::{self, Runtime},
+    sync::Semaphore,
+};
 
 use crate::problem::{Problem, ProblemCode};
 
 /// Most bytes of a text that is parsed on the request's own thread: less than half a millisecond.
 const INLINE_BYTES_MAX: usize = 16 * 1024;
 
+/// The priority of threads that parse, where 0 is that of others and 19 the lowest.
+const NICENESS: i32 = 10;
+
 /// Parses JSON texts of all requests.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonParser {
-    long_texts: Arc<Semaphore>,
+    /// Held while a long text is parsed: whoever gives up waiting has none parsed.
+    slots: Arc<Semaphore>,
+    threads: Arc<Threads>,
+}
+
+/// The threads that parse long texts.
+#[derive(Debug)]
+struct Threads(io::Result<Option<Runtime>>);
+
+impl Threads {
+    fn start(count: usize) -> Self {
+        let mut threads = runtime::Builder::new_multi_thread();
+        threads.worker_threads(count).thread_name("roster-json").on_thread_start(|| {
+            // None is the calling thread.
+            if let Err(error) = setpriority_process(None, NICENESS) {
+                tracing::debug!(%error, "the priority of a thread cannot be lowered");
+            }
+        });
+        Self(threads.build().map(Some))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Without this the runtime would wait, which must not happen where requests are served.
+        if let Some(runtime) = self.0.as_mut().ok().and_then(Option::take) {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl JsonParser {
     pub(crate) fn new() -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        Self { long_texts: Arc::new(Semaphore::new(processors)) }
+        Self::with_threads(thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    fn with_threads(count: usize) -> Self {
+        let threads = Arc::new(Threads::start(count));
+        Self { slots: Arc::new(Semaphore::new(count)), threads }
     }
 
     /// Reads a body as one JSON text, and converts it where it was read.
@@ -51,10 +90,13 @@ impl JsonParser {
             return Ok(read(text));
         }
         let failed = |cause| Problem::from(StoreError::Internal(cause));
-        let slots = Arc::clone(&self.long_texts);
+        let slots = Arc::clone(&self.slots);
         let slot = slots.acquire_owned().await.map_err(|closed| failed(closed.into()))?;
         let text = text.clone();
-        let reading = spawn_blocking(move || {
+        let Ok(Some(threads)) = &self.threads.0 else {
+            return Err(failed("no thread could be started that parses".into()));
+        };
+        let reading = threads.spawn(async move {
             let _slot = slot;
             read(&text)
         });
@@ -82,8 +124,8 @@ mod tests {
 
     #[tokio::test]
     async fn long_texts_wait_for_a_slot() {
-        let parser = JsonParser { long_texts: Arc::new(Semaphore::new(1)) };
-        let slot = parser.long_texts.clone().acquire_owned().await.expect("open");
+        let parser = JsonParser::with_threads(1);
+        let slot = parser.slots.clone().acquire_owned().await.expect("open");
         let text = Bytes::from(format!("[{}1]", "1,".repeat(20_000)));
         let mut parsing = Box::pin(parser.parse(&text, |tree| tree));
         tokio::select! {

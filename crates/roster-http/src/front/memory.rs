@@ -23,11 +23,11 @@ use tokio::sync::Notify;
 use super::counters::Tally;
 
 /// Most bytes that one connection may hold before its requests are refused. The largest page fits.
-pub const CONNECTION_BYTES_MAX: usize = 24 * 1024 * 1024;
+pub const CONNECTION_BYTES_MAX: usize = 20 * 1024 * 1024;
 /// Most bytes that all connections of one caller may hold before its requests are refused.
-pub const CALLER_BYTES_MAX: usize = 48 * 1024 * 1024;
+pub const CALLER_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Most bytes that all connections may hold before those of the largest callers are reset.
-pub const TOTAL_BYTES_MAX: usize = 128 * 1024 * 1024;
+pub const TOTAL_BYTES_MAX: usize = 96 * 1024 * 1024;
 /// Most bytes in the spill files of one caller's imports.
 pub const CALLER_SPILL_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Most bytes in the spill files of all imports.
@@ -342,7 +342,7 @@ mod tests {
     fn a_caller_is_refused_more_than_its_share_and_others_are_not() {
         let budget = Arc::default();
         let held: Vec<_> = (0..2)
-            .map(|_| connection(&budget, "a").try_hold(CONNECTION_BYTES_MAX).unwrap())
+            .map(|_| connection(&budget, "a").try_hold(CALLER_BYTES_MAX / 2).unwrap())
             .collect();
         assert!(connection(&budget, "a").try_hold(STEP_BYTES).is_none());
         assert!(connection(&budget, "a").try_hold(STEP_BYTES - 1).is_some());

@@ -174,7 +174,7 @@ async fn bodies_in_progress_are_refused_above_the_share_of_a_caller() {
     let refused = answers.join_next().await.unwrap().unwrap().unwrap();
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(front.counters.memory.refusals.get() > 0);
-    assert!(front.counters.memory.held() <= 52_000_000);
+    assert!(front.counters.memory.held() <= 36_000_000);
     drop((senders, answers));
     front.wait_until_held(|held| held == 0).await;
 }

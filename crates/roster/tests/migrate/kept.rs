@@ -70,7 +70,8 @@ fn every_column_of_the_database_is_filled() {
     // The head, the steps of the schema and the ends of walks' pages are the database's own.
     let columns = database.sql(
         "SELECT table_name || ' ' || column_name FROM information_schema.columns \
-         WHERE table_schema = 'public' AND table_name NOT IN ('log_head', 'schema_steps', 'walk_ends')",
+         WHERE table_schema = 'public' \
+         AND table_name NOT IN ('log_head', 'schema_steps', 'walk_ends')",
     );
     let mut there: Vec<&str> = columns.lines().collect();
     let columns = Table::ALL.iter().flat_map(|table| {
