@@ -16,10 +16,11 @@ pub(crate) const READ: &str =
 
 pub(crate) const NEWEST_EVENT: &str = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
 
-/// Nothing is written where the log has no head: another store is being loaded.
+/// Nothing is written where the log has no head: another store is being loaded. The lock makes the
+/// load wait until this row is written, or this statement until the head is gone.
 pub(crate) const WRITE: &str = "INSERT INTO clock_mark AS stored \
      (id, revision, at, pending_at, waited_ms) SELECT 1::smallint, $1::bigint, $2::bigint, \
-     $3::bigint, $4::bigint FROM log_head WHERE number = 1 \
+     $3::bigint, $4::bigint FROM log_head WHERE number = 1 FOR KEY SHARE \
      ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, at = excluded.at, \
      pending_at = excluded.pending_at, waited_ms = excluded.waited_ms \
      WHERE stored.revision = excluded.revision - 1";
