@@ -2,7 +2,7 @@
 //!
 //! A round goes from the oldest on and does a bounded amount of work. A record that fails is
 //! counted, logged and skipped, and so is a duty; a later round tries it again. Everything that is
-//! deleted for its age goes by the time of [`RetentionClock`]. The histories of purged users are
+//! deleted for its age goes by the time of `RetentionClock`. The histories of purged users are
 //! erased beside the rounds.
 
 mod erasures;
