@@ -59,7 +59,7 @@ def headers(method, path, address, *more):
 
 
 def http2(address, settings=b""):
-    """An HTTP/2 connection whose peer has been told these settings."""
+    """An HTTP/2 connection that begins with these settings."""
     stream = socket.create_connection(address, 10.0)
     stream.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
     return stream

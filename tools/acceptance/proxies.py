@@ -72,7 +72,7 @@ def status(source, port, path="/users", headers=None, tls=None, host=NAME):
 
 
 class Roster:
-    """The service, with a log that tells each request's client."""
+    """The service, with a log of each request's client."""
 
     def __init__(self, options, place, *flags):
         self.port, self.log = free_port(), place / f"roster-{time.monotonic_ns()}.log"

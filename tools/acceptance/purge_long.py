@@ -27,7 +27,7 @@ WITHIN_SECONDS = 1800
 
 
 def execute(service, *statements):
-    """Runs statements beside the service; the rows of the last one."""
+    """Runs statements while the service runs; the rows of the last one."""
     if service.database:
         with postgres.connect(service.database) as connection:
             for statement in statements:
@@ -205,7 +205,7 @@ def main():
             answered, reached, erased, rate, alone = purge(service, store, options)
             if service.database:
                 service.stop()
-                # It writes every table anew.
+                # It rewrites every table.
                 execute(service, "VACUUM FULL")
                 wait("a search of the files", lambda: not search(service), 60)
                 swept = 0.0

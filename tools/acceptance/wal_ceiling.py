@@ -26,7 +26,7 @@ USER = {"family_name": "Somerville", "attributes": {"about": "x" * 1000}}
 
 
 class Looped(threading.Thread):
-    """A caller that goes on until told to stop."""
+    """A caller that goes on until stopped."""
 
     def __init__(self, service, until):
         super().__init__(daemon=True)

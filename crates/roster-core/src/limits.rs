@@ -27,7 +27,7 @@ pub const ADDRESSES_MAX: usize = 10;
 pub const ENTRIES_MAX: usize = 20;
 /// Most levels of nesting in any JSON text that is read.
 pub const JSON_DEPTH_MAX: usize = 64;
-/// Most errors that a response lists; it tells the number of the others.
+/// Most errors that a response lists; it counts the others.
 pub const ERRORS_MAX: usize = 32;
 /// Most parameters of a query, not counting those named `id`.
 pub const QUERY_PARAMETERS_MAX: usize = 64;

@@ -155,8 +155,8 @@ impl App {
         }
     }
 
-    /// Counts the body of a response as held. Where its caller holds too much, it gets a refusal
-    /// in place of what it read; the response to a write is never replaced.
+    /// Counts the body of a response against the memory budget. A caller above its share gets 503
+    /// instead of the result of a read; the response to a write is never replaced.
     fn hold(&self, response: &mut Response<Body>, parts: &Parts, peer: &Peer, request_id: &str) {
         if !parts.method.is_safe() || response.body_mut().try_hold(peer.memory()) {
             return;

@@ -175,7 +175,7 @@ fn limits_of(settings: &FaceSettings) -> Json {
     Json::Object(all)
 }
 
-/// What streams of lines, and the bytes that callers make the service hold, are held to.
+/// The limits of imports and exports and of the memory that callers use.
 fn limits_of_streams() -> Vec<(String, Json)> {
     members([
         ("imports_max", number(IMPORTS_MAX)),

@@ -2,7 +2,7 @@
 //!
 //! `Forwarded` (RFC 7239) and `X-Forwarded-For` are believed from the addresses that the settings
 //! name, and from nobody else. The client is found from the right: each proxy appends the address
-//! that called it, so the first one that is no trusted proxy's is the client's. What stands before
+//! that called it, so the first one that is no trusted proxy's is the client's. What precedes
 //! it was written by the client and is not looked at.
 //!
 //! Most proxies write one of the two headers and pass the other one on as the client sent it.
@@ -61,7 +61,7 @@ impl TrustedProxies {
         Err(Problem::saying(ProblemCode::InvalidRequest, detail))
     }
 
-    /// The client as one header tells it; none where it is not sent.
+    /// The client that one header names; none if the header is not sent.
     fn told(
         &self,
         peer: IpAddr,

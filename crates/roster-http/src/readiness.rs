@@ -1,4 +1,4 @@
-//! Whether the store is ready, asked of it once a second at most.
+//! Whether the store is ready, checked at most once a second.
 //!
 //! Anybody may ask whether the service is ready. One question at a time reaches the store, whose
 //! connections also read keys, and its answer serves everybody for a second.
@@ -22,7 +22,7 @@ const READY_KEEP: Duration = Duration::from_secs(1);
 /// The last answer of the store.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
-    /// When it was given, and whether the store was ready. Locked while the store is asked.
+    /// When it was given, and whether the store was ready. Locked during a check.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
 }
 

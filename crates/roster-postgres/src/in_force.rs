@@ -90,7 +90,7 @@ impl RulesInForce {
         Ok(())
     }
 
-    /// Follows changes of the policy as long as the store lives.
+    /// Follows changes of the policy until the store is closed.
     pub(crate) async fn follow(this: Weak<Self>) {
         loop {
             sleep(LOOK_EVERY).await;

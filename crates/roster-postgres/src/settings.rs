@@ -11,7 +11,7 @@ use crate::connect::Connector;
 pub struct Settings {
     /// Where the database is.
     pub connector: Connector,
-    /// The rules that users are held against. The policy is that of a new store.
+    /// The rules that users must follow. The policy is that of a new store.
     pub rules: Rules,
     /// The keys whose policy the configuration states: another one in the store is refused. Of
     /// other keys, the policy of the store applies.

@@ -139,7 +139,7 @@ impl Checkpointer {
         }
     }
 
-    /// Has the writer do what needs a log that nobody reads. False where a snapshot of another
+    /// Has the writer do what needs a log without readers. False where a snapshot of another
     /// process is in the way, or where the store closes.
     pub(crate) fn reset(&self, wanted: &Wanted) -> bool {
         let is_reset = self.try_reset(wanted) || {
@@ -186,7 +186,7 @@ impl Checkpointer {
         synced
     }
 
-    /// Empties the log while nobody writes; false where it has to be tried again.
+    /// Empties the log while no write runs; false where it has to be tried again.
     fn empty(&self) -> bool {
         let Some(log) = self.checkpoint(LOOK) else { return true };
         if log.pages < self.limits.pause {

@@ -3,7 +3,7 @@
 //! A round goes from the oldest on and does a bounded amount of work. A record that fails is
 //! counted, logged and skipped, and so is a duty; a later round tries it again. Everything that is
 //! deleted for its age goes by the time of `RetentionClock`. The histories of purged users are
-//! erased beside the rounds.
+//! erased by a task of their own.
 
 mod erasures;
 mod failures;

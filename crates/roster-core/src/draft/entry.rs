@@ -62,7 +62,7 @@ impl Draft {
             return None;
         };
         // A list that is too long is refused unless all of it is stored, which excuses whatever
-        // its entries hold: what stands beyond the limit need not be judged.
+        // its entries hold: what exceeds the limit need not be judged.
         let is_judged = index < shape.entries_max;
         let mut parts = Vec::with_capacity(members.len().min(shape.parts.len()));
         for (name, value) in members {

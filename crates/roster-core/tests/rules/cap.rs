@@ -12,7 +12,7 @@ fn violations<T: std::fmt::Debug>(result: Result<T, Refusal>) -> Violations {
     }
 }
 
-/// So many members that nobody knows.
+/// So many unknown members.
 fn unknown(count: usize) -> Map<String, Value> {
     (0..count).map(|number| (format!("emial{number}"), json!(1))).collect()
 }

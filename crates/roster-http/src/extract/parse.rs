@@ -24,7 +24,8 @@ const NICENESS: i32 = 10;
 /// Parses JSON texts of all requests.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonParser {
-    /// Held while a long text is parsed: whoever gives up waiting has none parsed.
+    /// One is taken for each long text, so that the text of a request that was dropped in the
+    /// queue is not parsed.
     slots: Arc<Semaphore>,
     threads: Arc<Threads>,
 }

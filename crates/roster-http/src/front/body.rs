@@ -27,7 +27,7 @@ use super::{
     watch::{Exchange, InHand, Progress, Watch},
 };
 
-/// Over HTTP/1 smaller responses are not counted as held: each connection has one at a time.
+/// Smaller HTTP/1 responses are not counted: a connection sends one at a time.
 const HTTP1_HELD_FROM_BYTES: usize = 16 * 1024;
 
 /// The body of an answer: nothing, bytes that are at hand, or chunks as they are made.
@@ -165,8 +165,8 @@ impl Body {
         matches!(self.content, Content::Streamed(_))
     }
 
-    /// Counts the bytes at hand as held, unless the connection or its caller would then hold more
-    /// than its share.
+    /// Counts the bytes at hand against the memory budget, unless the connection or its caller then
+    /// exceeds its share.
     pub(crate) fn try_hold(&mut self, memory: &Arc<ConnectionMemory>) -> bool {
         self.held = memory.try_hold(self.len());
         self.held.is_some()
@@ -189,7 +189,7 @@ impl Body {
     /// The bytes at hand, on their way to the connection.
     fn send(&mut self, bytes: Bytes) -> Chunk {
         let (held, exchange) = (self.held.take(), self.exchange.take());
-        // The exchange of HTTP/1 ends here: the socket tells by itself that the peer reads slowly.
+        // The exchange of HTTP/1 ends here: a blocked socket shows that the peer reads slowly.
         let exchange = exchange.filter(Exchange::is_http2);
         if held.is_none() && exchange.is_none() {
             return Chunk::from(bytes);

@@ -46,7 +46,7 @@ const HTTP2_PENDING_RESETS_MAX: usize = 20;
 const HTTP2_ERROR_RESETS_MAX: usize = 256;
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PONG_WITHIN: Duration = Duration::from_secs(10);
-/// What an open HTTP/2 request takes beside its head and its bodies.
+/// Memory of an open HTTP/2 request, without its head and its bodies.
 const HTTP2_STREAM_BYTES: usize = 1024;
 /// How many header fields hyper takes of an HTTP/1 request when it is not told.
 const HTTP1_HEADERS_DEFAULT: usize = 100;

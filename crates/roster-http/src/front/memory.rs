@@ -50,7 +50,7 @@ pub struct MemoryBudget {
     exceeded: Notify,
     /// Requests and bodies that were refused because their caller holds too much.
     pub refusals: Tally,
-    /// Connections that were reset because the budget was used up and their callers held most.
+    /// Connections that were reset because the budget was used up and their callers use most of it.
     pub resets: Tally,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct ConnectionMemory {
     account: Mutex<Option<Arc<Account>>>,
 }
 
-/// Bytes that count as held until this is dropped.
+/// Bytes that count against the budget until this is dropped.
 #[derive(Debug)]
 pub(crate) struct HeldBytes {
     memory: Arc<ConnectionMemory>,
@@ -131,13 +131,13 @@ impl ConnectionMemory {
         Arc::new(Self { budget: Arc::clone(budget), owner, ..Self::default() })
     }
 
-    /// Counts bytes as held.
+    /// Counts bytes against the budget.
     pub(crate) fn hold(self: &Arc<Self>, bytes: usize) -> HeldBytes {
         self.add(bytes);
         HeldBytes { memory: Arc::clone(self), bytes }
     }
 
-    /// Counts bytes as held, unless the connection or its caller would then hold more than its
+    /// Counts bytes against the budget, unless the connection or its caller then exceeds its
     /// share. Less than one step is always granted.
     pub(crate) fn try_hold(self: &Arc<Self>, bytes: usize) -> Option<HeldBytes> {
         self.may_hold(bytes).then(|| self.hold(bytes))
@@ -218,7 +218,7 @@ impl ConnectionMemory {
         }
     }
 
-    /// Reports all whole steps that are held.
+    /// Reports all whole steps in use.
     fn report(&self) {
         let mut account = self.lock();
         let held = self.held.load(Ordering::Relaxed);

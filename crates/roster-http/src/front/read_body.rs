@@ -19,7 +19,7 @@ use super::{
 /// What is set aside for a body of several parts before it has proven its length.
 const FIRST_CAPACITY_BYTES: usize = 16 * 1024;
 
-/// A smaller body counts as held only while it is read.
+/// A smaller body counts against the memory budget only while it is read.
 const HELD_FROM_BYTES: usize = 16 * 1024;
 
 /// Why a body could not be read.
@@ -36,7 +36,7 @@ pub enum BodyFault {
 }
 
 /// Reads a body of at most `max` bytes that keeps above the peer's floor until it is complete.
-/// A large one counts as held by the peer until the last reference to its bytes is dropped.
+/// A large body counts against the peer's memory until the last reference to it is dropped.
 pub async fn read_body<B>(mut incoming: B, max: usize, peer: &Peer) -> Result<Bytes, BodyFault>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -79,7 +79,7 @@ struct Gathered {
     held: HeldBytes,
 }
 
-/// The bytes of a body that count as held until they are dropped.
+/// The bytes of a body that count against the memory budget until they are dropped.
 struct HeldBody {
     bytes: Bytes,
     _held: HeldBytes,

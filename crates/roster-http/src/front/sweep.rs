@@ -19,7 +19,7 @@ use super::{
 /// to finish: it was opened to say something.
 const FIRST_BYTE_WITHIN: Duration = Duration::from_millis(500);
 
-/// How much is still held once connections were reset for the memory that they hold.
+/// Connections are reset until the memory in use is at most this.
 const FREED_TO_BYTES: usize = TOTAL_BYTES_MAX / 8 * 7;
 
 /// All connections and the limits they are held to.

@@ -73,7 +73,7 @@ impl Limiter {
         self.charge_at(caller, self.now())
     }
 
-    /// Charges a caller for one more step of a request; else tells how long to wait for it.
+    /// Charges a caller for one more step of a request; otherwise returns how long to wait.
     pub(crate) fn try_charge(&self, caller: &Identity<'_>) -> Result<(), Duration> {
         let taken = self.take(caller, self.now());
         // No timer is finer than a millisecond.

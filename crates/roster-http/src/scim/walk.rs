@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
         let place = self.face.cursors.of(self.actor).seal_again(&place, &self.id);
         let place = place.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
         match store.note_walk_end(WalkEnd { walk: self.id, index, place, at }).await {
-            // While there is no room to write, nobody leaves either.
+            // While the disk is full, no user is deleted either.
             Err(StoreError::Full(_)) => Ok(()),
             noted => Ok(noted?),
         }

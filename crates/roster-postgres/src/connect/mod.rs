@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What every session is set to, where the database knows it; a role, a database or the URL may
 /// say otherwise. A statement's way is fixed by its shape and these, not by statistics: no scan of
 /// a table, no sort of what an index has in order, and no new plan for each set of values. A
-/// session that stands still inside a transaction is ended, so that its locks are not for ever.
+/// session that is idle inside a transaction is ended, so that its locks are not for ever.
 const SESSION: &[(&str, &str)] = &[
     ("enable_seqscan", "off"),
     ("enable_bitmapscan", "off"),

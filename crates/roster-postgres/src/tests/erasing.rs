@@ -10,7 +10,7 @@ use crate::Postgres;
 /// More events than two steps erase.
 const EVENTS: u64 = 2500;
 
-/// Purges a user with a long history, beside one who stays.
+/// Purges a user with a long history; another user stays.
 async fn purge_long(store: &Postgres) {
     apply(store, create(1, r#"{"username":"ada","family_name":"Lovelace"}"#)).await.unwrap();
     apply(store, create(2, r#"{"username":"grace"}"#)).await.unwrap();

@@ -16,10 +16,10 @@ use crate::{Making, Sealed, Sqlite, backup, check, connection::DATABASE, scrub};
 /// More events than two steps erase.
 const EVENTS: u64 = 2500;
 
-/// The text that stands in every record of the user.
+/// The text that every record of the user contains.
 const MARK: &str = "Lovelace-4711";
 
-/// A store in which a user with a long history is purged, beside one who stays.
+/// A store in which a user with a long history is purged and another one stays.
 fn purged(directory: &Path, runtime: &Runtime) -> Sqlite {
     let store = Sqlite::open(settings(directory)).unwrap();
     let user = format!(r#"{{"username":"ada","family_name":"{MARK}"}}"#);

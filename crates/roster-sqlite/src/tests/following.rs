@@ -34,7 +34,7 @@ async fn a_page_of_one_kind_that_looks_at_many_events_is_read_on_a_scan_thread()
     for scanning in [created, of_first] {
         assert!(at_once(&store, scanning).is_none(), "{scanning:?}");
     }
-    // Few events have to be looked at: one is enough, the log ends, or nobody asks for a kind.
+    // Few events have to be looked at: one is enough, the log ends, or no kind is given.
     for bounded in [
         EventsQuery { limit: 1, ..created },
         EventsQuery { after: 500, ..created },

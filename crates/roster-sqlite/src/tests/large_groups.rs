@@ -60,7 +60,7 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
         let shared = Arc::clone(store.shared());
         let count = move |_: &_| Ok::<_, StoreError>(shared.checkpoints.commits());
         let after = store.chore(count).await.unwrap();
-        // What held the writer counts as one.
+        // The job that blocked the writer counts as one.
         after - before - 1
     };
     let large = (0..4).map(|n| create_group(80_000 + n, &format!("Large {n}"), &members));

@@ -1,4 +1,4 @@
-//! The size of the write-ahead log while snapshots are held.
+//! The size of the write-ahead log while snapshots are open.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ async fn write(store: &Sqlite, directory: &Path, bytes: u64) -> u64 {
     largest
 }
 
-/// Readings that follow one another, each with a snapshot for that long, until told to stop.
+/// Readings that follow one another, each with a snapshot for that long, until stopped.
 /// Gives how many ended well.
 fn loop_of_readings(
     store: &Arc<Sqlite>,

@@ -41,7 +41,7 @@ enum Act {
     },
 }
 
-/// Does what is asked for, and prints the policy.
+/// Runs the subcommand and prints the policy.
 pub(super) fn run(flags: PolicyFlags) -> anyhow::Result<ExitCode> {
     let wanted = match flags.act {
         Act::Show => None,

@@ -34,7 +34,7 @@ impl HostName {
         &self.host
     }
 
-    /// Whether the name stands for this machine.
+    /// Whether the name is one of this machine.
     pub fn is_loopback(&self) -> bool {
         is_loopback(&self.host)
     }

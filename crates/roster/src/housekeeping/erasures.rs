@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::failures::Failures;
 
-/// How often the store is asked whether an erasure is pending.
+/// How often pending erasures are looked for.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The erasures of one process.

@@ -14,7 +14,7 @@ use roster_postgres::{Connector, Postgres};
 use roster_sqlite::Sqlite;
 use roster_testkit::{TestClock, postgres::Cluster, process::Engine};
 
-/// A directory and what it stands on.
+/// A directory and its store.
 pub(crate) struct Place {
     pub(crate) directory: Directory,
     pub(crate) clock: Arc<TestClock>,

@@ -246,7 +246,7 @@ pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(stage:
     service.user(json!({"username": "ada"})).await;
     let key = service.close().await;
     service.store.lose_keys();
-    // The key is held against the keys as they were a second ago.
+    // The key is checked against the keys of a second ago.
     let mut status = 200;
     for _ in 0..200 {
         status = service.get("/users").await.status();
@@ -274,7 +274,7 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(stage: Stage) {
         match operation.needs() {
             Need::Scope(_) => {
                 refused(bare().send().await, operation);
-                // A proxy is no reason to refuse: whoever is behind it needs a key.
+                // A proxy is no reason to refuse: its callers need a key.
                 let forwarded = bare().header("x-forwarded-for", "192.0.2.1");
                 refused(forwarded.send().await, operation);
             }
@@ -299,7 +299,7 @@ pub(crate) async fn a_new_key_from_a_locked_address_is_admitted(stage: Stage) {
         ask("x").await.refused(401, "unauthenticated");
     }
     ask("x").await.refused(429, "rate-limited");
-    // However many guesses are well formed, none of them is told anything.
+    // The response to a well-formed guess reveals nothing.
     for _ in 0..50 {
         ask(revoked["key"].as_str().expect("a key")).await.refused(429, "rate-limited");
     }

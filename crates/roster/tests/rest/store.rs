@@ -126,7 +126,7 @@ impl Watched {
         self.pages.load(Ordering::Relaxed)
     }
 
-    /// How often the store was asked whether it is ready.
+    /// How often the readiness of the store was checked.
     pub(crate) fn healths(&self) -> usize {
         self.healths.load(Ordering::Relaxed)
     }

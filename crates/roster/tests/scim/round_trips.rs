@@ -113,7 +113,7 @@ pub(crate) async fn a_line_that_is_no_whole_record_is_held_to_every_rule(stage: 
         let reply = import(&empty, "", part.to_string()).await;
         assert!(reply.text().contains("invalid-language-tag"), "{}", reply.text());
     }
-    // A whole record is held to all other rules.
+    // All other rules apply to a whole record.
     let broken = with(record.clone(), json!({"title": "a\u{1}", "nmae": "Ada"}));
     let reply = import(&empty, "", broken.to_string()).await;
     assert!(reply.text().contains("control-character"), "{}", reply.text());

@@ -199,7 +199,7 @@ impl Intake {
             && !self.batch.is_full()
             && let Some(line) = self.next.take().or_else(|| self.next_line())
         {
-            // A blank line has a number, but nothing to be told of.
+            // A blank line has a number but no result.
             let blank = matches!(&line, Line::Whole(text) if text.trim_ascii().is_empty());
             if !blank && !self.charges.charge() {
                 self.next = Some(line);

@@ -32,7 +32,7 @@ pub(super) struct Lines {
     begun: Vec<u8>,
     /// Whether the line that is being read is too long already.
     too_long: bool,
-    /// How many bytes were read that belong to lines, since this was last asked.
+    /// How many bytes were read that belong to lines, since the last call.
     progress: u64,
 }
 
