@@ -1,13 +1,16 @@
 //! Parsing JSON texts without holding up other requests.
 //!
-//! A short text is parsed where it is; a long one on a thread that serves no requests and has a
-//! lower priority than those that do. There is one such thread for each processor.
+//! A short text is parsed where it is; a long one on a thread that runs only when no other thread
+//! of the process wants the processor. There is one such thread for each processor.
 
 use std::{io, sync::Arc, thread};
 
 use bytes::Bytes;
 use roster_core::{Json, StoreError, json};
-use rustix::process::setpriority_process;
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 use tokio::{
     runtime::{self, Runtime},
     sync::Semaphore,
@@ -17,9 +20,6 @@ use crate::problem::{Problem, ProblemCode};
 
 /// Most bytes of a text that is parsed on the request's own thread: less than half a millisecond.
 const INLINE_BYTES_MAX: usize = 16 * 1024;
-
-/// The priority of threads that parse, where 0 is that of others and 19 the lowest.
-const NICENESS: i32 = 10;
 
 /// Parses JSON texts of all requests.
 #[derive(Clone, Debug)]
@@ -38,8 +38,11 @@ impl Threads {
     fn start(count: usize) -> Self {
         let mut threads = runtime::Builder::new_multi_thread();
         threads.worker_threads(count).thread_name("roster-json").on_thread_start(|| {
-            // None is the calling thread.
-            if let Err(error) = setpriority_process(None, NICENESS) {
+            // A lower nice value is not enough: such a thread keeps the processor for up to 4 ms.
+            let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+            let lowered =
+                set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
+            if let Err(error) = lowered {
                 tracing::debug!(%error, "the priority of a thread cannot be lowered");
             }
         });
