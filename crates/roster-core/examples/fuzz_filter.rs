@@ -134,7 +134,7 @@ fn users() -> Vec<User> {
         let command =
             Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None };
         match decide(Rules::default(), None, &command) {
-            Ok(Decision::Write(change)) => Some(change.user),
+            Ok(Decision::Write(change)) => Some(change.user.clone()),
             _ => None,
         }
     };

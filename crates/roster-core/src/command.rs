@@ -238,14 +238,14 @@ pub enum Act {
     },
 }
 
-/// Among which users the one that an act is about is looked for.
+/// The user that a command applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Among {
-    /// There is none yet.
-    Nobody,
-    /// The collection.
+pub enum Target {
+    /// A user that does not exist yet.
+    New,
+    /// A user of the collection.
     Live,
-    /// The deleted users that are kept.
+    /// A deleted user that is kept.
     Deleted,
 }
 
@@ -283,12 +283,12 @@ impl Command {
         }
     }
 
-    /// Where the user is to be looked for.
-    pub const fn among(&self) -> Among {
+    /// The user that the command applies to.
+    pub const fn target(&self) -> Target {
         match &self.act {
-            Act::Create { .. } => Among::Nobody,
-            Act::Replace { .. } | Act::Patch { .. } | Act::Delete { .. } => Among::Live,
-            Act::Restore { .. } | Act::Purge { .. } => Among::Deleted,
+            Act::Create { .. } => Target::New,
+            Act::Replace { .. } | Act::Patch { .. } | Act::Delete { .. } => Target::Live,
+            Act::Restore { .. } | Act::Purge { .. } => Target::Deleted,
         }
     }
 

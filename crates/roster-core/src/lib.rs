@@ -19,7 +19,6 @@ pub mod erasure;
 pub mod event;
 pub mod failure;
 pub mod filter;
-pub mod found_by;
 pub mod group;
 pub mod id;
 pub mod json;
@@ -32,6 +31,7 @@ pub mod plan;
 pub mod policy;
 pub mod profile;
 pub mod project;
+pub mod search_keys;
 pub mod short_form;
 pub mod start;
 pub mod store;
@@ -47,8 +47,8 @@ pub use capped::Capped;
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
 pub use command::{
-    Act, Actor, Among, Caller, Command, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
-    Sharing, Tags, Terms,
+    Act, Actor, Caller, Command, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
+    Sharing, Tags, Target, Terms,
 };
 pub use decide::{Change, Claims, Decision, decide};
 pub use directory::Directory;
@@ -63,6 +63,7 @@ pub use keys::Keys;
 pub use part::Part;
 pub use policy::{PolicyKey, PolicyMismatch, SharedKeys};
 pub use profile::{Entry, Profile, Scalar, Value};
+pub use search_keys::{IndexDelta, SearchKeys};
 pub use start::Start;
 pub use store::{Answer, Effect, Head, LogId, Outcome, Outlived, Position, Store};
 pub use timestamp::Timestamp;

@@ -11,6 +11,8 @@ use roster_core::{
     walk::WalkStore,
 };
 
+use roster_engine::Request;
+
 use crate::{
     erasure::{Erase, PendingErasures},
     groups::{GroupsOfUsers, OneGroup},
@@ -23,11 +25,11 @@ use crate::{
 
 impl Store for Postgres {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
-        Box::pin(self.carry_out(commands))
+        Box::pin(self.execute(commands))
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.judge(command))
+        Box::pin(self.preview_user(command))
     }
 
     fn recall(
@@ -35,7 +37,7 @@ impl Store for Postgres {
         mark: Idempotency,
         at: Timestamp,
     ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        Box::pin(async move { self.shared().ask(&Recall { mark, at }).await? })
+        Box::pin(async move { self.shared().ask(&Recall { idempotency: mark, at }).await? })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -104,11 +106,11 @@ impl Store for Postgres {
 
 impl GroupStore for Postgres {
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.carry_out_group(command))
+        Box::pin(self.execute_group(command))
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.judge_group(command))
+        Box::pin(async move { self.preview_request(&Request::Group(command)).await })
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

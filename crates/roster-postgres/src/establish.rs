@@ -28,7 +28,8 @@ const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
      VALUES (1, 1, $1, 0, 0, 0, 0) ON CONFLICT (number) DO NOTHING";
 const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
-pub(crate) const NEXT_ERA: &str = "UPDATE log_head SET era = era + 1 WHERE number = 1";
+pub(crate) const NEXT_ERA: &str =
+    "UPDATE log_head SET era = era + 1, writer_era = NULL WHERE number = 1";
 
 const GROUPS_HEAD: &str = "SELECT total FROM groups_head WHERE id = 1";
 const CREATE_GROUPS_HEAD: &str =

@@ -10,8 +10,10 @@ use tokio_postgres::{Error, error::SqlState};
 /// What to do about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Carry the same transaction out again: others were in its way.
+    /// Repeat the transaction: another one changed the same data.
     Again,
+    /// Repeat the transaction: another one held a lock for too long.
+    Wait,
     /// Give the connection up: this server takes no more, or the wire is cut.
     Reconnect,
     /// Nothing: the statement itself failed.
@@ -27,6 +29,9 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
     if AGAIN.contains(state) {
         return Remedy::Again;
     }
+    if *state == SqlState::LOCK_NOT_AVAILABLE {
+        return Remedy::Wait;
+    }
     let class = state.code().get(..2).unwrap_or_default();
     if RECONNECT.contains(state) || class == "08" { Remedy::Reconnect } else { Remedy::Nothing }
 }
@@ -36,7 +41,6 @@ const AGAIN: &[SqlState] = &[
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
     SqlState::UNIQUE_VIOLATION,
-    SqlState::LOCK_NOT_AVAILABLE,
 ];
 
 /// The server stands by, stops, starts, has ended this session, or cannot say what it did.

@@ -7,6 +7,7 @@ use roster_core::{
     list::{Page, PageQuery},
     store::Secret,
 };
+use roster_engine::{Queue, Request, Results, UserRequest};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     pool::{Miss, Own, Shared, Tries},
     schema::migrate,
     settings::Settings,
-    writer::{Job, Prepared, Preview, PreviewGroup, Queue, Results, Writer},
+    writer::{Preview, Writer},
 };
 
 /// So many changes of the policy in a row are followed by one dry run.
@@ -80,53 +81,36 @@ impl Postgres {
         }
     }
 
-    pub(crate) async fn carry_out(&self, commands: Vec<Command>) -> Results {
-        if commands.is_empty() {
-            return Vec::new();
-        }
+    /// Executes commands about users.
+    pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
         let rules = self.in_force.known().rules;
-        let prepared = |command| Prepared::new(rules, command);
-        self.push(commands.into_iter().map(prepared).collect()).await
+        let request = |command| Request::User(UserRequest::new(rules, command));
+        self.queue.execute(commands.into_iter().map(request).collect()).await
     }
 
-    /// Carries a group command out.
-    pub(crate) async fn carry_out_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
-        let mut results = self.push(vec![Prepared::group(command)]).await;
-        let lost = || Err(Failure::Store(StoreError::Internal("the writer gave nothing".into())));
+    /// Executes a command about a group.
+    pub(crate) async fn execute_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
+        let mut results = self.queue.execute(vec![Request::Group(command)]).await;
+        let lost = || Err(Failure::Store(StoreError::Internal("a write without a result".into())));
         results.pop().unwrap_or_else(lost)
     }
 
-    async fn push(&self, commands: Vec<Prepared>) -> Results {
-        let count = commands.len();
-        let (job, answer) = Job::new(commands);
-        let error = match self.queue.push(job) {
-            Ok(()) => match answer.await {
-                Ok(results) => return results,
-                // Whether it wrote is not known.
-                Err(_) => "the writer is gone".to_owned(),
-            },
-            Err(error) => error.to_string(),
-        };
-        let refused = |_| Err(Failure::Store(StoreError::Unavailable(error.clone().into())));
-        (0..count).map(refused).collect()
+    /// What a command would come to.
+    pub(crate) async fn preview_user(&self, command: Command) -> Result<Outcome, Failure> {
+        let rules = self.in_force.known().rules;
+        self.preview_request(&Request::User(UserRequest::new(rules, command))).await
     }
 
-    /// What a command would come to.
-    pub(crate) async fn judge(&self, command: Command) -> Result<Outcome, Failure> {
+    /// What a request would come to.
+    pub(crate) async fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         for _ in 0..ERAS_MAX {
-            let preview = Preview { in_force: self.in_force.known(), command: command.clone() };
-            if let Some(judged) = self.own.ask(Tries::of_short(), &preview).await? {
-                return judged;
+            let preview = Preview { in_force: self.in_force.known(), request };
+            if let Some(result) = self.own.ask(Tries::of_short(), &preview).await? {
+                return result;
             }
             self.in_force.refresh().await?;
         }
         Err(Failure::Store(Miss::EraEnded.into()))
-    }
-
-    /// What a group command would come to.
-    pub(crate) async fn judge_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
-        let preview = PreviewGroup { rules: self.in_force.known().rules, command };
-        self.own.ask(Tries::of_short(), &preview).await?
     }
 
     pub(crate) const fn in_force(&self) -> &Arc<RulesInForce> {

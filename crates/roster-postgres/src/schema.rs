@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_walk_ends.sql"),
     include_str!("../migrations/0005_collation.sql"),
     include_str!("../migrations/0006_erasures_and_clock_mark.sql"),
+    include_str!("../migrations/0007_writer_era.sql"),
 ];
 
 const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \

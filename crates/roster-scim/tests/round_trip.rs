@@ -25,7 +25,7 @@ fn created(draft: Draft) -> Option<User> {
     let id = UserId::from_bytes([7; 16]);
     let act = Act::Create { id, draft: Box::new(draft), on_conflict: OnConflict::Fail };
     let Decision::Write(change) = decided(None, act)? else { return None };
-    Some(change.user)
+    Some(change.user.clone())
 }
 
 fn shown(user: &User) -> roster_core::Json {

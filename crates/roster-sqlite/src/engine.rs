@@ -16,12 +16,14 @@ use roster_core::{
     walk::WalkStore,
 };
 
+use roster_engine::{Request, UserRequest};
+
 use crate::{
     deleted, events,
     failure::store_error,
     groups, keys, page,
     sqlite::Sqlite,
-    writer::{erasure::pending, preview::preview_group as judge_group},
+    writer::{erasure::pending, preview::preview_request},
 };
 
 /// The groups of more users, and more memberships, are read off the threads that answer requests.
@@ -30,11 +32,11 @@ const FEW_MEMBERSHIPS_MAX: usize = 200;
 
 impl Store for Sqlite {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
-        Box::pin(self.carry_out(commands))
+        Box::pin(self.execute(commands))
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        ready(self.judge(&command))
+        ready(self.preview_request(&Request::User(UserRequest::new(self.rules(), command))))
     }
 
     fn recall(
@@ -42,7 +44,7 @@ impl Store for Sqlite {
         mark: Idempotency,
         at: Timestamp,
     ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        ready(self.remembered(&mark, at))
+        ready(self.recall_request(&mark, at))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
@@ -92,7 +94,7 @@ impl Store for Sqlite {
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(self.chore(move |writer| writer.forget(before)))
+        Box::pin(self.task(move |writer| writer.forget(before)))
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
@@ -100,14 +102,14 @@ impl Store for Sqlite {
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(self.chore(move |writer| writer.erase(id)))
+        Box::pin(self.task(move |writer| writer.erase(id)))
     }
 
     fn advance_clock_mark(
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(self.chore(move |writer| writer.advance_clock_mark(reading)))
+        Box::pin(self.task(move |writer| writer.advance_clock_mark(reading)))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
@@ -137,19 +139,19 @@ impl Store for Sqlite {
 
 impl GroupStore for Sqlite {
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.carry_out_group(command))
+        Box::pin(self.execute_group(command))
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
         let replaces_all =
             matches!(command.act, GroupAct::Change { members: MembersEdit::All(_), .. });
         if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
-            return Box::pin(async move { self.judge_group(&command) });
+            return ready(self.preview_request(&Request::Group(command)));
         }
-        let rules = self.rules();
+        let (rules, request) = (self.rules(), Request::Group(command));
         Box::pin(async move {
-            let judge = move |connection: &_| Ok(judge_group(connection, rules, &command));
-            self.scans().read(judge).await?
+            let preview = move |connection: &_| Ok(preview_request(connection, rules, &request));
+            self.scans().read(preview).await?
         })
     }
 
@@ -190,11 +192,11 @@ impl KeyStore for Sqlite {
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(self.chore(move |writer| writer.change_keys(&change)))
+        Box::pin(self.task(move |writer| writer.change_keys(&change)))
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.chore(move |writer| writer.note_key_use(&uses)))
+        Box::pin(self.task(move |writer| writer.note_key_use(&uses)))
     }
 }
 

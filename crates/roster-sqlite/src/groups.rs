@@ -10,7 +10,7 @@ use roster_core::{
     limits::TOTAL_EXACT_MAX,
     list::Total,
 };
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+use rusqlite::{CachedStatement, Connection, Row};
 
 use crate::{
     columns::{corrupt, id_of, text_of},
@@ -38,6 +38,18 @@ pub(crate) fn get(connection: &Connection, id: GroupId) -> Result<Option<Stored>
     let mut statement = connection.prepare_cached(GET).map_err(store_error)?;
     let mut rows = statement.query([id.as_bytes()]).map_err(store_error)?;
     rows.next().map_err(store_error)?.map(stored).transpose()
+}
+
+/// The group of that id, with the number of its members.
+pub(crate) fn get_with_count(
+    connection: &Connection,
+    id: GroupId,
+) -> Result<Option<(Stored, u64)>, StoreError> {
+    let mut statement = connection.prepare_cached(GET_WITH_COUNT).map_err(store_error)?;
+    let mut rows = statement.query([id.as_bytes()]).map_err(store_error)?;
+    let Some(row) = rows.next().map_err(store_error)? else { return Ok(None) };
+    let members: i64 = row.get(3).map_err(store_error)?;
+    Ok(Some((stored(row)?, members.unsigned_abs())))
 }
 
 /// The number of a kind.
@@ -216,15 +228,10 @@ pub(crate) fn members(
     query: &MembersQuery,
 ) -> Result<Option<MembersPage>, StoreError> {
     head::in_snapshot(connection, |head| {
-        let mut get = connection.prepare_cached(GET_WITH_COUNT).map_err(store_error)?;
-        let found = get.query_row([query.group.as_bytes()], |row| {
-            let total: i64 = row.get(3)?;
-            Ok(stored(row).map(|group| (group, total)))
-        });
-        let Some(found) = found.optional().map_err(store_error)? else { return Ok(None) };
-        let (group, total) = found?;
+        let Some((group, total)) = get_with_count(connection, query.group)? else {
+            return Ok(None);
+        };
         let (items, next) = members_after(connection, query)?;
-        let total = total.unsigned_abs();
         Ok(Some(MembersPage { group, total, items, next, position: head.position }))
     })
 }

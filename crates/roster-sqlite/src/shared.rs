@@ -4,18 +4,20 @@
 use std::sync::{Mutex, PoisonError};
 
 use roster_core::Head;
+use roster_engine::Queue;
 
 use crate::{
     cache::{ByteCache, Touched},
     checkpoint::Checkpoints,
     health::Health,
     long_reads::LongReads,
-    writer::queue::Queue,
+    writer::tasks::Tasks,
 };
 
 /// The state that is shared.
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
+    pub(crate) tasks: Tasks,
     pub(crate) cache: ByteCache,
     pub(crate) health: Health,
     pub(crate) checkpoints: Checkpoints,
@@ -27,7 +29,15 @@ impl Shared {
     pub(crate) fn new(queue: Queue, cache: ByteCache, head: Head) -> Self {
         let health = Health::default();
         let (checkpoints, long_reads) = (Checkpoints::default(), LongReads::default());
-        Self { queue, cache, health, checkpoints, long_reads, head: Mutex::new(head) }
+        Self {
+            queue,
+            tasks: Tasks::default(),
+            cache,
+            health,
+            checkpoints,
+            long_reads,
+            head: Mutex::new(head),
+        }
     }
 
     /// The head that was last committed.

@@ -8,13 +8,13 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Among, Command, Failure, GroupCommand, Idempotency, LogId, Outcome, Rules, StoreError, Stored,
+    Command, Failure, GroupCommand, Idempotency, LogId, Outcome, Rules, StoreError, Stored, Target,
     Timestamp, UserId, store::Secret,
 };
+use roster_engine::{Current, Queue, Request, Results, UserRequest};
 use rusqlite::Connection;
 use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    sync::oneshot,
+    runtime::{Builder as RuntimeBuilder, Handle, RuntimeFlavor},
     task::block_in_place,
 };
 
@@ -34,15 +34,13 @@ use crate::{
     settings::Settings,
     shared::Shared,
     writer::{
-        Prepared, Writer,
-        preview::{preview, preview_group, recalled},
-        queue::{CarriedOut, Job, Queue, Results},
+        Writer,
+        preview::{preview_request, recall_request},
     },
 };
 
-/// So many commands are decided upon at once; more of them take longer than other tasks should
-/// have to wait.
-const PREPARED_AT_ONCE_MAX: usize = 16;
+/// More commands than this are decided where other tasks of the thread need not wait.
+const DECIDED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
 pub struct Sqlite {
@@ -101,6 +99,7 @@ impl Sqlite {
     pub fn close(&self) {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(threads) = threads else { return };
+        self.shared.tasks.close();
         self.shared.queue.close();
         let writer = threads.writer.join();
         self.shared.checkpoints.close();
@@ -133,79 +132,57 @@ impl Sqlite {
         &self.readers
     }
 
-    /// Puts commands before the writer; gives where their results will come.
-    pub(crate) fn push(
-        &self,
-        commands: Vec<Command>,
-    ) -> Result<oneshot::Receiver<CarriedOut>, StoreError> {
-        let many = commands.len() > PREPARED_AT_ONCE_MAX;
-        let prepare = || commands.into_iter().map(|command| self.prepare(command)).collect();
-        self.push_prepared(if many { aside(prepare) } else { prepare() })
+    /// Executes commands about users.
+    pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
+        let many = commands.len() > DECIDED_AT_ONCE_MAX;
+        let requests = || commands.into_iter().map(|command| self.request(command)).collect();
+        let requests = if many { aside(requests) } else { requests() };
+        self.shared.queue.execute(requests).await
     }
 
-    fn push_prepared(
-        &self,
-        commands: Vec<Prepared>,
-    ) -> Result<oneshot::Receiver<CarriedOut>, StoreError> {
-        let (job, answer) = Job::new(commands);
-        self.shared.queue.push(job)?;
-        Ok(answer)
+    /// Executes a command about a group.
+    pub(crate) async fn execute_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
+        let mut results = self.shared.queue.execute(vec![Request::Group(command)]).await;
+        let lost = || Err(Failure::Store(StoreError::Internal("a write without a result".into())));
+        results.pop().unwrap_or_else(lost)
     }
 
-    pub(crate) async fn carry_out(&self, commands: Vec<Command>) -> Results {
-        let count = commands.len();
-        if count == 0 {
-            return Vec::new();
-        }
-        results(self.push(commands), count).await
-    }
-
-    /// Carries a group command out.
-    pub(crate) async fn carry_out_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
-        let pushed = self.push_prepared(vec![Prepared::group(command)]);
-        let lost = || Err(Failure::Store(StoreError::Internal("the writer gave nothing".into())));
-        results(pushed, 1).await.pop().unwrap_or_else(lost)
-    }
-
-    /// Decides upon a command ahead of its turn, where that is worth the while.
-    fn prepare(&self, command: Command) -> Prepared {
-        match command.among() {
-            Among::Nobody => Prepared::upon(self.rules, command, None),
-            // To read the user for this alone would take longer than it saves.
-            Among::Live => match self.shared.cache.get(command.user_id()) {
-                stored @ Some(_) => Prepared::upon(self.rules, command, stored),
-                None => Prepared::plain(command),
-            },
-            Among::Deleted => Prepared::plain(command),
-        }
+    /// A request that is decided now if its user is new or in the cache. To read the user for this
+    /// alone would take longer than it saves.
+    fn request(&self, command: Command) -> Request {
+        let id = command.user_id();
+        let cached = match command.target() {
+            Target::Live => self.shared.cache.get(id),
+            Target::New | Target::Deleted => None,
+        };
+        let current = cached.and_then(|stored| Current::read(id, stored.record, "users").ok());
+        Request::User(match current {
+            Some(current) => UserRequest::decided_on(self.rules, command, current),
+            None => UserRequest::new(self.rules, command),
+        })
     }
 
     pub(crate) const fn rules(&self) -> Rules {
         self.rules
     }
 
-    /// What a group command would come to.
-    pub(crate) fn judge_group(&self, command: &GroupCommand) -> Result<Outcome, Failure> {
-        self.readers.read(|connection| Ok(preview_group(connection, self.rules, command)))?
+    /// What a request would come to.
+    pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
+        // The inner failure is that of the request, the outer one that of the connection.
+        self.readers.read(|connection| Ok(preview_request(connection, self.rules, request)))?
     }
 
-    /// What a request came to when it came before.
-    pub(crate) fn remembered(
+    /// The stored result of a repeated request.
+    pub(crate) fn recall_request(
         &self,
-        mark: &Idempotency,
+        idempotency: &Idempotency,
         at: Timestamp,
     ) -> Result<Option<Outcome>, Failure> {
-        self.readers.read(|connection| Ok(recalled(connection, mark, at)))?
+        self.readers.read(|connection| Ok(recall_request(connection, idempotency, at)))?
     }
 
-    /// What a command would come to.
-    pub(crate) fn judge(&self, command: &Command) -> Result<Outcome, Failure> {
-        // Two kinds of failure: that of the command, inside that of the connection.
-        self.readers.read(|connection| Ok(preview(connection, self.rules, command)))?
-    }
-
-    /// Has the writer do what is no command.
-    pub(crate) async fn chore<T, E>(
+    /// Has the writer execute a task.
+    pub(crate) async fn task<T, E>(
         &self,
         work: impl FnOnce(&Writer) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
@@ -213,7 +190,8 @@ impl Sqlite {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let answer = self.shared.queue.push_chore(work)?;
+        let answer = self.shared.tasks.push(work)?;
+        self.shared.queue.wake();
         let closing = |_| StoreError::Unavailable("the store is closing".into());
         answer.await.map_err(closing)?
     }
@@ -236,26 +214,6 @@ impl Sqlite {
         self.shared.cache.keep(&stored, seen);
         Ok(Some(stored))
     }
-}
-
-/// The results of so many commands that were put before the writer.
-async fn results(
-    pushed: Result<oneshot::Receiver<CarriedOut>, StoreError>,
-    count: usize,
-) -> Results {
-    let error = match pushed {
-        Ok(answer) => match answer.await {
-            Ok(CarriedOut { results, commands }) => {
-                drop(commands);
-                return results;
-            }
-            // Whether it wrote is not known.
-            Err(_) => "the writer is gone".to_owned(),
-        },
-        Err(error) => error.to_string(),
-    };
-    let refused = |_| Err(Failure::Store(StoreError::Unavailable(error.clone().into())));
-    (0..count).map(refused).collect()
 }
 
 /// Does what takes a while without keeping the other tasks of this thread waiting, where the
@@ -285,7 +243,9 @@ impl Threads {
         let thread = |name: &str| Builder::new().name(name.to_owned());
         let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
         let checkpointer = checkpointer.map_err(refused)?;
-        let writer = match thread("roster-writer").spawn(move || writer.run()) {
+        let runtime = RuntimeBuilder::new_current_thread().build().map_err(refused)?;
+        let run_writer = move || runtime.block_on(writer.run());
+        let writer = match thread("roster-writer").spawn(run_writer) {
             Ok(writer) => writer,
             Err(source) => {
                 shared.checkpoints.close();

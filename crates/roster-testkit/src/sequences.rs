@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Act, Among, Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived,
-    Preconditions, Rules, Store, Stored, Tags, Timestamp, UserId,
+    Act, Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived,
+    Preconditions, Rules, Store, Stored, Tags, Target, Timestamp, UserId,
     list::{DeletedQuery, PageQuery},
 };
 
@@ -114,33 +114,38 @@ impl Pair {
                 Act::Create { id, draft: draft(body), on_conflict }
             }
             Step::Replace(whom, body, held) => {
-                let (id, held) = self.whom(Among::Live, whom, held).await?;
+                let (id, held) = self.whom(Target::Live, whom, held).await?;
                 Act::Replace { id, draft: draft(body), held }
             }
             Step::Patch(whom, body, held) => {
-                let (id, held) = self.whom(Among::Live, whom, held).await?;
+                let (id, held) = self.whom(Target::Live, whom, held).await?;
                 Act::Patch { id, patch: Box::new(body), held }
             }
             Step::Delete(whom, held) => {
-                let (id, held) = self.whom(Among::Live, whom, held).await?;
+                let (id, held) = self.whom(Target::Live, whom, held).await?;
                 Act::Delete { id, held }
             }
             Step::Restore(whom, held) => {
-                let (id, held) = self.whom(Among::Deleted, whom, held).await?;
+                let (id, held) = self.whom(Target::Deleted, whom, held).await?;
                 Act::Restore { id, held }
             }
             Step::Purge(whom, held) => {
-                let (id, held) = self.whom(Among::Deleted, whom, held).await?;
+                let (id, held) = self.whom(Target::Deleted, whom, held).await?;
                 Act::Purge { id, held }
             }
         })
     }
 
     /// The user that is meant, and what is held against it; `None` while there is nobody.
-    async fn whom(&self, among: Among, whom: Whom, held: Held) -> Option<(UserId, Preconditions)> {
+    async fn whom(
+        &self,
+        target: Target,
+        whom: Whom,
+        held: Held,
+    ) -> Option<(UserId, Preconditions)> {
         let mut there = Vec::new();
         for id in &self.known {
-            there.extend(self.stored(among, *id).await.map(|stored| stored.id));
+            there.extend(self.stored(target, *id).await.map(|stored| stored.id));
         }
         let (index, ids) = match whom {
             Whom::There(index) if !there.is_empty() => (index, &there),
@@ -150,7 +155,7 @@ impl Pair {
             return None;
         }
         let id = *index.get(ids);
-        let version = self.stored(among, id).await.map_or(1, |stored| stored.version);
+        let version = self.stored(target, id).await.map_or(1, |stored| stored.version);
         Some((id, Self::held_at(version, held)))
     }
 
@@ -166,11 +171,11 @@ impl Pair {
         Preconditions { if_match, if_none_match }
     }
 
-    async fn stored(&self, among: Among, id: UserId) -> Option<Stored> {
-        match among {
-            Among::Nobody => None,
-            Among::Live => self.oracle.get(id).await,
-            Among::Deleted => self.oracle.get_deleted(id).await.map(|deleted| deleted.stored),
+    async fn stored(&self, target: Target, id: UserId) -> Option<Stored> {
+        match target {
+            Target::New => None,
+            Target::Live => self.oracle.get(id).await,
+            Target::Deleted => self.oracle.get_deleted(id).await.map(|deleted| deleted.stored),
         }
     }
 

@@ -37,7 +37,10 @@ fn every_sample_user_can_be_created_beside_all_others() {
             Ok(Decision::Write(change)) => change,
             other => unreachable!("{told} is refused: {other:?}"),
         };
-        assert!(usernames.insert(change.claims.username.unwrap()), "{told}: user name held");
-        assert!(emails.insert(change.claims.email.unwrap()), "{told}: address held");
+        assert!(
+            usernames.insert(change.claims.username.clone().unwrap()),
+            "{told}: user name held"
+        );
+        assert!(emails.insert(change.claims.email.clone().unwrap()), "{told}: address held");
     }
 }

@@ -8,6 +8,8 @@ mod changed;
 mod conflict;
 mod resolve;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::{
@@ -20,6 +22,7 @@ use crate::{
     json::{self, Json},
     keys::Keys,
     limits::USER_BYTES_MAX,
+    search_keys::{IndexDelta, SearchKeys},
     user::User,
     violation::{Violation, ViolationCode},
 };
@@ -33,17 +36,17 @@ pub use conflict::{Holders, Settlement};
 pub enum Decision {
     /// Everything is as it was asked to be: nothing is written.
     Unchanged,
-    /// The user is written, with its event.
-    Write(Box<Change>),
-    /// The user leaves the collection, with its event; its last record is kept aside.
-    Remove(Box<Change>),
-    /// The deleted user comes back into the collection, with its event.
-    Restore(Box<Change>),
-    /// The deleted user is forgotten, the records of all its events too; this event is left.
-    Purge(Box<Event>),
+    /// The user is created or updated.
+    Write(Arc<Change>),
+    /// The user leaves the collection; its last record is kept among the deleted users.
+    Remove(Arc<Change>),
+    /// The deleted user comes back into the collection.
+    Restore(Arc<Change>),
+    /// The deleted user is erased, with the records of all its events; this event is left.
+    Purge(Arc<Event>),
 }
 
-/// A change to be written.
+/// A change of a user, to be written in one transaction.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The user after the change.
@@ -52,10 +55,14 @@ pub struct Change {
     pub record: Bytes,
     /// Its keys.
     pub keys: Keys,
+    /// Its keys before the change; `None` for a user that is created.
+    pub keys_before: Option<Keys>,
+    /// How its search keys change.
+    pub index: IndexDelta,
     /// What no other live user may hold.
     pub claims: Claims,
     /// The entry of the change log.
-    pub event: Event,
+    pub event: Arc<Event>,
 }
 
 /// The keys that are new to this user and must be nobody else's.
@@ -111,7 +118,7 @@ pub fn decide(
             let current = leaving(rules, current, held)?;
             let user = next_version(current, command);
             let change = change(rules, Some(current), user, EventKind::Deleted, command);
-            Ok(Decision::Remove(Box::new(change)))
+            Ok(Decision::Remove(Arc::new(change)))
         }
         Act::Restore { held, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
@@ -120,12 +127,12 @@ pub fn decide(
             let mut change = change(rules, Some(current), user, EventKind::Restored, command);
             // While it was away, others may have taken what was its own.
             change.claims = claims(rules, None, &change.keys);
-            Ok(Decision::Restore(Box::new(change)))
+            Ok(Decision::Restore(Arc::new(change)))
         }
         Act::Purge { held, .. } => {
             let current = leaving(rules, current, held)?;
             let user = next_version(current, command);
-            Ok(Decision::Purge(Box::new(event(&user, EventKind::Purged, command))))
+            Ok(Decision::Purge(Arc::new(event(&user, EventKind::Purged, command))))
         }
     }
 }
@@ -164,7 +171,7 @@ fn create(rules: Rules, id: UserId, draft: &Draft, command: &Command) -> Result<
     let mut change = change(rules, None, user, EventKind::Created, command);
     change.claims.username_origin = resolved.username_origin;
     fits(&change)?;
-    Ok(Decision::Write(Box::new(change)))
+    Ok(Decision::Write(Arc::new(change)))
 }
 
 /// Holds the headers and the body's `version` against the user; tells whether any was given.
@@ -223,7 +230,7 @@ fn write(rules: Rules, current: &User, user: User, command: &Command) -> Result<
     }
     let change = change(rules, Some(current), user, EventKind::Updated, command);
     fits(&change)?;
-    Ok(Decision::Write(Box::new(change)))
+    Ok(Decision::Write(Arc::new(change)))
 }
 
 fn change(
@@ -235,14 +242,23 @@ fn change(
 ) -> Change {
     let record = user.to_record();
     let keys = Keys::of(&user);
-    let before = current.map(Keys::of);
-    let claims = claims(rules, before.as_ref(), &keys);
+    let keys_before = current.map(Keys::of);
+    let claims = claims(rules, keys_before.as_ref(), &keys);
     let event = Event {
         changed: changed_members(current, &user),
         record: record.clone(),
         ..event(&user, kind, command)
     };
-    Change { user, record, keys, claims, event }
+    let index = match (kind, current) {
+        (EventKind::Deleted, _) => {
+            IndexDelta { removed: SearchKeys::of(&user), added: SearchKeys::default() }
+        }
+        (EventKind::Updated, Some(current)) => {
+            IndexDelta::of_update(current, &user, &event.changed)
+        }
+        _ => IndexDelta { removed: SearchKeys::default(), added: SearchKeys::of(&user) },
+    };
+    Change { user, record, keys, keys_before, index, claims, event: Arc::new(event) }
 }
 
 /// The event of a change, without what changed.

@@ -14,7 +14,7 @@ fn user(body: &str) -> User {
     let command = crate::Command { act, at, caller, idempotency: None, start: None };
     let decision = crate::decide(crate::Rules::default(), None, &command).expect("valid");
     let crate::Decision::Write(change) = decision else { panic!("a write") };
-    change.user
+    change.user.clone()
 }
 
 fn ada() -> User {

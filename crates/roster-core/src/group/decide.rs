@@ -4,7 +4,10 @@
 //! else has to be known. Settled with these facts, which the engine looks up in the transaction of
 //! the write, it is a decision.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 
@@ -89,7 +92,7 @@ pub struct GroupChange {
     /// Who leaves.
     pub removed: Vec<UserId>,
     /// The entry of the change log.
-    pub event: Event,
+    pub event: Arc<Event>,
 }
 
 /// Sketches what a command comes to, given the group that it is about, if that is there.
@@ -363,5 +366,5 @@ fn change(
         members,
         record: record.clone(),
     };
-    GroupChange { group, record, added, removed, event }
+    GroupChange { group, record, added, removed, event: Arc::new(event) }
 }

@@ -45,7 +45,7 @@ fn twice(current: Option<&User>, command: &Command) -> Option<User> {
     match first.ok()? {
         Decision::Unchanged => current.cloned(),
         Decision::Write(change) | Decision::Remove(change) | Decision::Restore(change) => {
-            Some(change.user)
+            Some(change.user.clone())
         }
         Decision::Purge(_) => None,
     }

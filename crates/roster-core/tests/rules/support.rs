@@ -36,7 +36,7 @@ fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
 fn after(current: Option<&User>, act: Act) -> Result<User, Refusal> {
     match decided(current, act)? {
         Decision::Unchanged => Ok(current.expect("there is somebody to stay unchanged").clone()),
-        Decision::Write(change) => Ok(whole(*change)),
+        Decision::Write(change) => Ok(whole(Change::clone(&change))),
         Decision::Remove(_) | Decision::Restore(_) | Decision::Purge(_) => {
             panic!("nobody was to leave or to come back")
         }

@@ -116,7 +116,9 @@ impl Tries {
             Ok(Ok(answer)) => Ok(Some(answer)),
             Ok(Err(Miss::Database(error))) => match remedy(&error) {
                 Remedy::Nothing => Err(store_error(error)),
-                Remedy::Again => self.again().then_some(None).ok_or_else(|| store_error(error)),
+                Remedy::Again | Remedy::Wait => {
+                    self.again().then_some(None).ok_or_else(|| store_error(error))
+                }
                 Remedy::Reconnect => {
                     connection.give_up();
                     self.again().then_some(None).ok_or_else(|| store_error(error))

@@ -162,7 +162,7 @@ async fn a_store_that_a_newer_release_took_over_reads_on_and_is_not_ready() {
     let store = open(&url).await;
     apply(&store, create(1, &user(1))).await.unwrap();
     let next = "INSERT INTO schema_steps SELECT max(number) + 1, '' FROM schema_steps; \
-         UPDATE log_head SET era = era + 1";
+         UPDATE log_head SET era = era + 1, writer_era = NULL";
     client.batch_execute(next).await.unwrap();
     let batch = store.apply((2..300).map(|n| create(n, &user(n))).collect()).await;
     assert!(batch.iter().all(is_unavailable));

@@ -26,7 +26,7 @@ use crate::{
     },
     reads::{GET_DELETED, HEAD},
     walks,
-    writer::{fetch, forget, sql},
+    writer::{forget, sql},
 };
 
 const fn rules(email: Sharing, external_id: Sharing) -> Rules {
@@ -70,7 +70,7 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
         at_key(&["settings_pkey"], SETTING),
     ];
     // Before they are, and as long as they are.
-    let held = vec![at_key(&["users_external_id"], fetch::HOLDERS_OF_EXTERNAL_IDS)];
+    let held = vec![at_key(&["users_external_id"], sql::HOLDERS_OF_EXTERNAL_IDS)];
     for (sharing, name, statements) in
         [(Sharing::Shared, "counted_keys", counted), (Sharing::Unique, "unique_keys", held)]
     {
@@ -318,12 +318,12 @@ fn reads() -> Vec<Statement> {
 /// All that a write asks, and all that it writes.
 fn writes() -> Vec<Statement> {
     vec![
-        at_key(&["users_pkey"], fetch::LOAD),
-        at_key(&["users_pkey"], fetch::LOCK),
-        at_key(&["deleted_users_pkey"], fetch::LOAD_DELETED),
-        at_key(&["deleted_users_pkey"], fetch::LOCK_DELETED),
-        at_key(&["users_username", "users_email"], fetch::HOLDERS),
-        at_key(&["idempotency_keys_pkey", "events_pkey", "erasures_pkey"], fetch::MARKS),
+        at_key(&["users_pkey"], sql::LOAD),
+        at_key(&["users_pkey"], sql::LOCK),
+        at_key(&["deleted_users_pkey"], sql::LOAD_DELETED),
+        at_key(&["deleted_users_pkey"], sql::LOCK_DELETED),
+        at_key(&["users_username", "users_email"], sql::HOLDERS),
+        at_key(&["idempotency_keys_pkey", "events_pkey", "erasures_pkey"], sql::IDEMPOTENCY),
         at_key(&["users_pkey"], sql::DELETE),
         at_key(&["deleted_users_pkey"], sql::DROP_DELETED),
         at_key(&["users_pkey"], sql::REPLACE),
@@ -333,7 +333,7 @@ fn writes() -> Vec<Statement> {
         at_key(&[], sql::ADD_WORDS),
         at_key(&["further_keys_pkey"], sql::DROP_KEYS),
         at_key(&[], sql::ADD_KEYS),
-        at_key(&["idempotency_keys_pkey"], sql::FORGET_MARKS),
+        at_key(&["idempotency_keys_pkey"], sql::DELETE_EXPIRED_IDEMPOTENCY),
         at_key(&[], sql::APPEND),
         at_key(&[], sql::POSITION),
     ]
@@ -353,7 +353,6 @@ fn keys_of_callers() -> Vec<Statement> {
 
 /// Groups and who belongs to them.
 fn groups_and_members() -> Vec<Statement> {
-    use crate::writer::groups::{self as written, judge};
     let statements = vec![
         at_key(&["groups_pkey"], groups::single::GET),
         at_key(&["groups_pkey"], groups::members::OF_MEMBERS),
@@ -367,26 +366,26 @@ fn groups_and_members() -> Vec<Statement> {
         at_key(&["groups_pkey"], groups::page::ALL),
         at_key(&["group_members_pkey"], groups::members::MEMBERS),
         at_key(&["group_members_member", "groups_pkey"], groups::DIRECT),
-        at_key(&["groups_head_pkey"], written::LOCK),
-        at_key(&["groups_head_pkey"], written::COUNT),
-        at_key(&["groups_pkey"], judge::GET_WITH_COUNT),
-        at_key(&["groups_name"], judge::NAME_HOLDER),
-        at_key(&["group_members_member"], judge::AMONG_MEMBERS),
-        at_key(&["group_members_pkey"], judge::ALL_MEMBERS),
-        at_key(&["group_members_member", "groups_pkey", "users_pkey"], judge::NEWCOMERS),
-        at_key(&["group_members_member"], judge::ABOVE),
-        at_key(&["group_members_nested"], judge::BELOW),
-        at_key(&[], written::CREATE),
-        at_key(&["groups_pkey"], written::REPLACE),
-        at_key(&["groups_pkey"], written::DELETE),
-        at_key(&["group_members_pkey"], written::EMPTY),
-        at_key(&[], written::JOIN),
-        at_key(&["group_members_member"], written::LEAVE),
+        at_key(&["groups_head_pkey"], sql::LOCK_GROUPS),
+        at_key(&["groups_head_pkey"], sql::COUNT_GROUPS),
+        at_key(&["groups_pkey"], sql::GROUP),
+        at_key(&["groups_name"], sql::GROUP_NAME_HOLDER),
+        at_key(&["group_members_member"], sql::MEMBERS_AMONG),
+        at_key(&["group_members_pkey"], sql::ALL_MEMBERS),
+        at_key(&["group_members_member", "groups_pkey", "users_pkey"], sql::NEWCOMERS),
+        at_key(&["group_members_member"], sql::GROUPS_ABOVE),
+        at_key(&["group_members_nested"], sql::GROUPS_BELOW),
+        at_key(&[], sql::CREATE_GROUPS),
+        at_key(&["groups_pkey"], sql::UPDATE_GROUPS),
+        at_key(&["groups_pkey"], sql::DELETE_GROUPS),
+        at_key(&["group_members_pkey"], sql::DELETE_MEMBERSHIPS_OF_GROUPS),
+        at_key(&[], sql::ADD_MEMBERSHIPS),
+        at_key(&["group_members_member"], sql::REMOVE_MEMBERSHIPS),
     ];
     let most = format!("LIMIT {}", limits::GROUPS_OF_MEMBER_MAX);
-    assert!(judge::NEWCOMERS.contains(&most), "as many as may be are enough to know");
+    assert!(sql::NEWCOMERS.contains(&most), "as many as may be are enough to know");
     let most = format!("LIMIT {}", limits::GROUP_NESTING_MAX + 1);
-    assert!(judge::ABOVE.ends_with(&most) && judge::BELOW.ends_with(&most));
+    assert!(sql::GROUPS_ABOVE.ends_with(&most) && sql::GROUPS_BELOW.ends_with(&most));
     let most = format!("LIMIT {}) AS met", limits::TOTAL_EXACT_MAX + 1);
     assert!(groups::page::COUNT_BY_EXTERNAL_ID.ends_with(&most));
     statements

@@ -1,16 +1,25 @@
-//! Rows that are written, turned into columns: each is one parameter.
+//! The rows that a batch writes, as columns: each is one parameter of a statement.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use roster_core::{Effect, Event, Keys, StoreError, UserId, event::changed_text};
+use roster_core::{
+    Change, Effect, Event, IndexDelta, SearchKeys, StoreError, UserId, event::changed_text,
+};
+use roster_engine::Writes;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::{facts::Current, fetch::UNCHANGED, run::NewMark};
+use super::fetch::UNCHANGED;
 use crate::columns::{sort_text, status_number, uuid};
 
-type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;
+/// The number of an e-mail address's kind in `further_keys`.
+pub(crate) const EMAIL: i16 = 0;
+/// The number of a telephone number's kind in `further_keys`.
+pub(crate) const PHONE_NUMBER: i16 = 1;
+
+/// The parameters of a statement.
+pub(super) type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;
 
 /// Rows of `users`.
 #[derive(Default)]
@@ -19,29 +28,43 @@ pub(super) struct Users<'w> {
     versions: Vec<i64>,
     statuses: Vec<i16>,
     updated_at: Vec<i64>,
-    keys: Vec<Keys>,
+    usernames: Vec<&'w [u8]>,
+    emails: Vec<&'w [u8]>,
+    phone_numbers: Vec<Option<&'w [u8]>>,
+    external_ids: Vec<Option<&'w [u8]>>,
+    family_names: Vec<&'w [u8]>,
+    names: Vec<&'w [u8]>,
     records: Vec<&'w str>,
 }
 
-/// The key columns of rows of `users`.
-pub(super) struct UserKeys<'k> {
-    usernames: Vec<&'k [u8]>,
-    emails: Vec<&'k [u8]>,
-    phone_numbers: Vec<Option<&'k [u8]>>,
-    external_ids: Vec<Option<&'k [u8]>>,
-    family_names: Vec<&'k [u8]>,
-    names: Vec<&'k [u8]>,
-}
-
 impl<'w> Users<'w> {
-    pub(super) fn push(&mut self, current: &'w Current) -> Result<(), StoreError> {
-        let user = &current.user;
-        self.records.push(text(&current.record)?);
+    /// The rows that are created, those that are updated, and the ids of those that are deleted.
+    pub(super) fn of(writes: &'w Writes) -> Result<(Self, Self, Vec<Uuid>), StoreError> {
+        let (mut created, mut updated, mut deleted) = (Self::default(), Self::default(), vec![]);
+        for (id, write) in &writes.users {
+            match (write.keys_before(), write.after()) {
+                (None, Some(change)) => created.push(change)?,
+                (Some(_), Some(change)) => updated.push(change)?,
+                (Some(_), None) => deleted.push(uuid(*id)),
+                (None, None) => {}
+            }
+        }
+        Ok((created, updated, deleted))
+    }
+
+    fn push(&mut self, change: &'w Change) -> Result<(), StoreError> {
+        let Change { user, keys, record, .. } = change;
         self.ids.push(uuid(user.id));
         self.versions.push(user.version);
         self.statuses.push(status_number(user.status));
         self.updated_at.push(user.updated_at.as_millis());
-        self.keys.push(Keys::of(user));
+        self.usernames.push(keys.username.as_bytes());
+        self.emails.push(sort_text(keys.email.as_deref()));
+        self.phone_numbers.push(plain(keys.phone_number.as_ref()));
+        self.external_ids.push(plain(keys.external_id.as_ref()));
+        self.family_names.push(sort_text(keys.family_name.as_deref()));
+        self.names.push(sort_text(keys.name.as_deref()));
+        self.records.push(text(record)?);
         Ok(())
     }
 
@@ -49,30 +72,18 @@ impl<'w> Users<'w> {
         self.ids.is_empty()
     }
 
-    pub(super) fn keys(&self) -> UserKeys<'_> {
-        let all = || self.keys.iter();
-        UserKeys {
-            usernames: all().map(|keys| keys.username.as_bytes()).collect(),
-            emails: all().map(|keys| sort_text(keys.email.as_deref())).collect(),
-            phone_numbers: all().map(|keys| plain(keys.phone_number.as_ref())).collect(),
-            external_ids: all().map(|keys| plain(keys.external_id.as_ref())).collect(),
-            family_names: all().map(|keys| sort_text(keys.family_name.as_deref())).collect(),
-            names: all().map(|keys| sort_text(keys.name.as_deref())).collect(),
-        }
-    }
-
-    pub(super) fn parameters<'p>(&'p self, keys: &'p UserKeys<'_>) -> Parameters<'p> {
+    pub(super) fn parameters(&self) -> Parameters<'_> {
         vec![
             &self.ids,
             &self.versions,
             &self.statuses,
             &self.updated_at,
-            &keys.usernames,
-            &keys.emails,
-            &keys.phone_numbers,
-            &keys.external_ids,
-            &keys.family_names,
-            &keys.names,
+            &self.usernames,
+            &self.emails,
+            &self.phone_numbers,
+            &self.external_ids,
+            &self.family_names,
+            &self.names,
             &self.records,
         ]
     }
@@ -80,28 +91,34 @@ impl<'w> Users<'w> {
 
 /// Rows of `deleted_users`.
 #[derive(Default)]
-pub(super) struct Keeping<'w> {
+pub(super) struct DeletedUsers<'w> {
     ids: Vec<Uuid>,
     versions: Vec<i64>,
     deleted_at: Vec<i64>,
-    usernames: Vec<Vec<u8>>,
-    emails: Vec<Option<Vec<u8>>>,
-    external_ids: Vec<Option<Vec<u8>>>,
+    usernames: Vec<&'w [u8]>,
+    emails: Vec<Option<&'w [u8]>>,
+    external_ids: Vec<Option<&'w [u8]>>,
     records: Vec<&'w str>,
 }
 
-impl<'w> Keeping<'w> {
-    pub(super) fn push(&mut self, current: &'w Current) -> Result<(), StoreError> {
-        let user = &current.user;
-        let keys = Keys::of(user);
-        self.records.push(text(&current.record)?);
-        self.ids.push(uuid(user.id));
-        self.versions.push(user.version);
-        self.deleted_at.push(user.updated_at.as_millis());
-        self.usernames.push(keys.username.into_bytes());
-        self.emails.push(keys.email.map(String::into_bytes));
-        self.external_ids.push(keys.external_id.map(String::into_bytes));
-        Ok(())
+impl<'w> DeletedUsers<'w> {
+    /// The rows that are kept, and the ids of those that are dropped.
+    pub(super) fn of(writes: &'w Writes) -> Result<(Self, Vec<Uuid>), StoreError> {
+        let (mut kept, mut dropped) = (Self::default(), Vec::new());
+        for (id, write) in &writes.deleted_users {
+            if write.existed {
+                dropped.push(uuid(*id));
+            }
+            let Some(Change { user, keys, record, .. }) = write.row.as_deref() else { continue };
+            kept.ids.push(uuid(user.id));
+            kept.versions.push(user.version);
+            kept.deleted_at.push(user.updated_at.as_millis());
+            kept.usernames.push(keys.username.as_bytes());
+            kept.emails.push(plain(keys.email.as_ref()));
+            kept.external_ids.push(plain(keys.external_id.as_ref()));
+            kept.records.push(text(record)?);
+        }
+        Ok((kept, dropped))
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -121,52 +138,60 @@ impl<'w> Keeping<'w> {
     }
 }
 
-/// Rows of `words` or `further_keys`.
+/// Rows of `words` and `further_keys`.
 #[derive(Default)]
-pub(super) struct Pairs<'w> {
+pub(super) struct SearchRows<'w> {
+    words: Vec<&'w [u8]>,
+    word_ids: Vec<Uuid>,
     kinds: Vec<i16>,
     keys: Vec<&'w [u8]>,
-    ids: Vec<Uuid>,
+    key_ids: Vec<Uuid>,
 }
 
-impl<'w> Pairs<'w> {
-    /// The words that are added, and those that are dropped.
-    pub(super) fn of_words(words: &'w BTreeMap<(String, UserId), bool>) -> (Self, Self) {
-        let mut pairs = (Self::default(), Self::default());
-        for ((word, id), added) in words {
-            let to = if *added { &mut pairs.0 } else { &mut pairs.1 };
-            to.keys.push(word.as_bytes());
-            to.ids.push(uuid(*id));
+impl<'w> SearchRows<'w> {
+    /// The rows that are added, and those that are removed.
+    pub(super) fn of(writes: &'w Writes) -> (Self, Self) {
+        let (mut added, mut removed) = (Self::default(), Self::default());
+        for (id, write) in &writes.users {
+            let index: &IndexDelta = write.index();
+            added.push(*id, &index.added);
+            removed.push(*id, &index.removed);
         }
-        pairs
+        (added, removed)
     }
 
-    /// The further keys that are added, and those that are dropped.
-    pub(super) fn of_keys(keys: &'w BTreeMap<(i16, String, UserId), bool>) -> (Self, Self) {
-        let mut pairs = (Self::default(), Self::default());
-        for ((kind, key, id), added) in keys {
-            let to = if *added { &mut pairs.0 } else { &mut pairs.1 };
-            to.kinds.push(*kind);
-            to.keys.push(key.as_bytes());
-            to.ids.push(uuid(*id));
+    fn push(&mut self, id: UserId, keys: &'w SearchKeys) {
+        for word in &keys.words {
+            self.words.push(word.as_bytes());
+            self.word_ids.push(uuid(id));
         }
-        pairs
+        for (kind, keys) in [(EMAIL, &keys.emails), (PHONE_NUMBER, &keys.phone_numbers)] {
+            for key in keys {
+                self.kinds.push(kind);
+                self.keys.push(key.as_bytes());
+                self.key_ids.push(uuid(id));
+            }
+        }
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+    pub(super) const fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    pub(super) const fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
     }
 
     pub(super) fn words(&self) -> Parameters<'_> {
-        vec![&self.keys, &self.ids]
+        vec![&self.words, &self.word_ids]
     }
 
     pub(super) fn keys(&self) -> Parameters<'_> {
-        vec![&self.kinds, &self.keys, &self.ids]
+        vec![&self.kinds, &self.keys, &self.key_ids]
     }
 }
 
-/// Rows of `events`; positions are counted from the first of them.
+/// Rows of `events`. Positions are numbers in the batch.
 #[derive(Default)]
 pub(super) struct Events<'w> {
     nth: Vec<i64>,
@@ -181,7 +206,7 @@ pub(super) struct Events<'w> {
 }
 
 impl<'w> Events<'w> {
-    pub(super) fn of(events: &'w [Event]) -> Result<Self, StoreError> {
+    pub(super) fn of(events: &'w [Arc<Event>]) -> Result<Self, StoreError> {
         let mut columns = Self::default();
         for (nth, event) in (1..).zip(events) {
             columns.nth.push(nth);
@@ -212,9 +237,9 @@ impl<'w> Events<'w> {
     }
 }
 
-/// Rows of `idempotency_keys`; positions are counted as those of the events.
+/// Rows of `idempotency_keys`. Positions are numbers in the batch.
 #[derive(Default)]
-pub(super) struct Marks<'w> {
+pub(super) struct Idempotency<'w> {
     keys: Vec<&'w [u8]>,
     fingerprints: Vec<&'w [u8]>,
     at: Vec<i64>,
@@ -223,28 +248,34 @@ pub(super) struct Marks<'w> {
     nth: Vec<i64>,
     effects: Vec<&'static str>,
     records: Vec<Option<&'w str>>,
+    replaces_expired: Vec<bool>,
 }
 
-impl<'w> Marks<'w> {
-    pub(super) fn of(marks: &'w [NewMark]) -> Result<Self, StoreError> {
+impl<'w> Idempotency<'w> {
+    pub(super) fn of(writes: &'w Writes) -> Result<Self, StoreError> {
         let mut columns = Self::default();
-        for mark in marks {
-            let (effect, record) = match mark.effect {
+        for (key, new) in &writes.idempotency {
+            let (effect, record) = match new.effect {
                 Effect::Changed(kind) => (kind.as_str(), None),
-                Effect::Unchanged | Effect::Skipped => {
-                    (UNCHANGED, Some(text(&mark.stored.record)?))
-                }
+                Effect::Unchanged | Effect::Skipped => (UNCHANGED, Some(text(&new.stored.record)?)),
             };
-            columns.keys.push(&mark.key);
-            columns.fingerprints.push(&mark.fingerprint);
-            columns.at.push(mark.at.as_millis());
-            columns.user_ids.push(uuid(mark.stored.id));
-            columns.versions.push(mark.stored.version);
-            columns.nth.push(mark.nth);
+            columns.keys.push(key);
+            columns.fingerprints.push(&new.fingerprint);
+            columns.at.push(new.at.as_millis());
+            columns.user_ids.push(uuid(new.stored.id));
+            columns.versions.push(new.stored.version);
+            columns.nth.push(new.nth);
             columns.effects.push(effect);
             columns.records.push(record);
+            columns.replaces_expired.push(new.replaces_expired);
         }
         Ok(columns)
+    }
+
+    /// The keys whose expired records are to be deleted first.
+    pub(super) fn expired(&self) -> Vec<&'w [u8]> {
+        let expired = self.keys.iter().zip(&self.replaces_expired).filter(|(_, expired)| **expired);
+        expired.map(|(key, _)| *key).collect()
     }
 
     pub(super) fn parameters(&self) -> Parameters<'_> {

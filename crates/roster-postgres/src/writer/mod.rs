@@ -1,32 +1,29 @@
-//! The writers: tasks that carry out what queued, many commands in one transaction.
+//! The writers: tasks that execute what is queued, many commands in one transaction.
 //!
-//! Each has a connection of its own. What it needs to know of the database is fetched in a few
-//! statements, the commands are judged in memory, and what they come to is written at once. A
-//! transaction that others were in the way of is carried out again, within a deadline. A commit
-//! whose answer did not come is never repeated and never cancelled: whoever asked learns that it
-//! is unknown what became of it, and a repeated request with its idempotency key finds out.
+//! Each writer has a connection. A batch is executed in memory on facts that are fetched in a few
+//! statements, and its writes are applied at once. A transaction that failed is repeated until a
+//! deadline, but only if its commit was not sent. Once the commit may have reached the database the
+//! batch is in doubt: its callers get 503 and may repeat their requests with the same idempotency
+//! key.
 
-mod attempt;
-mod columns;
+mod apply;
+pub(crate) mod columns;
 mod facts;
-pub(crate) mod fetch;
-mod flush;
+mod fetch;
 pub(crate) mod forget;
-pub(crate) mod groups;
-mod judge;
-mod prepared;
+mod group_columns;
 mod preview;
-mod queue;
 mod recall;
-mod run;
 pub(crate) mod sql;
+mod transaction;
 
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
 use roster_core::{Failure, StoreError};
+use roster_engine::{Queue, Request, Results, Work, batches};
 use tokio::time::{sleep, timeout_at};
 
 use crate::{
@@ -35,33 +32,25 @@ use crate::{
     in_force::RulesInForce,
     pool::Miss,
 };
-use attempt::{Fault, attempt};
-use judge::Names;
+use transaction::{Fault, execute};
 
-pub(crate) use groups::PreviewGroup;
-pub(crate) use prepared::Prepared;
 pub(crate) use preview::{Preview, SNAPSHOT};
-pub(crate) use queue::{Job, Queue, Results};
 pub(crate) use recall::Recall;
 
-/// How long a transaction may take, all its tries included, before those who wait for it are told
-/// to come again.
+/// How long a batch may take, all tries included.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// How long one try may take.
 const TRY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long to wait before a transaction is carried out again; doubled with each try.
+/// The pause before the second try; it doubles with each try.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How long to wait after all hosts refused.
+/// The pause after all hosts refused a connection.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 
-/// So many times others may be in the way of several commands before each is carried out alone.
-const TRIES_TOGETHER: u32 = 4;
-
-/// For so many transactions names are looked up after one was taken that was supposed to be free.
-const CAREFUL: u32 = 16;
+/// After so many conflicts each command of a batch is executed by itself.
+const CONFLICTS_MAX: u32 = 4;
 
 /// A writer.
 pub(crate) struct Writer {
@@ -69,100 +58,80 @@ pub(crate) struct Writer {
     queue: Arc<Queue>,
     in_force: Arc<RulesInForce>,
     connection: Option<Connection>,
-    /// For so many more transactions names are looked up, since lately one was taken.
-    careful: u32,
 }
 
 impl Writer {
-    pub(crate) fn new(
+    pub(crate) const fn new(
         connector: Connector,
         queue: Arc<Queue>,
         in_force: Arc<RulesInForce>,
     ) -> Self {
-        Self { connector, queue, in_force, connection: None, careful: 0 }
+        Self { connector, queue, in_force, connection: None }
     }
 
     /// Writes until the queue is closed and empty.
     pub(crate) async fn run(mut self) {
         while let Some(work) = self.queue.next().await {
-            let commands: Vec<&Prepared> = work.iter().flat_map(queue::Work::commands).collect();
-            let mut results = Results::with_capacity(commands.len());
-            // A group command is a transaction of its own; what came before it goes before it.
-            let together = |one: &&Prepared, other: &&Prepared| {
-                one.group_command().is_none() && other.group_command().is_none()
-            };
-            for commands in commands.chunk_by(together) {
-                results.extend(self.carry_out(commands).await);
+            let requests: Vec<&Request> = work.iter().flat_map(Work::requests).collect();
+            let mut results = Results::with_capacity(requests.len());
+            for batch in batches(&requests) {
+                let mut rest = batch;
+                // A transaction may execute only the first of them.
+                while !rest.is_empty() {
+                    let done = self.execute_batch(rest).await;
+                    rest = rest.get(done.len().max(1)..).unwrap_or_default();
+                    results.extend(done);
+                }
             }
             self.queue.finish(work, results);
         }
     }
 
-    /// A result for each command. Those that succeeded are durable.
-    async fn carry_out(&mut self, commands: &[&Prepared]) -> Results {
+    /// The results of the first requests of a batch. Those that succeeded are durable.
+    async fn execute_batch(&mut self, batch: &[&Request]) -> Results {
         let end = Instant::now() + WRITE_TIMEOUT;
-        match self.together(commands, end).await {
+        match self.execute_repeatedly(batch, end).await {
             Ok(results) => results,
-            Err(Fault::Common(error)) => refuse_all(commands.len(), &error),
-            Err(Fault::Lost(error)) => refuse_all(commands.len(), &StoreError::from(error)),
-            Err(Fault::Again(error)) if commands.len() < 2 => {
-                vec![Err(Failure::Store(error.into()))]
-            }
-            Err(Fault::EraEnded) => refuse_all(commands.len(), &Miss::EraEnded.into()),
-            Err(Fault::Own(error)) if commands.len() < 2 => vec![Err(Failure::Store(error))],
-            // One of them is at fault, or in the way of the others: each by itself.
-            Err(Fault::Again(_) | Fault::Own(_)) => {
-                let mut results = Results::with_capacity(commands.len());
-                for command in commands {
-                    results.extend(self.alone(command, end).await);
+            // One of them is at fault, or conflicts with other transactions.
+            Err(Fault::Conflict(_) | Fault::Command(_)) if batch.len() > 1 => {
+                let mut results = Results::with_capacity(batch.len());
+                for request in batch {
+                    // Each has some time of its own, however long the others took.
+                    let end = end.max(Instant::now() + TRY_TIMEOUT);
+                    let result = self.execute_repeatedly(&[request], end).await;
+                    results
+                        .extend(result.unwrap_or_else(|fault| refuse_all(1, &store_error(fault))));
                 }
                 results
             }
+            Err(Fault::Command(error)) => vec![Err(Failure::Store(error))],
+            Err(fault) => refuse_all(batch.len(), &store_error(fault)),
         }
     }
 
-    async fn alone(&mut self, command: &Prepared, end: Instant) -> Results {
-        // Each gets some time of its own, however long the others took.
-        let end = end.max(Instant::now() + TRY_TIMEOUT);
-        let result = match self.together(&[command], end).await {
-            Ok(results) => return results,
-            Err(Fault::Common(error) | Fault::Own(error)) => error,
-            Err(Fault::Again(error) | Fault::Lost(error)) => error.into(),
-            Err(Fault::EraEnded) => Miss::EraEnded.into(),
-        };
-        vec![Err(Failure::Store(result))]
-    }
-
-    /// Carries commands out in one transaction, again and again while others are in its way.
-    async fn together(&mut self, commands: &[&Prepared], end: Instant) -> Result<Results, Fault> {
-        let (mut tries, mut pause) = (0, PAUSE);
+    /// Executes a batch in one transaction, and again while its commit was not sent.
+    async fn execute_repeatedly(
+        &mut self,
+        batch: &[&Request],
+        end: Instant,
+    ) -> Result<Results, Fault> {
+        let (mut conflicts, mut pause) = (0, PAUSE);
         loop {
-            let trusting = tries == 0 && self.careful == 0;
-            let names = if trusting { Names::TakenToBeFree } else { Names::LookedUp };
-            let fault = match self.attempt(commands, names, end).await {
-                Ok(results) => {
-                    self.careful = self.careful.saturating_sub(1);
-                    return Ok(results);
-                }
+            let fault = match self.execute_once(batch, end).await {
+                Ok(results) => return Ok(results),
                 Err(fault) => fault,
             };
-            if trusting && matches!(fault, Fault::Again(_)) {
-                (self.careful, tries) = (CAREFUL, tries + 1);
-                continue;
-            }
-            let alone = commands.len() < 2;
             match fault {
-                Fault::Again(_) if tries < TRIES_TOGETHER || alone => {
-                    tries += 1;
-                    // A key that conflicts again may be unique by a policy that is new.
-                    if tries > 1 {
-                        drop(self.refresh().await);
+                Fault::Conflict(_) if conflicts < CONFLICTS_MAX || batch.len() == 1 => {
+                    conflicts += 1;
+                    // A key that conflicts again may be unique by a new policy.
+                    if conflicts > 1 {
+                        drop(self.refresh_rules().await);
                     }
                 }
-                Fault::EraEnded => self.refresh().await?,
-                // Nothing of it was committed.
-                Fault::Lost(_) => {}
-                Fault::Again(_) | Fault::Own(_) | Fault::Common(_) => return Err(fault),
+                Fault::EraEnded => self.refresh_rules().await?,
+                Fault::Disconnected(_) | Fault::Busy(_) => {}
+                Fault::Conflict(_) | Fault::Command(_) | Fault::Batch(_) => return Err(fault),
             }
             if Instant::now() + pause >= end {
                 return Err(fault);
@@ -172,40 +141,28 @@ impl Writer {
         }
     }
 
-    async fn refresh(&self) -> Result<(), Fault> {
-        self.in_force.refresh().await.map_err(Fault::Common)
+    async fn refresh_rules(&self) -> Result<(), Fault> {
+        self.in_force.refresh().await.map_err(Fault::Batch)
     }
 
-    async fn attempt(
-        &mut self,
-        commands: &[&Prepared],
-        names: Names,
-        end: Instant,
-    ) -> Result<Results, Fault> {
+    async fn execute_once(&mut self, batch: &[&Request], end: Instant) -> Result<Results, Fault> {
         let connection = self.connection(end).await?;
         let end = end.min(Instant::now() + TRY_TIMEOUT);
-        let sent = std::sync::atomic::AtomicBool::new(false);
-        let in_force = self.in_force.known();
-        let attempt = async {
-            match commands {
-                [command] if let Some(command) = command.group_command() => {
-                    let attempt = groups::attempt(&connection, in_force, command, &sent);
-                    attempt.await.map(|result| vec![result])
-                }
-                _ => attempt(&connection, in_force, commands, names, &sent).await,
-            }
+        let commit_was_sent = AtomicBool::new(false);
+        let executing = execute(&connection, self.in_force.known(), batch, &commit_was_sent);
+        let result = match timeout_at(end.into(), executing).await {
+            Ok(result) => result,
+            Err(_) => Err(Fault::of_silence(&commit_was_sent)),
         };
-        let outcome = match timeout_at(end.into(), attempt).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Fault::of_silence(&sent)),
-        };
-        // After a fault nobody knows what still runs on it, unless the database said so.
-        let is_sound =
-            matches!(outcome, Ok(_) | Err(Fault::Again(_) | Fault::EraEnded | Fault::Own(_)));
-        if is_sound && connection.is_usable() {
+        // After any other fault a statement may still run on the connection.
+        let is_idle = matches!(
+            result,
+            Ok(_) | Err(Fault::Conflict(_) | Fault::Busy(_) | Fault::EraEnded | Fault::Command(_))
+        );
+        if is_idle && connection.is_usable() {
             self.connection = Some(connection);
         }
-        outcome
+        result
     }
 
     async fn connection(&mut self, end: Instant) -> Result<Connection, Fault> {
@@ -218,10 +175,19 @@ impl Writer {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => {
                 sleep(RECONNECT_PAUSE).await;
-                Err(Fault::Lost(StoreError::Unavailable(Box::new(error)).into()))
+                Err(Fault::Disconnected(StoreError::Unavailable(Box::new(error)).into()))
             }
-            Err(_) => Err(Fault::Lost(too_slow().into())),
+            Err(_) => Err(Fault::Disconnected(too_slow().into())),
         }
+    }
+}
+
+/// What a caller learns of a fault.
+fn store_error(fault: Fault) -> StoreError {
+    match fault {
+        Fault::Conflict(miss) | Fault::Busy(miss) | Fault::Disconnected(miss) => miss.into(),
+        Fault::EraEnded => Miss::EraEnded.into(),
+        Fault::Command(error) | Fault::Batch(error) => error,
     }
 }
 

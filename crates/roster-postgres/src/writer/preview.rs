@@ -1,16 +1,12 @@
-//! A dry run: the judgement of a command in one snapshot that only reads.
-//!
-//! It is judged by the code that judges what is written. Whether the same request came before is
-//! not asked.
+//! A dry run: a request executed on one snapshot, without its writes.
 
-use roster_core::{Command, Failure, Outcome};
+use roster_core::{Failure, Outcome};
+use roster_engine::{Request, preview};
 
 use super::{
-    attempt::position_in_era,
-    facts::Facts,
+    facts::Fetched,
     fetch::{Lock, fetch},
-    judge::{Halt, Judgement, Names, Scene},
-    prepared::Prepared,
+    transaction::position_in_era,
 };
 use crate::{
     connect::Connection,
@@ -21,51 +17,38 @@ use crate::{
 /// Begins a snapshot.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Asks what a command would come to, had it never come before; the position is that of the
-/// snapshot.
-pub(crate) struct Preview {
+/// Asks what a request would come to if it never came before.
+pub(crate) struct Preview<'r> {
     pub(crate) in_force: InForce,
-    pub(crate) command: Command,
+    pub(crate) request: &'r Request,
 }
 
-/// `None` where the rules are in force no more.
-impl Question for Preview {
+/// `None` if the policy has changed.
+impl Question for Preview<'_> {
     type Answer = Option<Result<Outcome, Failure>>;
 
     async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
         connection.client().batch_execute(SNAPSHOT).await?;
-        let judged = match preview(connection, self.in_force, &self.command).await {
-            Ok(judged) => Some(judged),
+        let result = match self.run(connection).await {
+            Ok(result) => Some(result),
             Err(Miss::EraEnded) => None,
             Err(miss) => return Err(miss),
         };
         connection.client().batch_execute("COMMIT").await?;
-        Ok(judged)
+        Ok(result)
     }
 }
 
-async fn preview(
-    connection: &Connection,
-    in_force: InForce,
-    command: &Command,
-) -> Result<Result<Outcome, Failure>, Miss> {
-    let InForce { rules, era } = in_force;
-    let prepared = Prepared::new(rules, command.clone());
-    let position = position_in_era(connection, era).await?;
-    let mut facts = Facts::default();
-    let judged: Result<Judgement, Failure> = loop {
-        let mut scene = Scene::new(rules, Names::LookedUp, &facts);
-        match scene.judge(&prepared) {
-            Ok(judgement) => break Ok(judgement),
-            Err(Halt::Failure(failure)) => break Err(failure),
-            Err(Halt::Missing) => {
-                let missing = scene.missing;
-                fetch(connection, &missing, Lock::Nothing, &mut facts).await?;
+impl Preview<'_> {
+    async fn run(&self, connection: &Connection) -> Result<Result<Outcome, Failure>, Miss> {
+        let InForce { rules, era } = self.in_force;
+        let position = position_in_era(connection, era).await?;
+        let mut facts = Fetched::default();
+        loop {
+            if let Some(result) = preview(rules, self.request, &mut facts, position) {
+                return Ok(result);
             }
+            fetch(connection, Lock::Nothing, &mut facts).await?;
         }
-    };
-    Ok(judged.map(|judgement| {
-        let (effect, stored) = judgement.foretold();
-        Outcome { effect, stored, position, replayed: false }
-    }))
+    }
 }

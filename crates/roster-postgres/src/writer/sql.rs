@@ -1,5 +1,35 @@
-//! The statements that write. Each takes arrays, so that a transaction has one of each however
-//! many commands it carries.
+//! The statements of the writers. Each takes arrays: a transaction has at most one of each, however
+//! many commands it executes.
+
+pub(crate) const LOAD: &str = "SELECT id, record FROM users WHERE id = ANY($1) ORDER BY id";
+
+pub(crate) const LOCK: &str =
+    "SELECT id, record FROM users WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+pub(crate) const LOAD_DELETED: &str =
+    "SELECT id, record FROM deleted_users WHERE id = ANY($1) ORDER BY id";
+
+pub(crate) const LOCK_DELETED: &str =
+    "SELECT id, record FROM deleted_users WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+
+/// The holders of user names and addresses: the kind of the key as a number, the key, the user.
+pub(crate) const HOLDERS: &str = "SELECT 0, username_key, id FROM users \
+     WHERE username_key = ANY($1) \
+     UNION ALL SELECT 1, email_key, id FROM users WHERE email_key = ANY($2)";
+
+/// The holders of external ids, where these are unique.
+pub(crate) const HOLDERS_OF_EXTERNAL_IDS: &str =
+    "SELECT 2, external_id, id FROM users WHERE external_id = ANY($1)";
+
+/// Idempotency records. The record of a changed user is in its event. Records of a purged user that
+/// are not erased yet appear as expired.
+pub(crate) const IDEMPOTENCY: &str = "SELECT known.key, known.fingerprint, \
+     CASE WHEN known.effect = 'user.purged' OR (SELECT erasures.id FROM erasures \
+     WHERE erasures.id = known.user_id) IS NULL THEN known.at ELSE 0 END, \
+     known.user_id, \
+     known.version, known.position, known.effect, coalesce(known.record, events.record) \
+     FROM idempotency_keys AS known LEFT JOIN events ON events.position = known.position \
+     WHERE known.key = ANY($1)";
 
 pub(crate) const DELETE: &str = "DELETE FROM users WHERE id = ANY($1)";
 
@@ -45,14 +75,16 @@ pub(crate) const DROP_KEYS: &str = "DELETE FROM further_keys \
      WHERE further_keys.kind = gone.kind AND further_keys.key = gone.key \
      AND further_keys.id = gone.id";
 
-pub(crate) const FORGET_MARKS: &str = "DELETE FROM idempotency_keys WHERE key = ANY($1)";
+pub(crate) const DELETE_EXPIRED_IDEMPOTENCY: &str =
+    "DELETE FROM idempotency_keys WHERE key = ANY($1)";
 
-/// The last statement before the commit: moves the head, from which on nobody else can move it,
-/// and with the positions that this gives writes events and marks. Where the era is another one
-/// it divides by zero: an error, so that the commit behind it commits nothing.
+/// The last statement before the commit. It moves the head, which locks it until the commit, and
+/// writes events and idempotency records at the positions that it gets. In another era it violates
+/// the constraint `log_head_era`: an error, so that the commit that was sent behind it commits
+/// nothing.
 pub(crate) const APPEND: &str = "WITH head AS (\
      UPDATE log_head SET position = position + $1, active = active + $2, \
-     suspended = suspended + $3, deleted = deleted + $4 WHERE number = 1 AND era = $5 \
+     suspended = suspended + $3, deleted = deleted + $4, writer_era = $5 WHERE number = 1 \
      RETURNING position - $1 AS before), \
      appended AS (INSERT INTO events \
      (position, kind, at, actor, request_id, user_id, version, changed, record) \
@@ -66,7 +98,60 @@ pub(crate) const APPEND: &str = "WITH head AS (\
      new.effect, new.record FROM head, unnest($15::bytea[], $16::bytea[], $17::bigint[], \
      $18::uuid[], $19::bigint[], $20::bigint[], $21::text[], $22::text[]) \
      AS new (key, fingerprint, at, user_id, version, nth, effect, record)) \
-     SELECT (SELECT before FROM head), 1 / (SELECT count(*) FROM head)";
+     SELECT before FROM head";
 
-/// Where the log stands, for commands that changed nothing.
+/// The position of the log, for a batch that writes nothing.
 pub(crate) const POSITION: &str = "SELECT position, era FROM log_head WHERE number = 1";
+
+/// The lock of all that changes groups.
+pub(crate) const LOCK_GROUPS: &str = "SELECT total FROM groups_head WHERE id = 1 FOR UPDATE";
+
+pub(crate) const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
+
+pub(crate) const GROUP_NAME_HOLDER: &str = "SELECT id FROM groups WHERE name_key = $1";
+
+/// The group is told as a range, so that no other index serves as well.
+pub(crate) const MEMBERS_AMONG: &str = "SELECT member_id FROM group_members \
+     WHERE member_id = ANY($2) AND group_id BETWEEN $1 AND $1";
+
+pub(crate) const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = $1";
+
+/// Who is what, and in how many groups; as many as may be are enough to know.
+pub(crate) const NEWCOMERS: &str = "SELECT named.id, \
+     CASE WHEN users.id IS NOT NULL THEN 0 WHEN groups.id IS NOT NULL THEN 1 END, \
+     (SELECT count(*) FROM (SELECT FROM group_members AS m WHERE m.member_id = named.id \
+     LIMIT 1000) AS few) FROM unnest($1::uuid[]) AS named (id) \
+     LEFT JOIN users ON users.id = named.id LEFT JOIN groups ON groups.id = named.id";
+
+/// One more than may be met is enough to know.
+pub(crate) const GROUPS_ABOVE: &str =
+    "SELECT DISTINCT group_id FROM group_members WHERE member_id = ANY($1) LIMIT 10001";
+
+pub(crate) const GROUPS_BELOW: &str = "SELECT DISTINCT member_id FROM group_members \
+     WHERE group_id = ANY($1) AND kind = 1 LIMIT 10001";
+
+pub(crate) const CREATE_GROUPS: &str = "INSERT INTO groups \
+     (id, version, members, name_key, external_id, record) \
+     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[], \
+     $6::text[])";
+
+pub(crate) const UPDATE_GROUPS: &str = "UPDATE groups SET version = new.version, \
+     members = groups.members + new.more, name_key = new.name_key, \
+     external_id = new.external_id, record = new.record \
+     FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[], $6::text[]) \
+     AS new (id, version, more, name_key, external_id, record) WHERE groups.id = new.id";
+
+pub(crate) const DELETE_GROUPS: &str = "DELETE FROM groups WHERE id = ANY($1)";
+
+pub(crate) const DELETE_MEMBERSHIPS_OF_GROUPS: &str =
+    "DELETE FROM group_members WHERE group_id = ANY($1)";
+
+pub(crate) const ADD_MEMBERSHIPS: &str = "INSERT INTO group_members (group_id, member_id, kind) \
+     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[])";
+
+pub(crate) const REMOVE_MEMBERSHIPS: &str = "DELETE FROM group_members \
+     USING unnest($1::uuid[], $2::uuid[]) AS gone (group_id, member_id) \
+     WHERE group_members.member_id = gone.member_id \
+     AND group_members.group_id BETWEEN gone.group_id AND gone.group_id";
+
+pub(crate) const COUNT_GROUPS: &str = "UPDATE groups_head SET total = total + $1 WHERE id = 1";

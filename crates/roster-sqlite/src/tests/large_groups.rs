@@ -6,9 +6,10 @@ use std::{
 };
 
 use roster_core::{GroupCommand, GroupStore, Store, StoreError};
+use roster_engine::MEMBERSHIPS_MAX;
 
 use super::support::{apply, create, create_group, id, open};
-use crate::{Sqlite, writer::MEMBERS_MAX};
+use crate::Sqlite;
 
 /// Keeps the writer busy until the sender is dropped.
 fn hold_writer(store: &Arc<Sqlite>) -> mpsc::Sender<()> {
@@ -21,7 +22,7 @@ fn hold_writer(store: &Arc<Sqlite>) -> mpsc::Sender<()> {
             assert!(released.recv().is_err(), "nobody sends");
             Ok::<_, StoreError>(())
         };
-        store.chore(wait).await
+        store.task(wait).await
     });
     wait_for_start.recv().unwrap();
     release
@@ -31,7 +32,7 @@ fn hold_writer(store: &Arc<Sqlite>) -> mpsc::Sender<()> {
 async fn a_transaction_holds_one_change_of_a_large_group() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(open(directory.path()));
-    let members: Vec<u64> = (1..=u64::try_from(MEMBERS_MAX).unwrap()).collect();
+    let members: Vec<u64> = (1..=u64::try_from(MEMBERSHIPS_MAX).unwrap()).collect();
     let users = members.iter().map(|n| create(*n, &format!(r#"{{"username":"u{n}"}}"#)));
     assert!(store.apply(users.collect()).await.iter().all(Result::is_ok));
 
@@ -59,7 +60,7 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
         // Counted on the writer's thread: an answer comes before its transaction counts.
         let shared = Arc::clone(store.shared());
         let count = move |_: &_| Ok::<_, StoreError>(shared.checkpoints.commits());
-        let after = store.chore(count).await.unwrap();
+        let after = store.task(count).await.unwrap();
         // The job that blocked the writer counts as one.
         after - before - 1
     };

@@ -134,28 +134,27 @@ fn groups_and_members_are_read_along_an_index() {
 
 #[test]
 fn every_write_of_a_group_finds_its_rows_by_an_index() {
-    use crate::writer::groups as sql;
     let statements = [
-        sql::NAME_HOLDER,
-        sql::COUNT_MEMBERS,
+        sql::GROUP_NAME_HOLDER,
+        groups::GET_WITH_COUNT,
         sql::IS_MEMBER,
         sql::ALL_MEMBERS,
         sql::IS_USER,
         sql::IS_GROUP,
+        sql::COUNT_GROUPS_OF,
+        sql::GROUPS_ABOVE,
+        sql::GROUPS_BELOW,
+        sql::CREATE_GROUP,
+        sql::UPDATE_GROUP,
+        sql::UPDATE_GROUP_WITHOUT_KEYS,
+        sql::DELETE_GROUP,
+        sql::ADD_MEMBERSHIP,
+        sql::REMOVE_MEMBERSHIP,
+        sql::REMOVE_MEMBERS_OF_GROUP,
         sql::COUNT_GROUPS,
-        sql::ABOVE,
-        sql::BELOW,
-        sql::CREATE,
-        sql::REPLACE,
-        sql::BUMP,
-        sql::DELETE,
-        sql::JOIN,
-        sql::LEAVE,
-        sql::EMPTY,
-        sql::COUNT,
     ];
     let bound = format!("LIMIT {}", roster_core::limits::GROUPS_OF_MEMBER_MAX);
-    assert!(sql::COUNT_GROUPS.contains(&bound), "as many as may be are enough to know");
+    assert!(sql::COUNT_GROUPS_OF.contains(&bound), "as many as may be are enough to know");
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 
@@ -260,9 +259,9 @@ fn rows_that_are_put_in_order_afterwards_are_found_along_an_index() {
 fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
     let mut statements = [
         sql::LOAD,
-        sql::HOLDS_USERNAME,
-        sql::HOLDS_EMAIL,
-        sql::HOLDS_EXTERNAL_ID,
+        sql::USERNAME_HOLDER,
+        sql::EMAIL_HOLDER,
+        sql::EXTERNAL_ID_HOLDER,
         sql::CREATE,
         sql::DELETE,
         sql::KEEP_DELETED,
@@ -272,9 +271,9 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
     ]
     .map(str::to_owned)
     .to_vec();
-    statements.push(sql::replace(&[]));
-    statements.extend(KeyColumn::ALL.map(|column| sql::replace(&[column])));
-    statements.push(sql::replace(&KeyColumn::ALL));
+    statements.push(sql::update(&[]));
+    statements.extend(KeyColumn::ALL.map(|column| sql::update(&[column])));
+    statements.push(sql::update(&KeyColumn::ALL));
     insta::assert_snapshot!(explain(statements));
 }
 
@@ -282,7 +281,7 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
 fn what_a_purge_erases_is_found_along_an_index() {
     use crate::{clock_mark, writer::erasure};
     let statements = [
-        sql::REMEMBERED,
+        sql::IDEMPOTENCY,
         sql::EVENT_RECORD,
         erasure::COUNT_EVENTS,
         erasure::COUNT_KEYS,

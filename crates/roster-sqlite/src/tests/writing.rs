@@ -1,19 +1,13 @@
 //! Writing: what is answered is kept, and what fails fails alone.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use roster_core::{EventsQuery, Failure, Refusal, Store, StoreError};
+use roster_engine::{Job, Request, UserRequest};
 use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, patch, replace, settings};
-use crate::{
-    Sqlite,
-    connection::DATABASE,
-    writer::{
-        Prepared,
-        queue::{Job, Queue},
-    },
-};
+use crate::{Sqlite, connection::DATABASE};
 
 fn user(n: u64) -> String {
     format!(r#"{{"username":"u{n}","name":"{}"}}"#, "x".repeat(250))
@@ -173,31 +167,16 @@ async fn a_full_queue_refuses_at_once() {
 }
 
 #[tokio::test]
-async fn a_write_that_has_waited_too_long_is_not_begun() {
-    let queue = Queue::new(100, Duration::from_millis(200));
-    let push = |numbers: std::ops::Range<u64>| {
-        let commands = numbers.map(|n| Prepared::plain(create(n, &user(n)))).collect();
-        let (job, answer) = Job::new(commands);
-        queue.push(job).unwrap();
-        answer
-    };
-    let (late, mut batch) = (push(1..2), push(2..5));
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let mut prompt = push(5..6);
-    let turn = queue.next().unwrap();
-    let counts: Vec<usize> = turn.work.iter().map(|work| work.count).collect();
-    assert_eq!(counts, [1, 3], "the prompt one, and the batch, which has time");
-    let refused = late.await.unwrap().results;
-    assert!(matches!(refused[..], [Err(Failure::Store(StoreError::TimedOut))]), "{refused:?}");
-    assert!(prompt.try_recv().is_err() && batch.try_recv().is_err(), "nothing became of them yet");
-}
-
-#[tokio::test]
-async fn closing_carries_out_what_waits_and_refuses_what_comes_later() {
+async fn closing_executes_what_waits_and_refuses_what_comes_later() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
-    let writes: Vec<_> =
-        (1..=200).map(|n| store.push(vec![create(n, &user(n))]).unwrap()).collect();
+    let queued = |n| {
+        let request = UserRequest::new(store.rules(), create(n, &user(n)));
+        let (job, answer) = Job::new(vec![Request::User(request)]);
+        store.shared().queue.push(job).unwrap();
+        answer
+    };
+    let writes: Vec<_> = (1..=200).map(queued).collect();
     store.close();
     for write in writes {
         assert!(write.await.unwrap().results.pop().unwrap().is_ok());

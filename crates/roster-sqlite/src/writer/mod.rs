@@ -1,22 +1,19 @@
 //! The writer: the one thread that changes the database.
 //!
-//! It takes what queued while the last commit was synced, carries it out in one transaction, and
-//! answers once that is on disk: no window to wait for, no commit per command. An unexpected error
-//! rolls the transaction back and replays its commands one by one, so that only the faulty one
-//! fails. After a failed sync it writes nothing any more: what the disk holds is not known.
+//! It takes what was queued while the last commit was synced, executes it in one transaction, and
+//! answers once that is on disk. An unexpected error rolls the transaction back, and each request
+//! is executed by itself, so that only the faulty one fails. After a failed sync the writer stops:
+//! it is not known what the disk holds.
 
+mod apply;
+mod apply_groups;
 pub(crate) mod erasure;
-mod foresee;
+mod facts;
 pub(crate) mod forget;
-pub(crate) mod found_by;
-pub(crate) mod groups;
-pub(crate) mod judge;
-mod once;
 pub(crate) mod preview;
-pub(crate) mod queue;
-mod rows;
+pub(crate) mod search_rows;
 pub(crate) mod sql;
-mod step;
+pub(crate) mod tasks;
 mod transaction;
 
 use std::{sync::Arc, thread, time::Duration};
@@ -26,6 +23,7 @@ use roster_core::{
     UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId},
 };
+use roster_engine::{Request, Results, Work};
 use rusqlite::Connection;
 
 use crate::{
@@ -33,12 +31,8 @@ use crate::{
     clock_mark, failure, keys, scrub,
     shared::Shared,
 };
-pub(crate) use foresee::Prepared;
-use queue::{Job, Results, Turn, Work};
-use step::End;
+use apply::Applied;
 use transaction::Fault;
-#[cfg(test)]
-pub(crate) use transaction::MEMBERS_MAX;
 
 /// How long a transaction waits at most for a reset of the write-ahead log. A reset takes
 /// milliseconds once readings are paused, and the pause has a bound of its own.
@@ -65,17 +59,20 @@ impl Writer {
         Self { connection, rules, wal_pages_wait, shared, head }
     }
 
-    /// Writes until the queue is closed and empty; gives the connection back.
-    pub(crate) fn run(mut self) -> Connection {
+    /// Writes until the queue is closed and empty; returns the connection.
+    pub(crate) async fn run(mut self) -> Connection {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
-        while let Some(Turn { work, chore }) = self.shared.queue.next() {
+        while let Some(work) = self.shared.queue.next().await {
             if !work.is_empty() {
-                self.work(work);
+                self.execute(work);
                 self.shared.checkpoints.committed();
             }
-            if let Some(chore) = chore {
-                chore(&self);
+            if let Some((task, others_wait)) = self.shared.tasks.next() {
+                task(&self);
                 self.shared.checkpoints.committed();
+                if others_wait {
+                    self.shared.queue.wake();
+                }
             }
             if let Some(wanted) = self.shared.checkpoints.take_wanted() {
                 self.fulfil(wanted);
@@ -108,26 +105,21 @@ impl Writer {
         }
     }
 
-    fn work(&mut self, work: Vec<Work>) {
-        let commands: Vec<&Prepared> =
-            work.iter().flat_map(|work| work.job.next(work.count)).collect();
-        let mut results = self.carry_out(&commands).into_iter();
-        let done: Vec<(Job, Results)> = work
-            .into_iter()
-            .map(|work| (work.job, results.by_ref().take(work.count).collect()))
-            .collect();
-        self.shared.queue.finish(done);
+    fn execute(&mut self, work: Vec<Work>) {
+        let requests: Vec<&Request> = work.iter().flat_map(Work::requests).collect();
+        let results = self.execute_requests(&requests);
+        self.shared.queue.finish(work, results);
     }
 
-    /// A result for each command, or for the first of them where these are much work. Those that
-    /// succeeded are durable.
-    fn carry_out(&mut self, commands: &[&Prepared]) -> Results {
+    /// A result for each request, or for the first of them where these change large groups. Those
+    /// that succeeded are durable.
+    fn execute_requests(&mut self, requests: &[&Request]) -> Results {
         if self.shared.health.is_stopped() {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
-            return commands.iter().map(stopped).collect();
+            return requests.iter().map(stopped).collect();
         }
-        match transaction::carry_out(&self.connection, self.rules, self.head, commands) {
-            Ok((results, End { head, touched, purged })) => {
+        match transaction::execute(&self.connection, self.rules, self.head, requests) {
+            Ok((results, Applied { head, touched, purged, .. })) => {
                 if head != self.head {
                     self.head = head;
                     self.shared.committed(head, touched);
@@ -137,19 +129,18 @@ impl Writer {
                 }
                 results
             }
-            Err(fault) => self.fail(commands, fault),
+            Err(fault) => self.fail(requests, fault),
         }
     }
 
-    fn fail(&mut self, commands: &[&Prepared], fault: Fault) -> Results {
+    fn fail(&mut self, requests: &[&Request], fault: Fault) -> Results {
         self.take_note(&fault);
-        let common = commands.iter().filter_map(|_| fault.common());
-        let common: Results = common.map(|error| Err(Failure::Store(error))).collect();
-        if !common.is_empty() {
-            return common;
+        if fault.common().is_some() {
+            let refused = |_| fault.common().map(|error| Err(Failure::Store(error)));
+            return requests.iter().filter_map(refused).collect();
         }
-        if commands.len() > 1 {
-            return commands.iter().flat_map(|command| self.carry_out(&[*command])).collect();
+        if requests.len() > 1 {
+            return requests.iter().flat_map(|one| self.execute_requests(&[*one])).collect();
         }
         vec![Err(Failure::Store(fault.into_error()))]
     }
@@ -236,6 +227,7 @@ impl Drop for StopOnPanic {
         if thread::panicking() {
             self.0.health.stop();
             self.0.queue.abandon();
+            self.0.tasks.close();
         }
     }
 }

@@ -1,64 +1,45 @@
-//! What a connection that only reads can tell of commands: a dry run, and what came before.
-//!
-//! A dry run is judged on one snapshot, by the code that judges what is written. Whether the same
-//! request came before is not asked for it; that is a question of its own.
+//! What a connection that only reads can tell of a request: a dry run, and the stored result of a
+//! repeated request.
 
-use roster_core::{
-    Command, Effect, Failure, GroupCommand, Idempotency, Outcome, Rules, Stored, Timestamp,
-};
+use roster_core::{Failure, Idempotency, Outcome, Rules, StoreError, Timestamp};
+use roster_engine::{CommandError, Facts as _, Request, preview, recall};
 use rusqlite::Connection;
 
-use super::{
-    groups,
-    judge::{Halt, Judge},
-    once,
-};
+use super::facts::StoredFacts;
 use crate::{failure::store_error, page::head::HEAD};
 
-/// What a command would come to, had it never come before; the position is that of the snapshot.
-pub(crate) fn preview(
+/// What a request would come to if it never came before. The position is that of the snapshot.
+pub(crate) fn preview_request(
     connection: &Connection,
     rules: Rules,
-    command: &Command,
+    request: &Request,
 ) -> Result<Outcome, Failure> {
-    told(attempt(connection, || {
-        Ok(Judge::new(connection, rules)?.judge(command, None)?.foretold())
-    }))
+    // The snapshot ends, by a rollback, when it goes out of scope.
+    let _snapshot = connection.unchecked_transaction().map_err(store_error)?;
+    let mut head = connection.prepare_cached(HEAD).map_err(store_error)?;
+    let position = head.query_row([], |row| row.get(0)).map_err(store_error)?;
+    let mut facts = StoredFacts::new(connection, &[request]).map_err(store_error)?;
+    let result = preview(rules, request, &mut facts, position);
+    facts.check().map_err(store_error)?;
+    result.unwrap_or_else(|| Err(Failure::Store(unread())))
 }
 
-/// The same of a group command.
-pub(crate) fn preview_group(
+/// The stored result of a request, if it came before and its record has not expired.
+pub(crate) fn recall_request(
     connection: &Connection,
-    rules: Rules,
-    command: &GroupCommand,
-) -> Result<Outcome, Failure> {
-    told(attempt(connection, || Ok(groups::judge(connection, rules, command)?.foretold())))
-}
-
-/// What the same request came to before, if it came and is remembered at that moment.
-pub(crate) fn recalled(
-    connection: &Connection,
-    mark: &Idempotency,
+    idempotency: &Idempotency,
     at: Timestamp,
 ) -> Result<Option<Outcome>, Failure> {
-    told(once::recall(connection, mark, at))
-}
-
-fn told<T>(attempt: Result<T, Halt>) -> Result<T, Failure> {
-    match attempt {
-        Ok(told) => Ok(told),
-        Err(Halt::Command(failure)) => Err(failure),
-        Err(Halt::Transaction(error)) => Err(Failure::Store(store_error(error))),
+    let mut facts = StoredFacts::new(connection, &[]).map_err(store_error)?;
+    let record = facts.idempotency_record(&idempotency.key);
+    facts.check().map_err(store_error)?;
+    match record {
+        Ok(record) => Ok(recall(record.as_ref(), idempotency, at)?),
+        Err(CommandError::Failed(failure)) => Err(failure),
+        Err(CommandError::MissingFact) => Err(Failure::Store(unread())),
     }
 }
 
-fn attempt(
-    connection: &Connection,
-    judge: impl FnOnce() -> Result<(Effect, Stored), Halt>,
-) -> Result<Outcome, Halt> {
-    // Ends, by a rollback, when it goes out of scope.
-    let _snapshot = connection.unchecked_transaction()?;
-    let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
-    let (effect, stored) = judge()?;
-    Ok(Outcome { effect, stored, position, replayed: false })
+fn unread() -> StoreError {
+    StoreError::Internal("a fact was not read".into())
 }

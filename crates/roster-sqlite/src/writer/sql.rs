@@ -12,14 +12,13 @@ pub(crate) const LOAD: &str = "SELECT number, record FROM users WHERE id = ?1";
 
 pub(crate) const LOAD_DELETED: &str = "SELECT number, record FROM deleted_users WHERE id = ?1";
 
-pub(crate) const HOLDS_USERNAME: &str =
-    "SELECT id FROM users WHERE username_key = ?1 AND id <> ?2 LIMIT 1";
+pub(crate) const USERNAME_HOLDER: &str = "SELECT id FROM users WHERE username_key = ?1 LIMIT 1";
 
-pub(crate) const HOLDS_EMAIL: &str =
-    "SELECT id FROM users WHERE email_key = ?1 AND id <> ?2 ORDER BY id LIMIT 1";
+pub(crate) const EMAIL_HOLDER: &str =
+    "SELECT id FROM users WHERE email_key = ?1 ORDER BY id LIMIT 1";
 
-pub(crate) const HOLDS_EXTERNAL_ID: &str =
-    "SELECT id FROM users WHERE external_id = ?1 AND id <> ?2 ORDER BY id LIMIT 1";
+pub(crate) const EXTERNAL_ID_HOLDER: &str =
+    "SELECT id FROM users WHERE external_id = ?1 ORDER BY id LIMIT 1";
 
 pub(crate) const CREATE: &str = "INSERT INTO users (id, version, status, updated_at, \
      username_key, email_key, phone_number_key, external_id, family_name_key, name_key, record) \
@@ -48,12 +47,12 @@ pub(crate) const DROP_KEY: &str =
     "DELETE FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
 
 /// Without those of a purged user that are still to be erased.
-pub(crate) const REMEMBERED: &str = "SELECT fingerprint, at, user_id, version, position, effect, \
+pub(crate) const IDEMPOTENCY: &str = "SELECT fingerprint, at, user_id, version, position, effect, \
      record FROM idempotency_keys WHERE key = ?1 AND (effect = 'user.purged' OR NOT EXISTS \
      (SELECT 1 FROM erasures WHERE erasures.id = idempotency_keys.user_id))";
 
-/// Takes the place of one that has outlived its time.
-pub(crate) const REMEMBER: &str = "INSERT OR REPLACE INTO idempotency_keys \
+/// Takes the place of a record that has expired.
+pub(crate) const INSERT_IDEMPOTENCY: &str = "INSERT OR REPLACE INTO idempotency_keys \
      (key, fingerprint, at, user_id, version, position, effect, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
@@ -68,7 +67,50 @@ pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
 pub(crate) const MOVE_HEAD: &str =
     "UPDATE log_head SET position = ?1, active = ?2, suspended = ?3, deleted = ?4 WHERE number = 1";
 
-/// A key column of `users`, with its parameter in [`replace`].
+pub(crate) const GROUP_NAME_HOLDER: &str = "SELECT id FROM groups WHERE name_key = ?1";
+
+pub(crate) const IS_MEMBER: &str =
+    "SELECT 1 FROM group_members WHERE group_id = ?1 AND member_id = ?2";
+
+pub(crate) const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = ?1";
+
+pub(crate) const IS_USER: &str = "SELECT 1 FROM users WHERE id = ?1";
+
+pub(crate) const IS_GROUP: &str = "SELECT 1 FROM groups WHERE id = ?1";
+
+/// In how many groups somebody is; as many as may be are enough to know.
+pub(crate) const COUNT_GROUPS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM group_members \
+     INDEXED BY group_members_member WHERE member_id = ?1 LIMIT 1000)";
+
+pub(crate) const GROUPS_ABOVE: &str = "SELECT group_id FROM group_members \
+     INDEXED BY group_members_member WHERE member_id = ?1";
+
+pub(crate) const GROUPS_BELOW: &str = "SELECT member_id FROM group_members \
+     INDEXED BY group_members_nested WHERE group_id = ?1 AND kind = 1";
+
+pub(crate) const CREATE_GROUP: &str = "INSERT INTO groups \
+     (id, version, members, name_key, external_id, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+pub(crate) const UPDATE_GROUP: &str = "UPDATE groups SET version = ?2, members = members + ?3, \
+     name_key = ?4, external_id = ?5, record = ?6 WHERE id = ?1";
+
+/// Leaves the indexes alone: what they hold is as it was.
+pub(crate) const UPDATE_GROUP_WITHOUT_KEYS: &str =
+    "UPDATE groups SET version = ?2, members = members + ?3, record = ?4 WHERE id = ?1";
+
+pub(crate) const DELETE_GROUP: &str = "DELETE FROM groups WHERE id = ?1";
+
+pub(crate) const ADD_MEMBERSHIP: &str =
+    "INSERT INTO group_members (group_id, member_id, kind) VALUES (?1, ?2, ?3)";
+
+pub(crate) const REMOVE_MEMBERSHIP: &str =
+    "DELETE FROM group_members WHERE group_id = ?1 AND member_id = ?2";
+
+pub(crate) const REMOVE_MEMBERS_OF_GROUP: &str = "DELETE FROM group_members WHERE group_id = ?1";
+
+pub(crate) const COUNT_GROUPS: &str = "UPDATE groups_head SET total = total + ?1 WHERE id = 1";
+
+/// A key column of `users`, with its parameter in [`update`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyColumn {
     Status,
@@ -133,7 +175,7 @@ impl KeyColumn {
 
 /// The statement that writes a changed user: parameter 1 is the row's number, 2 to 4 are the
 /// version, the moment and the record, further ones the key columns that are set.
-pub(crate) fn replace(set: &[KeyColumn]) -> String {
+pub(crate) fn update(set: &[KeyColumn]) -> String {
     let mut sql = String::from("UPDATE users SET version = ?2, updated_at = ?3, record = ?4");
     for column in set {
         // Writing to a string does not fail.

@@ -4,19 +4,11 @@
 //! the head it began with is still the head.
 
 use roster_core::{Head, Rules, StoreError};
+use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches};
 use rusqlite::{Connection, Error, Result};
 
-use super::{
-    Prepared,
-    queue::Results,
-    sql::MOVE_HEAD,
-    step::{End, Step},
-};
+use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
 use crate::failure::{is_busy, is_failed_sync, is_full, is_io, store_error};
-
-/// After a command by which this many members were looked at or changed, a transaction ends: what
-/// is behind it waits for no other change of a large group.
-pub(crate) const MEMBERS_MAX: usize = 2000;
 
 /// A transaction that was rolled back.
 pub(super) struct Fault {
@@ -60,30 +52,38 @@ impl Fault {
     }
 }
 
-/// Carries the commands out in one transaction: a result for each, or for the first of them where
-/// these are much work, and what they came to.
-pub(super) fn carry_out(
+/// Executes requests in one transaction: a result for each, or for the first of them where these
+/// change large groups.
+pub(super) fn execute(
     connection: &Connection,
     rules: Rules,
     head: Head,
-    commands: &[&Prepared],
-) -> std::result::Result<(Results, End), Fault> {
+    requests: &[&Request],
+) -> std::result::Result<(Results, Applied), Fault> {
     run(connection, || {
-        let mut step = Step::new(connection, rules, head)?;
-        let mut results = Results::with_capacity(commands.len());
-        for command in commands {
-            results.push(step.carry_out(command)?);
-            if step.members() >= MEMBERS_MAX {
+        let mut applied = Applied::new(head);
+        let mut results = Results::with_capacity(requests.len());
+        let mut memberships = 0;
+        for batch in batches(requests) {
+            let mut facts = StoredFacts::new(connection, batch)?;
+            let completed = roster_engine::run(rules, batch, &mut facts);
+            facts.check()?;
+            let before = applied.head.position;
+            applied.apply(connection, &completed.writes, &facts.row_numbers)?;
+            let is_partial = completed.results.len() < batch.len();
+            let outcome = |result: std::result::Result<Executed, _>| Ok(result?.outcome(before));
+            results.extend(completed.results.into_iter().map(outcome));
+            memberships += completed.writes.groups.memberships();
+            if is_partial || memberships >= MEMBERSHIPS_MAX {
                 break;
             }
         }
-        let end = step.end();
-        if end.head != head {
-            let Head { position, active, suspended, deleted } = end.head;
+        if applied.head != head {
+            let Head { position, active, suspended, deleted } = applied.head;
             let mut statement = connection.prepare_cached(MOVE_HEAD)?;
             statement.execute([position, active, suspended, deleted])?;
         }
-        Ok((results, end))
+        Ok((results, applied))
     })
 }
 

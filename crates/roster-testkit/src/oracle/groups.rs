@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Command, Effect, Failure, Group, GroupCommand, GroupId, Member, MemberKind, Outcome,
-    Rules, StoreError, Stored, Timestamp, UserId,
+    Caller, Command, Effect, Event, Failure, Group, GroupCommand, GroupId, Member, MemberKind,
+    Outcome, Rules, StoreError, Stored, Timestamp, UserId,
     group::{
         Facts, GroupChange, GroupDecision, GroupPage, GroupQuery, GroupRef, GroupsOf, Levels,
         MembersPage, MembersQuery, Nesting, Newcomer, Sketch, left, sketch,
@@ -66,7 +66,7 @@ impl State {
                 self.memberships.retain(|(group, _)| *group != id);
                 self.groups.remove(&id);
                 Ok(self.append(
-                    change.event,
+                    Event::clone(&change.event),
                     Stored { record: change.record, ..stored(&change.group) },
                 ))
             }
@@ -97,7 +97,7 @@ impl State {
         }
         let stored = Stored { id: group.id, version: group.version, record };
         self.groups.insert(group.id, group);
-        self.append(event, stored)
+        self.append(Event::clone(&event), stored)
     }
 
     fn facts(&self, sketch: &Sketch) -> Facts {

@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Among, Change, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
-    GroupId, Head, Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status,
-    StoreError, Stored, Timestamp, User, UserId, access::Keyring, decide,
-    limits::IDEMPOTENCY_KEEP_MS,
+    Act, Change, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group, GroupId,
+    Head, Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError,
+    Stored, Target, Timestamp, User, UserId, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All that is kept.
@@ -85,10 +84,10 @@ impl State {
 
     fn carry_out(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
         let id = command.user_id();
-        let current = match command.among() {
-            Among::Nobody => None,
-            Among::Live => self.live.get(&id),
-            Among::Deleted => self.deleted.get(&id),
+        let current = match command.target() {
+            Target::New => None,
+            Target::Live => self.live.get(&id),
+            Target::Deleted => self.deleted.get(&id),
         };
         match decide(rules, current.map(|kept| &kept.user), command)? {
             Decision::Unchanged => {
@@ -98,14 +97,14 @@ impl State {
             }
             Decision::Write(change) => match self.conflict(&change) {
                 None => {
-                    let (kept, event) = Kept::of(*change);
+                    let (kept, event) = Kept::of(&change);
                     self.live.insert(id, kept.clone());
                     Ok(self.append(event, kept.stored))
                 }
                 Some(conflict) => self.settle(rules, command, conflict),
             },
             Decision::Remove(change) => {
-                let (kept, event) = Kept::of(*change);
+                let (kept, event) = Kept::of(&change);
                 self.leave_all_groups(command);
                 self.live.remove(&id);
                 self.deleted.insert(id, kept.clone());
@@ -115,7 +114,7 @@ impl State {
                 if let Some(conflict) = self.conflict(&change) {
                     return Err(conflict.refusal.into());
                 }
-                let (kept, event) = Kept::of(*change);
+                let (kept, event) = Kept::of(&change);
                 self.deleted.remove(&id);
                 self.live.insert(id, kept.clone());
                 Ok(self.append(event, kept.stored))
@@ -127,7 +126,7 @@ impl State {
                 }
                 self.done.retain(|_, done| done.outcome.stored.id != id);
                 let stored = Stored { id, version: event.version, record: Bytes::new() };
-                Ok(self.append(*event, stored))
+                Ok(self.append(Event::clone(&event), stored))
             }
         }
     }
@@ -228,10 +227,10 @@ impl Conflict {
 }
 
 impl Kept {
-    fn of(change: Change) -> (Self, Event) {
-        let Change { user, record, keys, event, claims: _ } = change;
-        let stored = Stored { id: user.id, version: user.version, record };
-        (Self { user, keys, stored }, event)
+    fn of(change: &Change) -> (Self, Event) {
+        let (user, keys) = (change.user.clone(), change.keys.clone());
+        let stored = Stored { id: user.id, version: user.version, record: change.record.clone() };
+        (Self { user, keys, stored }, Event::clone(&change.event))
     }
 
     /// A user as it was when it left: its last change.

@@ -1,10 +1,6 @@
-//! The rows by which a user is found beside its primary keys: its words, and the keys of its
-//! further addresses and numbers.
-//!
-//! Live users alone have such rows, and exactly those that their record gives. What they are is
-//! the core's matter.
+//! The rows of search keys: words, and the keys of further addresses and numbers.
 
-use roster_core::{UserId, found_by::FoundBy};
+use roster_core::{SearchKeys, UserId};
 use rusqlite::{CachedStatement, Connection, Result, params};
 
 use super::sql;
@@ -14,36 +10,34 @@ pub(crate) const EMAIL: i64 = 0;
 /// The number of a telephone number's kind in `further_keys`.
 pub(crate) const PHONE_NUMBER: i64 = 1;
 
-/// The rows by which users are found.
-pub(crate) struct FoundByRows<'c> {
+/// Writes rows of search keys.
+pub(crate) struct SearchRows<'c> {
     connection: &'c Connection,
     add_word: CachedStatement<'c>,
 }
 
-impl<'c> FoundByRows<'c> {
+impl<'c> SearchRows<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
         Ok(Self { connection, add_word: connection.prepare_cached(sql::ADD_WORD)? })
     }
 
-    /// Adds the rows of a user that has none of them.
-    pub(crate) fn add(&mut self, id: UserId, found_by: &FoundBy) -> Result<()> {
+    pub(crate) fn add(&mut self, id: UserId, keys: &SearchKeys) -> Result<()> {
         let id = id.as_bytes();
-        for word in &found_by.words {
+        for word in &keys.words {
             self.add_word.execute(params![word, id])?;
         }
-        for (kind, key) in keys(found_by) {
+        for (kind, key) in further(keys) {
             self.connection.prepare_cached(sql::ADD_KEY)?.execute(params![kind, key, id])?;
         }
         Ok(())
     }
 
-    /// Drops the rows of a user.
-    pub(super) fn drop(&mut self, id: UserId, found_by: &FoundBy) -> Result<()> {
+    pub(super) fn remove(&self, id: UserId, keys: &SearchKeys) -> Result<()> {
         let id = id.as_bytes();
-        for word in &found_by.words {
+        for word in &keys.words {
             self.connection.prepare_cached(sql::DROP_WORD)?.execute(params![word, id])?;
         }
-        for (kind, key) in keys(found_by) {
+        for (kind, key) in further(keys) {
             self.connection.prepare_cached(sql::DROP_KEY)?.execute(params![kind, key, id])?;
         }
         Ok(())
@@ -51,7 +45,7 @@ impl<'c> FoundByRows<'c> {
 }
 
 /// The further keys, each with the number of its kind.
-fn keys(found_by: &FoundBy) -> impl Iterator<Item = (i64, &String)> {
-    let emails = found_by.emails.iter().map(|key| (EMAIL, key));
-    emails.chain(found_by.phone_numbers.iter().map(|key| (PHONE_NUMBER, key)))
+fn further(keys: &SearchKeys) -> impl Iterator<Item = (i64, &String)> {
+    let emails = keys.emails.iter().map(|key| (EMAIL, key));
+    emails.chain(keys.phone_numbers.iter().map(|key| (PHONE_NUMBER, key)))
 }

@@ -1,0 +1,378 @@
+//! Execution of a batch of commands in memory: a result for each, and everything that is written.
+//!
+//! Nothing is read from the database but through [`Facts`], and nothing is written. Each command is
+//! decided on the facts and on what the commands before it changed.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use roster_core::{
+    Act, Caller, Change, Claims, Command, Decision, Effect, Event, EventKind, Failure, Group,
+    GroupId, Keys, Outcome, Rules, Sharing, StoreError, Stored, Target, Timestamp, UserId,
+    decide::{Holders, Settlement},
+    group::{GroupChange, left},
+};
+
+use crate::{
+    facts::{ClaimKind, CommandError, Current, Facts},
+    idempotency::{IdempotencyRecord, LogPosition},
+    request::{Request, UserRequest},
+    writes::{NewIdempotencyRecord, Writes, is_live_after, live_keys_before},
+};
+
+/// Once a transaction has looked at or changed so many memberships it executes no further command:
+/// the next ones wait for no other change of a large group.
+pub const MEMBERSHIPS_MAX: usize = 2000;
+
+/// What a batch comes to, before it is written.
+#[derive(Debug)]
+pub struct Completed {
+    /// The results of the commands, in their order. There may be fewer than commands: the others
+    /// are to be executed by a later batch.
+    pub results: Vec<Result<Executed, Failure>>,
+    /// What is to be written.
+    pub writes: Writes,
+}
+
+/// The result of a command whose log position may not be known yet.
+#[derive(Clone, Debug)]
+pub struct Executed {
+    pub(crate) effect: Effect,
+    pub(crate) stored: Stored,
+    pub(crate) position: LogPosition,
+    pub(crate) replayed: bool,
+}
+
+impl Executed {
+    /// The outcome, given the log position before the events of the batch.
+    pub fn outcome(self, before: i64) -> Outcome {
+        let Self { effect, stored, position, replayed } = self;
+        let position = match position {
+            LogPosition::Committed(position) => position,
+            LogPosition::InBatch(nth) => before + nth,
+        };
+        Outcome { effect, stored, position, replayed }
+    }
+}
+
+/// The batches that a queue of requests is executed in. Commands about users share a batch. One
+/// about a group has a batch of its own: it reads memberships, which batches do not keep.
+pub fn batches<'r>(requests: &'r [&'r Request]) -> impl Iterator<Item = &'r [&'r Request]> {
+    let both_users = |one: &&Request, other: &&Request| {
+        matches!((one, other), (Request::User(_), Request::User(_)))
+    };
+    requests.chunk_by(both_users)
+}
+
+/// Executes a batch. If a fact is missing the result is incomplete and not to be written.
+pub fn run(rules: Rules, requests: &[&Request], facts: &mut impl Facts) -> Completed {
+    let mut batch = Batch::new(rules, facts, requests.len() > 1);
+    let mut results = Vec::with_capacity(requests.len());
+    for request in requests {
+        match batch.execute_once(request) {
+            Ok(executed) => results.push(Ok(executed)),
+            Err(CommandError::Failed(failure)) => results.push(Err(failure)),
+            // The next commands go on, so that all missing facts are known at once.
+            Err(CommandError::MissingFact) => {}
+        }
+        if batch.writes.groups.memberships() >= MEMBERSHIPS_MAX {
+            break;
+        }
+    }
+    Completed { results, writes: batch.writes }
+}
+
+/// What a request would come to if it never came before; `None` if a fact is missing. `position` is
+/// that of the log.
+pub fn preview(
+    rules: Rules,
+    request: &Request,
+    facts: &mut impl Facts,
+    position: i64,
+) -> Option<Result<Outcome, Failure>> {
+    match Batch::new(rules, facts, false).execute(request) {
+        Ok(executed) => Some(Ok(Outcome { position, ..executed.outcome(position) })),
+        Err(CommandError::Failed(failure)) => Some(Err(failure)),
+        Err(CommandError::MissingFact) => None,
+    }
+}
+
+pub(crate) struct Batch<'f, F> {
+    pub(crate) rules: Rules,
+    pub(crate) facts: &'f mut F,
+    /// Whether there are several commands: only then the state that follows is looked at.
+    has_several: bool,
+    /// Who holds unique keys by now.
+    holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
+    /// Groups that changed.
+    groups: HashMap<GroupId, Group>,
+    /// Users that left all their groups.
+    without_groups: HashSet<UserId>,
+    pub(crate) writes: Writes,
+}
+
+impl<'f, F: Facts> Batch<'f, F> {
+    fn new(rules: Rules, facts: &'f mut F, has_several: bool) -> Self {
+        Self {
+            rules,
+            facts,
+            has_several,
+            holders: HashMap::new(),
+            groups: HashMap::new(),
+            without_groups: HashSet::new(),
+            writes: Writes::default(),
+        }
+    }
+
+    /// Returns the stored result of a repeated request, else executes it.
+    fn execute_once(&mut self, request: &Request) -> Result<Executed, CommandError> {
+        let (at, Some(idempotency)) = request.idempotency() else { return self.execute(request) };
+        let record = match self.idempotency_record(&idempotency.key) {
+            Ok(record) => record,
+            Err(error) => {
+                // What the command itself needs is read in the same step.
+                let _also_missing = self.execute(request);
+                return Err(error);
+            }
+        };
+        let replaces_expired = record.is_some();
+        if let Some(record) = record
+            && let Some(executed) = record.replay(idempotency, at)?
+        {
+            return Ok(executed);
+        }
+        let executed = self.execute(request)?;
+        // A request with a key never asks to be skipped.
+        if executed.effect != Effect::Skipped {
+            let record = NewIdempotencyRecord {
+                fingerprint: idempotency.fingerprint,
+                at,
+                effect: executed.effect,
+                stored: executed.stored.clone(),
+                nth: self.writes.event_count(),
+                replaces_expired,
+            };
+            self.writes.idempotency.insert(idempotency.key, record);
+        }
+        Ok(executed)
+    }
+
+    fn idempotency_record(
+        &mut self,
+        key: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, CommandError> {
+        if let Some(new) = self.writes.idempotency.get(key) {
+            return Ok(Some(IdempotencyRecord {
+                fingerprint: new.fingerprint,
+                at: new.at,
+                effect: new.effect,
+                stored: Some(new.stored.clone()),
+                position: LogPosition::InBatch(new.nth),
+            }));
+        }
+        let record = self.facts.idempotency_record(key)?;
+        // Records of a purged user are erased with it.
+        let is_purged = |id: UserId| self.writes.purged.iter().any(|(purged, _)| *purged == id);
+        Ok(record.filter(|record| record.stored.as_ref().is_none_or(|user| !is_purged(user.id))))
+    }
+
+    fn execute(&mut self, request: &Request) -> Result<Executed, CommandError> {
+        match request {
+            Request::User(request) => self.execute_user(request),
+            Request::Group(command) => self.execute_group(command),
+        }
+    }
+
+    fn execute_user(&mut self, request: &UserRequest) -> Result<Executed, CommandError> {
+        let command = &request.command;
+        let id = command.user_id();
+        let current = match command.target() {
+            Target::New => None,
+            Target::Live => match self.live(id) {
+                Err(CommandError::MissingFact) if matches!(command.act, Act::Delete { .. }) => {
+                    // Read in the same step as the user.
+                    let _also_missing = self.facts.groups_of(id);
+                    return Err(CommandError::MissingFact);
+                }
+                live => live?,
+            },
+            Target::Deleted => self.deleted(id)?,
+        };
+        let decision = request.decision(self.rules, current.as_ref())?;
+        match decision {
+            Decision::Unchanged => {
+                let missing = || StoreError::Internal("a user that does not exist".into());
+                Ok(self.unchanged(Effect::Unchanged, current.ok_or_else(missing)?.stored()))
+            }
+            Decision::Write(change) | Decision::Restore(change) => {
+                if let Some(executed) = self.settle(command, &change.claims)? {
+                    return Ok(executed);
+                }
+                if change.event.kind == EventKind::Restored {
+                    self.writes.change_deleted_user(id, None);
+                }
+                Ok(self.change_user(&change))
+            }
+            Decision::Remove(change) => {
+                self.leave_groups(id, command.at, &command.caller)?;
+                self.writes.change_deleted_user(id, Some(Arc::clone(&change)));
+                Ok(self.change_user(&change))
+            }
+            Decision::Purge(event) => Ok(self.purge(&event)),
+        }
+    }
+
+    /// Holds the claims of a change against their holders; `None` if the change is to be written.
+    fn settle(
+        &mut self,
+        command: &Command,
+        claims: &Claims,
+    ) -> Result<Option<Executed>, CommandError> {
+        match claims.settle(command, self.holders_of(claims, command.user_id())?) {
+            Settlement::Free => Ok(None),
+            Settlement::Refused(refusal) => Err(refusal.into()),
+            Settlement::PassedOver(holder) => {
+                let missing = || StoreError::Internal("a key without its user".into());
+                let holder = self.live(holder)?.ok_or_else(missing)?;
+                Ok(Some(self.unchanged(Effect::Skipped, holder.stored())))
+            }
+            Settlement::Instead(replacement) => {
+                self.execute_user(&UserRequest::new(self.rules, *replacement)).map(Some)
+            }
+        }
+    }
+
+    /// The other users that hold what is claimed.
+    fn holders_of(&mut self, claims: &Claims, id: UserId) -> Result<Holders, CommandError> {
+        let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
+            let Some(key) = key else { return Ok(None) };
+            let own = self.holders.get(&kind).and_then(|holders| holders.get(key));
+            let holder = match own {
+                Some(holder) => *holder,
+                None => self.facts.holder(kind, key)?,
+            };
+            Ok(holder.filter(|holder| *holder != id))
+        };
+        // All are read before any of them is found to be missing.
+        let username = holder(ClaimKind::Username, &claims.username);
+        let email = holder(ClaimKind::Email, &claims.email);
+        let external_id = holder(ClaimKind::ExternalId, &claims.external_id);
+        Ok(Holders { username: username?, email: email?, external_id: external_id? })
+    }
+
+    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+        match self.writes.users.get(&id) {
+            Some(write) => Ok(write.after().map(|change| current(change))),
+            None => self.facts.live(id),
+        }
+    }
+
+    fn deleted(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+        match self.writes.deleted_users.get(&id) {
+            Some(write) => Ok(write.row.as_ref().map(|change| current(change))),
+            None => self.facts.deleted(id),
+        }
+    }
+
+    /// Writes a change of a live user.
+    fn change_user(&mut self, change: &Arc<Change>) -> Executed {
+        self.track_keys(change);
+        self.writes.change_user(change);
+        let record = change.record.clone();
+        self.append(Arc::clone(&change.event), record)
+    }
+
+    /// Remembers who holds the unique keys that a change takes or releases.
+    fn track_keys(&mut self, change: &Change) {
+        if !self.has_several {
+            return;
+        }
+        let before = live_keys_before(change);
+        let after = is_live_after(change).then_some(&change.keys);
+        let key_of = |keys: Option<&Keys>, kind| {
+            let keys = keys?;
+            match kind {
+                ClaimKind::Username => Some(keys.username.clone()),
+                ClaimKind::Email => keys.email.clone(),
+                ClaimKind::ExternalId => keys.external_id.clone(),
+            }
+        };
+        for kind in [ClaimKind::Username, ClaimKind::Email, ClaimKind::ExternalId] {
+            let is_unique = match kind {
+                ClaimKind::Username => true,
+                ClaimKind::Email => self.rules.email == Sharing::Unique,
+                ClaimKind::ExternalId => self.rules.external_id == Sharing::Unique,
+            };
+            let (before, after) = (key_of(before, kind), key_of(after, kind));
+            if is_unique && before != after {
+                let holders = self.holders.entry(kind).or_default();
+                holders.extend(before.map(|key| (key, None)));
+                holders.extend(after.map(|key| (key, Some(change.user.id))));
+            }
+        }
+    }
+
+    /// Erases a deleted user, what this batch already holds of it included.
+    fn purge(&mut self, event: &Arc<Event>) -> Executed {
+        let id = event.user_id;
+        self.writes.change_deleted_user(id, None);
+        for earlier in self.writes.events.iter_mut().filter(|earlier| earlier.user_id == id) {
+            Arc::make_mut(earlier).record = Bytes::new();
+        }
+        self.writes.idempotency.retain(|_, record| record.stored.id != id);
+        let executed = self.append(Arc::clone(event), Bytes::new());
+        self.writes.purged.push((id, self.writes.event_count()));
+        executed
+    }
+
+    /// Removes a user or group from the groups that it is a direct member of.
+    pub(crate) fn leave_groups(
+        &mut self,
+        member: UserId,
+        at: Timestamp,
+        caller: &Caller,
+    ) -> Result<(), CommandError> {
+        if self.without_groups.contains(&member) {
+            return Ok(());
+        }
+        for group in self.facts.groups_of(member)? {
+            let group = self.groups.get(&group.id).unwrap_or(&group);
+            let change = left(group, member, at, caller);
+            self.groups.insert(change.group.id, change.group.clone());
+            self.change_group(change);
+        }
+        if self.has_several {
+            self.without_groups.insert(member);
+        }
+        Ok(())
+    }
+
+    /// Writes a change of a group.
+    pub(crate) fn change_group(&mut self, change: GroupChange) -> Executed {
+        let (event, record) = (Arc::clone(&change.event), change.record.clone());
+        self.writes.groups.add(change);
+        self.append(event, record)
+    }
+
+    fn append(&mut self, event: Arc<Event>, record: Bytes) -> Executed {
+        let stored = Stored { id: event.user_id, version: event.version, record };
+        let effect = Effect::Changed(event.kind);
+        self.writes.events.push(event);
+        let position = LogPosition::InBatch(self.writes.event_count());
+        Executed { effect, stored, position, replayed: false }
+    }
+
+    /// The result of a command that writes nothing.
+    pub(crate) fn unchanged(&self, effect: Effect, stored: Stored) -> Executed {
+        let position = LogPosition::InBatch(self.writes.event_count());
+        Executed { effect, stored, position, replayed: false }
+    }
+}
+
+/// The user after a change of this batch.
+fn current(change: &Change) -> Arc<Current> {
+    Arc::new(Current { user: change.user.clone(), record: change.record.clone() })
+}

@@ -1,0 +1,22 @@
+//! What the engines share: the queue before the writers, and the execution of queued commands.
+//!
+//! An engine takes requests from the [`Queue`], reads [`Facts`] from its database, and has [`run`]
+//! decide the requests on them. It applies the resulting [`Writes`] in one transaction, commits,
+//! and answers. No rule about users or groups is in an engine, and no SQL is here.
+
+mod batch;
+mod facts;
+mod group;
+mod idempotency;
+mod queue;
+mod request;
+mod writes;
+
+pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
+pub use facts::{ClaimKind, CommandError, Current, Facts, StoredGroup};
+pub use idempotency::{IdempotencyRecord, LogPosition, recall};
+pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
+pub use request::{Request, UserRequest};
+pub use writes::{
+    Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
+};

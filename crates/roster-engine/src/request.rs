@@ -1,0 +1,105 @@
+//! A command on its way to a writer, with the decision that was made before its turn.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use roster_core::{
+    Command, Decision, GroupCommand, Idempotency, Refusal, Rules, Target, Timestamp, decide,
+};
+
+use crate::facts::Current;
+
+/// A command on its way to a writer.
+#[derive(Debug)]
+pub enum Request {
+    /// About a user.
+    User(UserRequest),
+    /// About a group.
+    Group(GroupCommand),
+}
+
+/// A command about a user.
+#[derive(Debug)]
+pub struct UserRequest {
+    pub(crate) command: Command,
+    precomputed: Mutex<Option<Precomputed>>,
+}
+
+/// A decision made on a record under these rules. It counts only if the record's bytes are the
+/// same: equal versions are not enough, since the record may be one that was never committed.
+#[derive(Clone, Debug)]
+struct Precomputed {
+    on: Option<Arc<Current>>,
+    rules: Rules,
+    decision: Result<Decision, Refusal>,
+}
+
+impl Request {
+    /// Whether the command may be executed: its caller still waits for it.
+    pub fn begin(&self) -> bool {
+        match self {
+            Self::User(request) => request.command.begin(),
+            Self::Group(command) => command.begin(),
+        }
+    }
+
+    /// When the request came, and its idempotency key.
+    pub(crate) const fn idempotency(&self) -> (Timestamp, Option<&Idempotency>) {
+        match self {
+            Self::User(UserRequest { command, .. }) => (command.at, command.idempotency.as_ref()),
+            Self::Group(command) => (command.at, command.idempotency.as_ref()),
+        }
+    }
+
+    /// The record that the command was decided on before its turn.
+    pub fn decided_on(&self) -> Option<Arc<Current>> {
+        let Self::User(request) = self else { return None };
+        request.precomputed()?.on
+    }
+}
+
+impl UserRequest {
+    /// A command that is decided now if it creates a user, and else at its turn.
+    pub fn new(rules: Rules, command: Command) -> Self {
+        let is_new = command.target() == Target::New;
+        let request = Self { command, precomputed: Mutex::default() };
+        if is_new {
+            drop(request.decide(rules, None));
+        }
+        request
+    }
+
+    /// A command that is decided now, on what is probably the stored record.
+    pub fn decided_on(rules: Rules, command: Command, current: Current) -> Self {
+        let request = Self { command, precomputed: Mutex::default() };
+        drop(request.decide(rules, Some(&Arc::new(current))));
+        request
+    }
+
+    /// The decision on that user: the precomputed one if it was made on the same record.
+    pub(crate) fn decision(
+        &self,
+        rules: Rules,
+        current: Option<&Arc<Current>>,
+    ) -> Result<Decision, Refusal> {
+        let record = current.map(|current| &current.record);
+        match self.precomputed() {
+            Some(Precomputed { on, rules: under, decision })
+                if under == rules && on.as_ref().map(|on| &on.record) == record =>
+            {
+                decision
+            }
+            _ => self.decide(rules, current),
+        }
+    }
+
+    fn decide(&self, rules: Rules, current: Option<&Arc<Current>>) -> Result<Decision, Refusal> {
+        let decision = decide(rules, current.map(|current| &current.user), &self.command);
+        let precomputed = Precomputed { on: current.cloned(), rules, decision: decision.clone() };
+        *self.precomputed.lock().unwrap_or_else(PoisonError::into_inner) = Some(precomputed);
+        decision
+    }
+
+    fn precomputed(&self) -> Option<Precomputed> {
+        self.precomputed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

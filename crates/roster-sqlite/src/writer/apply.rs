@@ -1,0 +1,218 @@
+//! Applying the writes of a batch.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use roster_core::{
+    Change, Effect, Event, Head, Keys, UserId, erasure::STEP_MAX, event::changed_text,
+};
+use roster_engine::Writes;
+use rusqlite::{Connection, Error, Result, params};
+
+use super::{
+    apply_groups::apply_groups,
+    erasure,
+    facts::UNCHANGED,
+    search_rows::SearchRows,
+    sql::{self, KeyColumn},
+};
+use crate::{
+    cache::Touched,
+    columns::{SortText, status_number},
+    scrub,
+};
+
+/// What a transaction changes, as the rest of the engine has to know it.
+pub(super) struct Applied {
+    /// The head of the log after it.
+    pub(super) head: Head,
+    /// The users whose rows it changed.
+    pub(super) touched: Vec<Touched>,
+    /// The position of the last purge whose traces the files are to be cleaned of.
+    pub(super) purged: Option<i64>,
+    /// How much more of the histories of purged users may be erased at once.
+    erasure_room: i64,
+}
+
+impl Applied {
+    pub(super) const fn new(head: Head) -> Self {
+        Self { head, touched: Vec::new(), purged: None, erasure_room: STEP_MAX }
+    }
+
+    /// Applies the writes of a batch, given the numbers of the rows that it read.
+    pub(super) fn apply(
+        &mut self,
+        connection: &Connection,
+        writes: &Writes,
+        row_numbers: &HashMap<UserId, i64>,
+    ) -> Result<()> {
+        let before = self.head.position;
+        apply_users(connection, writes, row_numbers)?;
+        self.begin_erasures(connection, writes)?;
+        apply_groups(connection, &writes.groups)?;
+        let mut append = connection.prepare_cached(sql::APPEND_EVENT)?;
+        for event in &writes.events {
+            self.head.position += 1;
+            let Event { kind, at, actor, request_id, user_id, version, .. } = &**event;
+            append.execute(params![
+                self.head.position,
+                kind.as_str(),
+                at.as_millis(),
+                actor,
+                request_id,
+                user_id.as_bytes(),
+                version,
+                changed_text(&event.changed, &event.members),
+                text(&event.record)?,
+            ])?;
+        }
+        insert_idempotency_records(connection, writes, before)?;
+        self.head.active += writes.counts.active;
+        self.head.suspended += writes.counts.suspended;
+        self.head.deleted += writes.counts.deleted;
+        self.touched.extend(writes.users.iter().map(|(id, write)| {
+            let after = write.after();
+            let live = after.map(|change| (change.user.version, change.record.clone()));
+            Touched { id: *id, live }
+        }));
+        Ok(())
+    }
+
+    /// Erases the histories of purged users, or leaves the long ones to be erased in steps.
+    fn begin_erasures(&mut self, connection: &Connection, writes: &Writes) -> Result<()> {
+        for (id, nth) in &writes.purged {
+            // A longer history marks the files with its last step.
+            if let Some(erased) = erasure::begin(connection, *id, self.erasure_room)? {
+                self.erasure_room -= erased;
+                let position = self.head.position + nth;
+                // In the same transaction, so that the files are cleaned even after a crash.
+                scrub::mark(connection, position)?;
+                self.purged = Some(position);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows are deleted before others are written: another user may take their keys.
+fn apply_users(
+    connection: &Connection,
+    writes: &Writes,
+    row_numbers: &HashMap<UserId, i64>,
+) -> Result<()> {
+    let number = |id| row_numbers.get(id).ok_or(Error::QueryReturnedNoRows);
+    let mut search_rows = SearchRows::new(connection)?;
+    for (id, write) in &writes.users {
+        if write.keys_before().is_some() && write.after().is_none() {
+            connection.prepare_cached(sql::DELETE)?.execute([number(id)?])?;
+        }
+    }
+    for (id, write) in &writes.deleted_users {
+        if write.existed {
+            connection.prepare_cached(sql::DROP_DELETED)?.execute([number(id)?])?;
+        }
+        if let Some(change) = &write.row {
+            keep_deleted(connection, change)?;
+        }
+    }
+    for (id, write) in &writes.users {
+        if let (Some(keys_before), Some(change)) = (write.keys_before(), write.after()) {
+            update(connection, keys_before, change, *number(id)?)?;
+        }
+        search_rows.remove(*id, &write.index().removed)?;
+    }
+    let mut create = connection.prepare_cached(sql::CREATE)?;
+    for (id, write) in &writes.users {
+        if let (None, Some(change)) = (write.keys_before(), write.after()) {
+            let Change { user, record, keys, .. } = &**change;
+            create.execute(params![
+                id.as_bytes(),
+                user.version,
+                status_number(user.status),
+                user.updated_at.as_millis(),
+                keys.username,
+                SortText(keys.email.as_deref()),
+                keys.phone_number,
+                keys.external_id,
+                SortText(keys.family_name.as_deref()),
+                SortText(keys.name.as_deref()),
+                text(record)?,
+            ])?;
+        }
+        search_rows.add(*id, &write.index().added)?;
+    }
+    Ok(())
+}
+
+fn keep_deleted(connection: &Connection, change: &Change) -> Result<()> {
+    let Change { user, record, keys, .. } = change;
+    connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
+        user.id.as_bytes(),
+        user.version,
+        user.updated_at.as_millis(),
+        keys.username,
+        keys.email,
+        keys.external_id,
+        text(record)?,
+    ])?;
+    Ok(())
+}
+
+/// Updates a row: of the key columns only those whose keys differ.
+fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) -> Result<()> {
+    let Change { user, record, keys, .. } = change;
+    let differs = |column: &KeyColumn| column.differs(before, keys);
+    let columns: Vec<KeyColumn> = KeyColumn::ALL.into_iter().filter(differs).collect();
+    let mut statement = connection.prepare_cached(&sql::update(&columns))?;
+    statement.raw_bind_parameter(1, number)?;
+    statement.raw_bind_parameter(2, user.version)?;
+    statement.raw_bind_parameter(3, user.updated_at.as_millis())?;
+    statement.raw_bind_parameter(4, text(record)?)?;
+    for column in columns {
+        let parameter = column.parameter();
+        match column {
+            KeyColumn::Status => {
+                statement.raw_bind_parameter(parameter, status_number(keys.status))
+            }
+            KeyColumn::Username => statement.raw_bind_parameter(parameter, &keys.username),
+            KeyColumn::Email => {
+                statement.raw_bind_parameter(parameter, SortText(keys.email.as_deref()))
+            }
+            KeyColumn::PhoneNumber => statement.raw_bind_parameter(parameter, &keys.phone_number),
+            KeyColumn::ExternalId => statement.raw_bind_parameter(parameter, &keys.external_id),
+            KeyColumn::FamilyName => {
+                statement.raw_bind_parameter(parameter, SortText(keys.family_name.as_deref()))
+            }
+            KeyColumn::Name => {
+                statement.raw_bind_parameter(parameter, SortText(keys.name.as_deref()))
+            }
+        }?;
+    }
+    statement.raw_execute()?;
+    Ok(())
+}
+
+fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: i64) -> Result<()> {
+    for (key, new) in &writes.idempotency {
+        let (effect, record) = match new.effect {
+            Effect::Changed(kind) => (kind.as_str(), None),
+            Effect::Unchanged | Effect::Skipped => (UNCHANGED, Some(text(&new.stored.record)?)),
+        };
+        connection.prepare_cached(sql::INSERT_IDEMPOTENCY)?.execute(params![
+            key,
+            new.fingerprint,
+            new.at.as_millis(),
+            new.stored.id.as_bytes(),
+            new.stored.version,
+            before + new.nth,
+            effect,
+            record,
+        ])?;
+    }
+    Ok(())
+}
+
+/// A record as the text it is.
+pub(super) fn text(record: &Bytes) -> Result<&str> {
+    std::str::from_utf8(record).map_err(|error| Error::ToSqlConversionFailure(error.into()))
+}
