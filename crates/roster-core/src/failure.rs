@@ -42,6 +42,8 @@ pub enum GroupRefusal {
     NameTaken,
     /// These are neither live users nor groups; the first of them.
     UnknownMembers(Vec<UserId>),
+    /// The one that is to leave is not a member.
+    NotMember,
     /// A group would be its own member, at however many removes.
     Cycle,
     /// Groups would stand within groups deeper than they may.

@@ -66,6 +66,8 @@ pub enum MembersEdit {
         /// Who belongs to it no more.
         removed: BTreeSet<UserId>,
     },
+    /// This one leaves. It is refused if it is not a member.
+    Remove(UserId),
     /// These belong to it, and nobody else.
     All(BTreeSet<UserId>),
 }
@@ -109,6 +111,7 @@ impl GroupCommand {
             GroupAct::Change { members: MembersEdit::Delta { added, removed }, .. } => {
                 added.len() + removed.len()
             }
+            GroupAct::Change { members: MembersEdit::Remove(_), .. } => 1,
             GroupAct::Change { members: MembersEdit::Keep, .. } | GroupAct::Delete { .. } => 0,
         }
     }

@@ -128,6 +128,7 @@ pub fn sketch(
             let after = edited(rules, current, edit, held)?;
             within_limit(match members {
                 MembersEdit::Keep => 0,
+                MembersEdit::Remove(_) => 1,
                 MembersEdit::Delta { added, removed } => added.len() + removed.len(),
                 MembersEdit::All(all) => all.len(),
             })?;
@@ -178,6 +179,7 @@ impl Sketch {
     pub fn named(&self) -> Option<BTreeSet<UserId>> {
         match &self.members {
             MembersEdit::Keep => Some(BTreeSet::new()),
+            MembersEdit::Remove(member) => Some(BTreeSet::from([*member])),
             MembersEdit::Delta { added, removed } => Some(added | removed),
             MembersEdit::All(_) => None,
         }
@@ -186,7 +188,7 @@ impl Sketch {
     /// Those who are to join, given who belongs to the group.
     pub fn newcomers(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
         match &self.members {
-            MembersEdit::Keep => BTreeSet::new(),
+            MembersEdit::Keep | MembersEdit::Remove(_) => BTreeSet::new(),
             MembersEdit::Delta { added, .. } => added - present,
             MembersEdit::All(all) => all - present,
         }
@@ -206,6 +208,8 @@ impl Sketch {
         let joining = self.newcomers(&facts.present);
         let removed: Vec<UserId> = match &self.members {
             MembersEdit::Keep => Vec::new(),
+            MembersEdit::Remove(member) if facts.present.contains(member) => vec![*member],
+            MembersEdit::Remove(_) => return Err(GroupRefusal::NotMember.into()),
             MembersEdit::Delta { added, removed } => {
                 (removed - added).intersection(&facts.present).copied().collect()
             }

@@ -49,6 +49,9 @@ impl From<GroupRefusal> for Problem {
                 Self::new(code).with_faults(fault.into())
             }
             GroupRefusal::UnknownMembers(_) => Self::new(ProblemCode::MemberNotFound),
+            GroupRefusal::NotMember => {
+                Self::saying(ProblemCode::MemberNotFound, "no member of the group has this id")
+            }
             GroupRefusal::Cycle => Self::new(ProblemCode::GroupCycle),
             GroupRefusal::TooDeep => Self::new(ProblemCode::GroupTooDeep),
             GroupRefusal::TooWide => {

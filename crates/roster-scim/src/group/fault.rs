@@ -43,6 +43,7 @@ pub(crate) fn of_group(refusal: &GroupRefusal) -> ScimError {
             let detail = format!("members: neither a user nor a group is {}", ids.join(", "));
             ScimError::new(ScimType::InvalidValue, detail)
         }
+        GroupRefusal::NotMember => ScimError::of_status(404, "no member of the group has this id"),
         GroupRefusal::Cycle => {
             ScimError::of_status(409, "members: a group cannot belong to itself, at any remove")
         }

@@ -37,6 +37,22 @@ fn told(reply: &Reply) -> (bool, u16, Vec<(String, String)>, String) {
     (replayed.is_some(), exchange.status, headers, reply.text().to_owned())
 }
 
+pub(crate) async fn a_member_that_was_not_found_is_looked_for_again(stage: Stage) {
+    let service = stage.open().await;
+    let ada = service.user(json!({"username": "ada"})).await;
+    let group = service.group("team").await;
+    let member = format!("/groups/{}/members/{}", text(&group["id"]), text(&ada["id"]));
+    let remove = || marked(&service, "remove", ("DELETE", &member, &Value::Null)).send();
+    remove().await.refused(404, "member-not-found");
+    service.join(&group, &ada).await.expect(200);
+    assert!(!told(&remove().await.expect(204)).0, "a refusal is not stored");
+    assert!(told(&remove().await.expect(204)).0, "a success is");
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
 pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(stage: Stage) {
     let service = stage.open().await;
     let body = json!({"username": "ada", "email": "ada@example.com"});

@@ -259,6 +259,7 @@ cases! {
         a_cursor_goes_with_its_words_alone,
     }
     mod idempotency {
+        a_member_that_was_not_found_is_looked_for_again,
         every_write_that_comes_again_is_answered_as_the_first_time,
         a_purge_takes_the_keys_of_that_person_along,
         a_key_goes_with_one_request_alone,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use http::Response;
 use roster_core::{
-    Effect, GroupId, Mode, Outcome, UserId,
+    GroupId, Mode, Outcome, UserId,
     group::{GroupEdit, MembersEdit},
 };
 
@@ -45,13 +45,7 @@ pub(in crate::rest) async fn delete_member(
 ) -> Result<Response<Body>, Problem> {
     let asked = Asked::read(call.parts)?;
     let (group, member) = ids(segments)?;
-    let (added, removed) = (BTreeSet::new(), BTreeSet::from([member]));
-    let edit = MembersEdit::Delta { added, removed };
-    let outcome = change(face, group, edit, &asked, call).await?;
-    if outcome.effect == Effect::Unchanged {
-        let detail = "who has this id does not belong to the group";
-        return Err(Problem::saying(ProblemCode::MemberNotFound, detail));
-    }
+    let outcome = change(face, group, MembersEdit::Remove(member), &asked, call).await?;
     if asked.mode == Mode::DryRun {
         return rehearsed(face, &outcome);
     }
