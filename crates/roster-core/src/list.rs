@@ -34,6 +34,18 @@ impl SortBy {
     /// Every order.
     pub const ALL: &[Self] =
         &[Self::Id, Self::UpdatedAt, Self::Username, Self::Email, Self::FamilyName, Self::Name];
+
+    /// The name that callers use; cursors contain it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::UpdatedAt => "updated_at",
+            Self::Username => "username",
+            Self::Email => "email",
+            Self::FamilyName => "family_name",
+            Self::Name => "name",
+        }
+    }
 }
 
 /// Which way.

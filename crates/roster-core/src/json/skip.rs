@@ -6,10 +6,6 @@
 
 use crate::limits::JSON_DEPTH_MAX;
 
-/// A byte of each kind in all eight places of a word.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
 /// What follows the value that the bytes begin with.
 #[inline]
 pub(crate) fn value(bytes: &[u8]) -> Option<&[u8]> {
@@ -96,35 +92,23 @@ fn escape(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// How many bytes stand before the first quote, backslash or control character.
+/// How many bytes precede the first quote, backslash or control character.
+///
+/// All bytes of a block are tested without a branch between them, which the compiler makes one
+/// vector operation. A search byte by byte makes a list of 50 with `fields` 15% dearer.
 #[inline]
 fn plain_length(bytes: &[u8]) -> usize {
-    let mut rest = bytes;
-    while let Some((eight, after)) = rest.split_first_chunk::<8>() {
-        let specials = specials(u64::from_le_bytes(*eight));
-        if specials != 0 {
-            rest = rest.get(first_place(specials)..).unwrap_or_default();
-            return bytes.len() - rest.len();
-        }
-        rest = after;
-    }
-    let special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
-    bytes.len() - rest.len() + rest.iter().position(special).unwrap_or(rest.len())
+    const BLOCK: usize = 8;
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let any = |block: &[u8; BLOCK]| block.iter().fold(0, |any, byte| any | special(*byte));
+    let plain = blocks.iter().take_while(|block| any(block) == 0).count() * BLOCK;
+    let rest = bytes.get(plain..).unwrap_or_default();
+    plain + rest.iter().position(|byte| special(*byte) != 0).unwrap_or(rest.len())
 }
 
-/// A word whose lowest bit that is set is in the first byte that ends plain text: eight bytes are
-/// judged at once, and a borrow can only mark those after a byte that is marked itself.
-const fn specials(word: u64) -> u64 {
-    let quotes = word ^ (ONES * 0x22);
-    let backslashes = word ^ (ONES * 0x5c);
-    let controls = word.wrapping_sub(ONES * 0x20) & !word;
-    let quotes = quotes.wrapping_sub(ONES) & !quotes;
-    let backslashes = backslashes.wrapping_sub(ONES) & !backslashes;
-    (controls | quotes | backslashes) & HIGHS
-}
-
-fn first_place(specials: u64) -> usize {
-    usize::try_from(specials.trailing_zeros() / 8).unwrap_or_default()
+/// Not 0 for a byte that ends plain text. No `||`: it would be a branch.
+fn special(byte: u8) -> u8 {
+    u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
 }
 
 /// What follows a number without its sign (RFC 8259 section 6).
@@ -174,7 +158,7 @@ mod tests {
             r#""""#,
             r#""seven77""#,
             r#""eight888""#,
-            r#""é\"\\\u00e9 and more of it, so that words come by""#,
+            r#""é\"\\\u00e9 and more of it, longer than a block""#,
             "[]",
             "{}",
             r#"[1,["}",{"a\"]":[]}],"x"]"#,
@@ -220,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_in_every_place_of_a_word_is_judged_as_it_is_alone() {
+    fn every_byte_at_every_place_of_a_block_is_found() {
         for byte in 0..=u8::MAX {
             let ends = byte < 0x20 || byte == b'"' || byte == b'\\';
             for place in 0..8 {

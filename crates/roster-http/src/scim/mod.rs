@@ -7,6 +7,7 @@
 mod answer;
 mod asked;
 mod bulk;
+mod cursor;
 mod discovery;
 mod fault;
 mod groups;

@@ -1,39 +1,34 @@
 //! Where a walk by index goes on, whichever process served its last page.
 
 use roster_core::{
-    Actor, StoreError, Timestamp,
+    StoreError, Timestamp,
     access::{Permit, ReadUsers},
     list::{Direction, PageKey},
     walk::{WalkEnd, WalkId},
 };
 use roster_scim::walk::first;
-use sha2::{Digest, Sha256};
 
 use super::{Refused, limits::PLACE_KEEP_MS};
-use crate::{
-    face::Face,
-    problem::{Problem, ProblemCode},
-};
+use crate::{cursor::ListCursors, face::Face};
 
 /// One caller's walk through the answers to one question.
 pub(super) struct Walk<'a> {
     face: &'a Face,
     may: Permit<ReadUsers>,
-    actor: &'a Actor,
+    cursors: ListCursors<'a>,
     id: WalkId,
     direction: Direction,
 }
 
 impl<'a> Walk<'a> {
-    /// The walk of a caller; the question names the caller too.
+    /// The walk of the caller, in the order and under the conditions of these cursors.
     pub(super) fn new(
         face: &'a Face,
         may: Permit<ReadUsers>,
-        actor: &'a Actor,
-        question: &str,
+        cursors: ListCursors<'a>,
         direction: Direction,
     ) -> Self {
-        Self { face, may, actor, id: Sha256::digest(question).into(), direction }
+        Self { face, may, id: cursors.digest(), cursors, direction }
     }
 
     /// The place to go on from for the nearest index that is not beyond this one, and that index.
@@ -46,8 +41,7 @@ impl<'a> Walk<'a> {
         let Some((index, sealed)) = store.walk_ends(self.id, index, since).await? else {
             return Ok(None);
         };
-        let cursors = self.face.cursors.of(self.actor);
-        let places = sealed.iter().filter_map(|place| cursors.open(place, &self.id));
+        let places = sealed.iter().filter_map(|place| self.cursors.open(place));
         Ok(first(places, self.direction).map(|place| (index, place)))
     }
 
@@ -58,8 +52,7 @@ impl<'a> Walk<'a> {
             self.face.scim.places().note(self.id, index, place, self.direction, at);
             return Ok(());
         };
-        let place = self.face.cursors.of(self.actor).seal_again(&place, &self.id);
-        let place = place.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        let place = self.cursors.seal_stored(&place)?;
         match store.note_walk_end(WalkEnd { walk: self.id, index, place, at }).await {
             // While the disk is full, no user is deleted either.
             Err(StoreError::Full(_)) => Ok(()),

@@ -8,6 +8,7 @@ use super::{
     record::{size, write},
 };
 use crate::{
+    cursor::List,
     extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
@@ -20,7 +21,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
     let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
-    let cursors = face.cursors.of(call.authority.actor());
+    let cursors = face.cursors.of(List::DeletedUsers, call.authority.actor());
     let query = DeletedListQuery::read(parts.uri.query(), cursors)?;
     let view = View::new(face, parts, media, false);
     if let Some(response) = view.without_page().await? {
@@ -29,7 +30,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let page =
         face.directory.list_deleted(call.permit::<WriteUsers>()?, query.page.clone()).await?;
     let next = match page.next {
-        Some(place) => Some(query.seal(place, cursors)?),
+        Some(place) => Some(query.seal(place)?),
         None => None,
     };
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));

@@ -6,7 +6,7 @@ use roster_core::{
 };
 
 use crate::{
-    cursor::OwnCursors,
+    cursor::ListCursors,
     extract::Parameter,
     problem::{Problem, ProblemCode},
     rest::query::{self, boolean, invalid, limit, read_each, unknown},
@@ -19,11 +19,12 @@ pub(super) struct DeletedListQuery<'a> {
     /// Whether the answer says how many deleted users are kept.
     pub(super) count: bool,
     given: Vec<Parameter<'a>>,
+    cursors: ListCursors<'a>,
 }
 
 impl<'a> DeletedListQuery<'a> {
     /// Reads a query; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: OwnCursors<'_>) -> Result<Self, Problem> {
+    pub(super) fn read(query: Option<&'a str>, cursors: ListCursors<'a>) -> Result<Self, Problem> {
         let mut page = DeletedQuery::first(PAGE_SIZE_DEFAULT);
         let (mut count, mut cursor) = (false, None);
         let given = read_each(query, |parameter| {
@@ -43,35 +44,28 @@ impl<'a> DeletedListQuery<'a> {
             }
             Ok(())
         })?;
+        let sort = match page.direction {
+            Direction::Ascending => "deleted_at",
+            Direction::Descending => "-deleted_at",
+        };
+        let cursors = cursors.with("sort", Some(sort));
         if let Some(cursor) = cursor {
-            let place = cursors.open(&cursor, question(page.direction).as_bytes());
-            let place = place.and_then(|place| match place.key {
+            let place = cursors.open(&cursor).and_then(|place| match place.key {
                 SortKey::Time(at) => Some(DeletedKey { at, id: place.id }),
                 SortKey::Id | SortKey::Text(_) => None,
             });
             page.after = Some(place.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))?);
         }
-        Ok(Self { page, count, given })
+        Ok(Self { page, count, given, cursors })
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(
-        &self,
-        place: DeletedKey,
-        cursors: OwnCursors<'_>,
-    ) -> Result<String, Problem> {
-        let place = PageKey { key: SortKey::Time(place.at), id: place.id };
-        let sealed = cursors.seal(&place, question(self.page.direction).as_bytes());
-        sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
+    pub(super) fn seal(&self, after: DeletedKey) -> Result<String, Problem> {
+        self.cursors.seal(&PageKey { key: SortKey::Time(after.at), id: after.id })
     }
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
         query::target(path, &self.given, cursor)
     }
-}
-
-/// What a cursor is bound to: the order.
-fn question(direction: Direction) -> String {
-    format!("deleted {direction:?}")
 }

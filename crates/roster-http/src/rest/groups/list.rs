@@ -5,6 +5,7 @@ use roster_core::{group::GroupPage, list::Total};
 
 use super::list_query::GroupListQuery;
 use crate::{
+    cursor::List,
     extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
@@ -17,14 +18,14 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
     let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
-    let cursors = face.cursors.of(call.authority.actor());
+    let cursors = face.cursors.of(List::Groups, call.authority.actor());
     let query = GroupListQuery::read(parts.uri.query(), cursors)?;
     let view = View::new(face, parts, media, false);
     if let Some(response) = view.without_page().await? {
         return Ok(response);
     }
     let page = face.directory.groups().list(call.permit()?, query.page.clone()).await?;
-    let next = page.next.map(|place| query.seal(place, cursors)).transpose()?;
+    let next = page.next.map(|place| query.seal(place)).transpose()?;
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
     let body = envelope(&page, next.as_deref());
     Ok(view.page(page.position, body, target.as_deref()))

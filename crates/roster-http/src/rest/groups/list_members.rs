@@ -5,6 +5,7 @@ use roster_core::group::MembersPage;
 
 use super::{group_id, list_query::MemberListQuery};
 use crate::{
+    cursor::List,
     extract::{JSON, negotiate},
     face::{Call, Face},
     front::Body,
@@ -24,7 +25,7 @@ pub(in crate::rest) async fn list_members(
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
     let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
-    let cursors = face.cursors.of(call.authority.actor());
+    let cursors = face.cursors.of(List::Members, call.authority.actor());
     let query = MemberListQuery::read(group_id(segment)?, parts.uri.query(), cursors)?;
     let absent = || Problem::new(ProblemCode::GroupNotFound);
     let (desk, may) = (face.directory.groups(), call.permit()?);
@@ -35,7 +36,7 @@ pub(in crate::rest) async fn list_members(
         return Ok(response);
     }
     let page = desk.members(may, query.page).await?.ok_or_else(absent)?;
-    let next = page.next.map(|place| query.seal(place, cursors)).transpose()?;
+    let next = page.next.map(|place| query.seal(place)).transpose()?;
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
     let body = envelope(&query, &page, next.as_deref());
     Ok(view.page(page.position, body, target.as_deref()))

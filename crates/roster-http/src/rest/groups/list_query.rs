@@ -9,7 +9,7 @@ use roster_core::{
 };
 
 use crate::{
-    cursor::OwnCursors,
+    cursor::ListCursors,
     extract::Parameter,
     problem::{Problem, ProblemCode},
     rest::query::{self, Wrong, boolean, invalid, limit, read_each, unknown},
@@ -20,11 +20,12 @@ pub(super) struct GroupListQuery<'a> {
     /// The page.
     pub(super) page: GroupQuery,
     given: Vec<Parameter<'a>>,
+    cursors: ListCursors<'a>,
 }
 
 impl<'a> GroupListQuery<'a> {
     /// Reads a query; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: OwnCursors<'_>) -> Result<Self, Problem> {
+    pub(super) fn read(query: Option<&'a str>, cursors: ListCursors<'a>) -> Result<Self, Problem> {
         let mut page = GroupQuery::first(PAGE_SIZE_DEFAULT);
         let mut cursor = None;
         let given = read_each(query, |parameter| {
@@ -44,27 +45,25 @@ impl<'a> GroupListQuery<'a> {
             }
             Ok(())
         })?;
+        let cursors = cursors
+            .with("display_name", &page.name_key)
+            .with("external_id", &page.external_id)
+            .with("member_id", page.member);
         if let Some(cursor) = cursor {
-            page.after = Some(place(cursors, &cursor, &question(&page))?);
+            page.after = Some(open(&cursors, &cursor)?);
         }
-        Ok(Self { page, given })
+        Ok(Self { page, given, cursors })
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(&self, after: GroupId, cursors: OwnCursors<'_>) -> Result<String, Problem> {
-        seal(cursors, after, &question(&self.page))
+    pub(super) fn seal(&self, after: GroupId) -> Result<String, Problem> {
+        self.cursors.seal(&PageKey { key: SortKey::Id, id: after })
     }
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
         query::target(path, &self.given, cursor)
     }
-}
-
-/// What a cursor is bound to: the conditions.
-fn question(page: &GroupQuery) -> String {
-    let GroupQuery { name_key, external_id, member, .. } = page;
-    format!("groups {name_key:?} {external_id:?} {member:?}")
 }
 
 /// What the list of members asks for.
@@ -74,6 +73,7 @@ pub(super) struct MemberListQuery<'a> {
     /// Whether the answer says how many members there are.
     pub(super) count: bool,
     given: Vec<Parameter<'a>>,
+    cursors: ListCursors<'a>,
 }
 
 impl<'a> MemberListQuery<'a> {
@@ -81,7 +81,7 @@ impl<'a> MemberListQuery<'a> {
     pub(super) fn read(
         group: GroupId,
         query: Option<&'a str>,
-        cursors: OwnCursors<'_>,
+        cursors: ListCursors<'a>,
     ) -> Result<Self, Problem> {
         let mut page = MembersQuery { group, after: None, limit: PAGE_SIZE_DEFAULT };
         let (mut count, mut cursor) = (false, None);
@@ -95,15 +95,16 @@ impl<'a> MemberListQuery<'a> {
             }
             Ok(())
         })?;
+        let cursors = cursors.with("group_id", Some(group));
         if let Some(cursor) = cursor {
-            page.after = Some(place(cursors, &cursor, &members_of(group))?);
+            page.after = Some(open(&cursors, &cursor)?);
         }
-        Ok(Self { page, count, given })
+        Ok(Self { page, count, given, cursors })
     }
 
     /// The cursor of the next page.
-    pub(super) fn seal(&self, after: UserId, cursors: OwnCursors<'_>) -> Result<String, Problem> {
-        seal(cursors, after, &members_of(self.page.group))
+    pub(super) fn seal(&self, after: UserId) -> Result<String, Problem> {
+        self.cursors.seal(&PageKey { key: SortKey::Id, id: after })
     }
 
     /// The target of the next page.
@@ -112,19 +113,10 @@ impl<'a> MemberListQuery<'a> {
     }
 }
 
-fn members_of(group: GroupId) -> String {
-    format!("members {group}")
-}
-
-fn place(cursors: OwnCursors<'_>, cursor: &str, question: &str) -> Result<UserId, Problem> {
-    let place = cursors.open(cursor, question.as_bytes());
-    let place = place.filter(|place| place.key == SortKey::Id);
-    place.map(|place| place.id).ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))
-}
-
-fn seal(cursors: OwnCursors<'_>, id: UserId, question: &str) -> Result<String, Problem> {
-    let sealed = cursors.seal(&PageKey { key: SortKey::Id, id }, question.as_bytes());
-    sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
+/// The id that a cursor holds.
+fn open(cursors: &ListCursors<'_>, cursor: &str) -> Result<UserId, Problem> {
+    let after = cursors.open(cursor).filter(|after| after.key == SortKey::Id);
+    after.map(|after| after.id).ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))
 }
 
 /// A text that is compared.

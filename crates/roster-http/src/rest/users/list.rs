@@ -11,6 +11,7 @@ use roster_core::{
 
 use super::{bulk, list_query::ListQuery};
 use crate::{
+    cursor::List,
     extract::{JSON, NDJSON, negotiate},
     face::{Call, Face},
     front::Body,
@@ -34,7 +35,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
         return bulk::export(face, call).await;
     }
     let (permit, actor) = (call.permit()?, call.authority.actor());
-    let cursors = face.cursors.of(actor);
+    let cursors = face.cursors.of(List::Users, actor);
     let class = Class::of_list(parts.uri.query());
     let view = || View::new(face, parts, media, true);
     // The cursor on a page is its caller's own.
@@ -60,7 +61,7 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let _longer = if is_longer { Some(face.pressure.enter_aside().await?) } else { None };
     let page = face.directory.list(permit, query.page.clone()).await?;
     let next = match &page.next {
-        Some(place) => Some(query.seal(place, cursors)?),
+        Some(place) => Some(query.seal(place)?),
         None => None,
     };
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));

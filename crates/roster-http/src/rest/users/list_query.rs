@@ -15,7 +15,7 @@ use roster_core::{
 };
 
 use crate::{
-    cursor::OwnCursors,
+    cursor::ListCursors,
     extract::{Parameter, parameters},
     problem::{Fault, Problem, ProblemCode},
     rest::query::{self, Wrong, boolean, invalid, limit},
@@ -28,11 +28,12 @@ pub(super) struct ListQuery<'a> {
     /// The members to show; all when absent.
     pub(super) members: Option<Members>,
     given: Vec<Parameter<'a>>,
+    cursors: ListCursors<'a>,
 }
 
 impl<'a> ListQuery<'a> {
     /// Reads the query of a page; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: OwnCursors<'_>) -> Result<Self, Problem> {
+    pub(super) fn read(query: Option<&'a str>, cursors: ListCursors<'a>) -> Result<Self, Problem> {
         Self::read_without(&[], query, cursors)
     }
 
@@ -40,11 +41,11 @@ impl<'a> ListQuery<'a> {
     pub(super) fn read_without(
         out_of_place: &[(&str, &str)],
         query: Option<&'a str>,
-        cursors: OwnCursors<'_>,
+        cursors: ListCursors<'a>,
     ) -> Result<Self, Problem> {
         let given = parameters(query)?;
         let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
-        let mut list = Self { page, members: None, given: Vec::new() };
+        let mut list = Self { page, members: None, given: Vec::new(), cursors };
         let mut faults = Capped::default();
         let (mut cursor, mut filter) = (None, None);
         for (index, parameter) in given.iter().enumerate() {
@@ -80,12 +81,12 @@ impl<'a> ListQuery<'a> {
         if let Some(filter) = filter {
             list.page = list.page.with_filter(filter);
         }
+        let cursors = list.cursors.with_query(&list.page);
         if let Some(cursor) = cursor {
-            let place = cursors.open(&cursor, list.question().as_bytes());
-            list.page.after = Some(place.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))?);
+            let after = cursors.open(&cursor);
+            list.page.after = Some(after.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))?);
         }
-        list.given = given;
-        Ok(list)
+        Ok(Self { given, cursors, ..list })
     }
 
     fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), Wrong> {
@@ -121,17 +122,9 @@ impl<'a> ListQuery<'a> {
         Ok(())
     }
 
-    /// What a cursor is bound to: the order and the conditions.
-    fn question(&self) -> String {
-        let PageQuery { sort, equals, filter, words, .. } = &self.page;
-        let filter = filter.as_ref().map(ToString::to_string);
-        format!("users {sort:?} {equals:?} {filter:?} {words:?}")
-    }
-
     /// The cursor of the next page.
-    pub(super) fn seal(&self, place: &PageKey, cursors: OwnCursors<'_>) -> Result<String, Problem> {
-        let sealed = cursors.seal(place, self.question().as_bytes());
-        sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))
+    pub(super) fn seal(&self, after: &PageKey) -> Result<String, Problem> {
+        self.cursors.seal(after)
     }
 
     /// The target of the next page.
@@ -161,19 +154,11 @@ fn sort(text: &str) -> Result<Sort, Wrong> {
         Some(name) => (Direction::Descending, name),
         None => (Direction::Ascending, text),
     };
-    let by = match name {
-        // `created_at` is the id's own moment.
-        "id" | "created_at" => SortBy::Id,
-        "updated_at" => SortBy::UpdatedAt,
-        "username" => SortBy::Username,
-        "email" => SortBy::Email,
-        "family_name" => SortBy::FamilyName,
-        "name" => SortBy::Name,
-        _ => {
-            let names = "id, created_at, updated_at, username, email, family_name or name";
-            return Err(invalid(&format!("give {names}; a leading - descends")));
-        }
-    };
+    // Ids are in the order of creation.
+    let name = if name == "created_at" { "id" } else { name };
+    let by = SortBy::ALL.iter().copied().find(|by| by.name() == name);
+    let names = "id, created_at, updated_at, username, email, family_name or name";
+    let by = by.ok_or_else(|| invalid(&format!("give {names}; a leading - descends")))?;
     Ok(Sort { by, direction })
 }
 

@@ -19,12 +19,13 @@ use roster_scim::{
 
 use super::answer::{Shown, group_of, shown};
 use crate::{
+    cursor::{List, ListCursors},
     face::Face,
     pressure::{Class, SHORT_PAGE_MAX},
-    problem::{Problem, ProblemCode},
+    problem::Problem,
     scim::{
-        Refused,
-        limits::{CURSOR_KEEP_MS, PAGE_MEMBERS_MAX, SKIP_MAX},
+        Refused, cursor,
+        limits::{PAGE_MEMBERS_MAX, SKIP_MAX},
         walk::Walk,
     },
 };
@@ -82,8 +83,8 @@ impl<'a> Asking<'a> {
     /// The page that begins at an index.
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
         let _entered = self.face.pressure.enter(self.class()).await?;
-        let (question, ascending) = (self.question(), Direction::Ascending);
-        let kept = Walk::new(self.face, self.may, self.actor, &question, ascending);
+        let cursors = self.cursors(List::ScimGroupsByIndex);
+        let kept = Walk::new(self.face, self.may, cursors, Direction::Ascending);
         let known = if start == 1 { None } else { kept.before(start).await? };
         let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place.id)));
         self.query.after = after;
@@ -113,14 +114,10 @@ impl<'a> Asking<'a> {
         cursor: &str,
         count: Option<usize>,
     ) -> Result<Found, Refused> {
+        let cursors = self.cursors(List::ScimGroups);
         if !cursor.is_empty() {
-            let (limit, place) = self.open(cursor)?;
-            if count.is_some_and(|count| count != limit) {
-                let detail = "count: a walk by cursor keeps the count that it began with";
-                return Err(ScimError::new(ScimType::InvalidCount, detail).into());
-            }
-            self.query.limit = limit;
-            self.query.after = Some(place.id);
+            let (after, limit) = cursor::open(self.face, &cursors, cursor, count)?;
+            (self.query.after, self.query.limit) = (Some(after.id), limit);
         }
         let _entered = self.face.pressure.enter(self.class()).await?;
         let run = self.run(0).await?;
@@ -129,7 +126,10 @@ impl<'a> Asking<'a> {
         let ended = run.ended && items.len() == count;
         let last = items.last().filter(|_| !ended).map(|last| last.stored.id);
         let next_cursor = match last {
-            Some(id) => Some(self.seal(&PageKey { key: SortKey::Id, id })?),
+            Some(id) => {
+                let after = PageKey { key: SortKey::Id, id };
+                Some(cursor::seal(self.face, &cursors, &after, self.query.limit)?)
+            }
             None => None,
         };
         // RFC 9865 section 2: it may be left out.
@@ -259,39 +259,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// A cursor is `<count>.<moment>.<sealed place>`, the first two of which are sealed with it.
-    fn seal(&self, place: &PageKey) -> Result<String, Refused> {
-        let head = format!("{}.{}", self.query.limit, self.face.directory.now().as_millis());
-        let question = [self.question().as_bytes(), head.as_bytes()].concat();
-        let sealed = self.face.cursors.of(self.actor).seal(place, &question);
-        let sealed = sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-        Ok(format!("{head}.{sealed}"))
-    }
-
-    fn open(&self, cursor: &str) -> Result<(usize, PageKey), ScimError> {
-        let read = || {
-            let (head, sealed) = cursor.rsplit_once('.')?;
-            let (count, moment) = head.split_once('.')?;
-            let question = [self.question().as_bytes(), head.as_bytes()].concat();
-            let place = self.face.cursors.of(self.actor).open(sealed, &question)?;
-            let moment: i64 = moment.parse().ok()?;
-            Some((count.parse().ok()?, place, moment))
-        };
-        let Some((count, place, moment)) = read() else {
-            // The same words for what was forged and for what is another caller's (RFC 9865
-            // section 5.2).
-            let detail = "cursor: it is none of this list, as this caller asked for it";
-            return Err(ScimError::new(ScimType::InvalidCursor, detail));
-        };
-        if self.face.directory.now().as_millis().saturating_sub(moment) > CURSOR_KEEP_MS {
-            let detail = "cursor: it is older than a day; begin again";
-            return Err(ScimError::new(ScimType::ExpiredCursor, detail));
-        }
-        Ok((count, place))
-    }
-
-    /// What a place belongs to: the caller and the conditions.
-    fn question(&self) -> String {
-        format!("scim groups {} {:?} ", self.actor, self.text)
+    /// The cursors of this caller and filter.
+    fn cursors(&self, list: List) -> ListCursors<'a> {
+        self.face.cursors.of(list, self.actor).with("filter", Some(self.text))
     }
 }

@@ -16,12 +16,12 @@ use roster_core::{
 use roster_scim::{ScimError, ScimType};
 
 use crate::{
+    cursor::List,
     face::Face,
     pressure::{Class, SHORT_PAGE_MAX},
-    problem::{Problem, ProblemCode},
     scim::{
-        Refused,
-        limits::{CURSOR_KEEP_MS, PAGE_BYTES_MAX, SKIP_MAX},
+        Refused, cursor,
+        limits::{PAGE_BYTES_MAX, SKIP_MAX},
         walk::Walk,
     },
 };
@@ -46,7 +46,8 @@ pub(super) async fn by_index(
     keeps_end: bool,
 ) -> Result<Found, Refused> {
     let (_entered, _longer) = enter(face, &query).await?;
-    let kept = Walk::new(face, may, actor, &question(actor, &query), query.sort.direction);
+    let cursors = face.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
+    let kept = Walk::new(face, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
     let mut walk = Steps { face, may, query, after, ended: false, counted: None };
@@ -160,15 +161,11 @@ pub(super) async fn by_cursor(
     cursor: &str,
     count: Option<usize>,
 ) -> Result<Found, Refused> {
+    let cursors = face.cursors.of(List::ScimUsers, actor).with_query(&query);
     let begins = cursor.is_empty();
     if !begins {
-        let opened = open(face, actor, &query, cursor)?;
-        if count.is_some_and(|count| count != opened.count) {
-            let detail = "count: a walk by cursor keeps the count that it began with";
-            return Err(ScimError::new(ScimType::InvalidCount, detail).into());
-        }
-        query.limit = opened.count;
-        query.after = Some(opened.place);
+        let (after, limit) = cursor::open(face, &cursors, cursor, count)?;
+        (query.after, query.limit) = (Some(after), limit);
     }
     let (_entered, _longer) = enter(face, &query).await?;
     query.count = query.is_unconditional() || begins;
@@ -180,53 +177,10 @@ pub(super) async fn by_cursor(
     };
     let next = page.next.filter(|_| query.limit > 0);
     let next_cursor = match &next {
-        Some(place) => Some(seal(face, actor, &query, place)?),
+        Some(after) => Some(cursor::seal(face, &cursors, after, query.limit)?),
         None => None,
     };
     Ok(Found { items: page.items, total, start_index: None, next_cursor, end: None })
-}
-
-struct Opened {
-    count: usize,
-    place: PageKey,
-}
-
-/// A cursor is `<count>.<moment>.<sealed place>`, the first two of which are sealed with it.
-fn seal(face: &Face, actor: &Actor, query: &PageQuery, place: &PageKey) -> Result<String, Refused> {
-    let head = format!("{}.{}", query.limit, face.directory.now().as_millis());
-    let question = [question(actor, query).as_bytes(), head.as_bytes()].concat();
-    let sealed = face.cursors.of(actor).seal(place, &question);
-    let sealed = sealed.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-    Ok(format!("{head}.{sealed}"))
-}
-
-fn open(face: &Face, actor: &Actor, query: &PageQuery, cursor: &str) -> Result<Opened, ScimError> {
-    let read = || {
-        let (head, sealed) = cursor.rsplit_once('.')?;
-        let (count, moment) = head.split_once('.')?;
-        let question = [question(actor, query).as_bytes(), head.as_bytes()].concat();
-        let place = face.cursors.of(actor).open(sealed, &question)?;
-        let moment: i64 = moment.parse().ok()?;
-        Some((Opened { count: count.parse().ok()?, place }, moment))
-    };
-    let Some((opened, moment)) = read() else {
-        // The same words for what was forged and for what is another caller's (RFC 9865
-        // section 5.2).
-        let detail = "cursor: it is none of this list, as this caller asked for it";
-        return Err(ScimError::new(ScimType::InvalidCursor, detail));
-    };
-    if face.directory.now().as_millis().saturating_sub(moment) > CURSOR_KEEP_MS {
-        let detail = "cursor: it is older than a day; begin again";
-        return Err(ScimError::new(ScimType::ExpiredCursor, detail));
-    }
-    Ok(opened)
-}
-
-/// What a place belongs to: the caller, the order and the conditions.
-fn question(actor: &Actor, query: &PageQuery) -> String {
-    // A filter is kept in part as what an index compares.
-    let filter = query.filter.as_ref().map(ToString::to_string);
-    format!("scim {actor} {:?} {:?} {filter:?} ", query.sort, query.equals)
 }
 
 /// Waits for a place among the lists; among the long ones too where the page needs that.

@@ -24,6 +24,7 @@ use tokio::time::sleep;
 use super::{super::list_query::ListQuery, place, places::Place};
 use crate::{
     access::Lease,
+    cursor::List,
     extract::{EntityTags, NDJSON, tags},
     face::{Call, Face},
     front::{Body, BodySender, Room},
@@ -53,7 +54,7 @@ pub(in crate::rest::users) async fn export(
 ) -> Result<Response<Body>, Problem> {
     let may = call.permit()?;
     let parts = call.parts;
-    let cursors = face.cursors.of(call.authority.actor());
+    let cursors = face.cursors.of(List::Users, call.authority.actor());
     let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), cursors)?;
     let ListQuery { mut page, members, .. } = query;
     page.limit = STREAMED_AT_ONCE;

@@ -1,0 +1,40 @@
+//! SCIM cursors (RFC 9865): the place where a page ended, its size and when the cursor was issued.
+
+use roster_core::list::PageKey;
+use roster_scim::{ScimError, ScimType};
+
+use super::limits::CURSOR_KEEP_MS;
+use crate::{cursor::ListCursors, face::Face, problem::Problem};
+
+/// The cursor of the page after this key.
+pub(super) fn seal(
+    face: &Face,
+    cursors: &ListCursors<'_>,
+    after: &PageKey,
+    count: usize,
+) -> Result<String, Problem> {
+    cursors.seal_scim(after, count, face.directory.now())
+}
+
+/// Where the page of a cursor begins, and its size. `count` is what the request asks for.
+pub(super) fn open(
+    face: &Face,
+    cursors: &ListCursors<'_>,
+    cursor: &str,
+    count: Option<usize>,
+) -> Result<(PageKey, usize), ScimError> {
+    let Some((after, size, issued)) = cursors.open_scim(cursor) else {
+        // An altered cursor and that of another caller get the same words (RFC 9865 section 5.2).
+        let detail = "cursor: it is none of this list, as this caller asked for it";
+        return Err(ScimError::new(ScimType::InvalidCursor, detail));
+    };
+    if face.directory.now().as_millis().saturating_sub(issued.as_millis()) > CURSOR_KEEP_MS {
+        let detail = "cursor: it is older than a day; begin again";
+        return Err(ScimError::new(ScimType::ExpiredCursor, detail));
+    }
+    if count.is_some_and(|count| count != size) {
+        let detail = "count: a walk by cursor keeps the count that it began with";
+        return Err(ScimError::new(ScimType::InvalidCount, detail));
+    }
+    Ok((after, size))
+}
