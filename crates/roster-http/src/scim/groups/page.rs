@@ -81,7 +81,7 @@ impl<'a> Asking<'a> {
 
     /// The page that begins at an index.
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
-        let _entered = self.face.pressure.enter(self.class()).await?;
+        let _admitted = self.face.pressure.admit(self.class()).await?;
         let (question, ascending) = (self.question(), Direction::Ascending);
         let kept = Walk::new(self.face, self.may, self.actor, &question, ascending);
         let known = if start == 1 { None } else { kept.before(start).await? };
@@ -122,7 +122,7 @@ impl<'a> Asking<'a> {
             self.query.limit = limit;
             self.query.after = Some(place.id);
         }
-        let _entered = self.face.pressure.enter(self.class()).await?;
+        let _admitted = self.face.pressure.admit(self.class()).await?;
         let run = self.run(0).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;
