@@ -8,20 +8,20 @@ use std::{borrow::Cow, net::IpAddr, pin::pin, sync::Arc, time::Instant};
 
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
-    header::{ALLOW, ORIGIN, X_CONTENT_TYPE_OPTIONS},
+    header::{ALLOW, X_CONTENT_TYPE_OPTIONS},
     request::Parts,
 };
 use hyper::body::Incoming;
 use roster_core::{Actor, Directory, StoreError, access::Authority};
 
 use crate::{
-    admission::{admit, identity},
+    authorization::{authorize, identity},
     face::{Call, Face},
     front::Body,
-    front::{FrontCounters, Handle, Peer, Refused},
+    front::{FrontCounters, Handle, Peer},
     middleware::{Cors, Hosts, check_direct, check_limits, check_origin},
     patience::in_time,
-    pressure::{Reason, Repeats, Shed, Standing, holds_too_much},
+    pressure::{Reason, Standing, holds_too_much},
     problem::{Problem, ProblemCode},
     request_id::{self, RequestIds, X_REQUEST_ID},
     rest,
@@ -45,30 +45,27 @@ pub struct App {
     hosts: Hosts,
     cors: Cors,
     request_ids: RequestIds,
-    shed: Shed,
-    repeats: Repeats,
 }
 
 impl App {
     /// The faces over a directory.
     pub fn new(directory: Directory, settings: FaceSettings, front: Arc<FrontCounters>) -> Self {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
-        let (hosts, shed) = (Hosts::new(hosts, &settings.base_url), Shed::new(&settings.base_url));
+        let hosts = Hosts::new(hosts, &settings.base_url);
         let cors = Cors::new(&settings.cors_origins);
         let face = Face::new(directory, settings, front);
-        let repeats = Repeats::new(&face.metrics);
-        Self { face, hosts, cors, request_ids: RequestIds::new(), shed, repeats }
+        Self { face, hosts, cors, request_ids: RequestIds::new() }
     }
 
-    /// Reads the keys before the first request; tells whether no key was ever made.
-    pub async fn begin(&self) -> Result<bool, StoreError> {
+    /// Loads the keys before the first request. Returns whether no key was ever made.
+    pub async fn load_keys(&self) -> Result<bool, StoreError> {
         self.face.access.begin().await
     }
 
-    /// Reads the keys again after they were changed beside the faces; tells as [`App::begin`].
-    pub async fn begin_again(&self) -> Result<bool, StoreError> {
+    /// Loads the keys after they were changed without this `App`. Returns as [`App::load_keys`].
+    pub async fn reload_keys(&self) -> Result<bool, StoreError> {
         self.face.access.keys_changed().await?;
-        self.begin().await
+        self.load_keys().await
     }
 
     /// Whether callers without a credential are admitted: no key was ever made, no issuer is set,
@@ -112,7 +109,7 @@ impl App {
             Some(operation) if operation.is_health() => Authority::nobody(),
             operation => {
                 let client = client?;
-                let authority = admit(&self.face, parts, client, operation, standing).await?;
+                let authority = authorize(&self.face, parts, client, operation, standing).await?;
                 check_memory(&authority, call.peer, client)?;
                 authority
             }
@@ -205,15 +202,6 @@ impl Handle for App {
                 log(&problem, request_id);
                 scim::from_problem(problem, &parts)
             }
-            Err(problem) if problem.is_plain(ProblemCode::Overloaded) => {
-                let mut response = self.shed.answer(request_id);
-                // The next answer to a page may need a header of CORS too.
-                let page = parts.headers.contains_key(ORIGIN);
-                let again = operation.filter(|_| !page);
-                let mark = again.and_then(|it| self.repeats.mark(it, &parts, request_id));
-                mark.and_then(|mark| response.extensions_mut().insert(mark));
-                response
-            }
             Err(problem) => {
                 self.count(&problem);
                 self.refuse(problem, request_id)
@@ -239,15 +227,6 @@ impl Handle for App {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         headers.insert(X_REQUEST_ID, id);
         response
-    }
-
-    fn refuse_again(&self, refused: &Refused, answer: &mut Vec<u8>) -> bool {
-        let class = self.repeats.class(refused);
-        if !class.is_some_and(|class| self.face.pressure.refuses(class)) {
-            return false;
-        }
-        self.repeats.answer(refused, &self.shed, &self.request_ids, answer);
-        true
     }
 
     fn on_panic(&self) -> Response<Body> {

@@ -19,16 +19,16 @@ use roster_core::{
 
 use crate::{
     access::{Access, Lease},
-    admission::{admit_again, identity},
+    authorization::{identity, reauthorize},
     cursor::Cursors,
     extract::{BodyKind, JsonParser, read_bytes},
     front::{FrontCounters, Peer, Upload},
     metrics::Metrics,
     pages::Pages,
-    pressure::{Alike, Identity, Pressure},
+    pressure::{Identity, Pressure},
     problem::Problem,
     readiness::Readiness,
-    rest::{Bulk, Rendered},
+    rest::Bulk,
     router::Operation,
     scim::Scim,
     settings::FaceSettings,
@@ -48,8 +48,6 @@ pub(crate) struct Face {
     pub(crate) readiness: Readiness,
     draining: AtomicBool,
     pub(crate) pressure: Pressure,
-    /// The long pages that are waited for.
-    pub(crate) long_pages: Alike<Arc<Rendered>>,
 }
 
 impl Face {
@@ -64,7 +62,6 @@ impl Face {
             metrics: Metrics::new(front, pressure.refusals(), &settings.housekeeping),
             pressure,
             pages: Pages::new(&settings),
-            long_pages: Alike::default(),
             bulk: Bulk::new(),
             json: JsonParser::new(),
             scim: Scim::default(),
@@ -152,7 +149,7 @@ impl<'a> UnreadCall<'a> {
         let Self { parts, peer, client, request_id, operation, body, .. } = self;
         let bytes = read_bytes(kind, &parts.headers, body, bytes_max, peer).await?;
         let converted = face.json.parse(&bytes, convert).await?;
-        let authority = admit_again(face, parts, operation).await?;
+        let authority = reauthorize(face, parts, operation).await?;
         Ok((Call { parts, peer, client, request_id, authority }, converted, bytes))
     }
 

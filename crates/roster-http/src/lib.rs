@@ -4,8 +4,8 @@
 //! This crate must not know how anything is stored, nor where settings come from.
 
 mod access;
-mod admission;
 mod app;
+mod authorization;
 mod cursor;
 pub mod description;
 mod extract;

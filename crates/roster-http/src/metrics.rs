@@ -108,11 +108,6 @@ impl Metrics {
         }
     }
 
-    /// The count of an operation's answers of one status.
-    pub(crate) fn counter(&self, operation: Operation, status: u16) -> Counter {
-        self.requests.get_or_create(&Answered { operation: operation.id(), status }).clone()
-    }
-
     /// The page, with the counters of the store as they are now.
     pub(crate) fn page(&self, head: Option<Head>, wal_bytes: Option<u64>) -> Option<String> {
         self.wal.set(wal_bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or_default());

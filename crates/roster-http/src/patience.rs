@@ -1,15 +1,11 @@
-//! How long somebody waits for an answer.
+//! Time limits of requests.
 //!
-//! A reading takes so long at most; a caller who would wait less says so by `Prefer: wait` (RFC
-//! 7240 section 4.3), of readings and of changes. A reading that is late is dropped where it
-//! stands. A change is given up as long as it was not begun, and otherwise told to its end: nobody
-//! is left in doubt about it. It must not know what is read or changed.
+//! A read has a time limit. `Prefer: wait` (RFC 7240 section 4.3) lowers it, and sets one for a
+//! write. A read that is late is dropped. A write that is late is given up if it has not begun;
+//! otherwise its result is awaited, so that the caller always learns it.
 
 use std::{
-    future::poll_fn,
-    mem,
     pin::{Pin, pin},
-    task::Poll,
     time::Duration,
 };
 
@@ -22,28 +18,17 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// The longest that a reading may take when nothing else is set.
+/// The default time limit of a read.
 pub const READ_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// A reading that is answered in time, or not at all.
+/// Runs a read until its time limit: `most`, or the shorter time that the caller prefers.
 pub(crate) async fn in_time<T, E: From<Problem>>(
     most: Duration,
     headers: &HeaderMap,
-    mut reading: Pin<&mut impl Future<Output = Result<T, E>>>,
+    reading: Pin<&mut impl Future<Output = Result<T, E>>>,
 ) -> Result<T, E> {
-    // What is at hand needs no timer.
-    let at_once = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;
-    if let Poll::Ready(answer) = at_once {
-        return answer;
-    }
     let preferred = preferred_wait(headers).filter(|wait| *wait < most);
-    // It was polled just now, by this very task: polled again at once, it could not have yielded.
-    let mut is_fresh = true;
-    let rest = poll_fn(|context| {
-        if mem::take(&mut is_fresh) { Poll::Pending } else { reading.as_mut().poll(context) }
-    });
-    let answer = Box::pin(timeout(preferred.unwrap_or(most), rest)).await;
-    answer.unwrap_or_else(|_| {
+    timeout(preferred.unwrap_or(most), reading).await.unwrap_or_else(|_| {
         Err(E::from(match preferred.map(|wait| wait.as_secs()) {
             Some(wait) => late(format!("there was no answer within {wait} s, as you asked for")),
             None => StoreError::TimedOut.into(),
@@ -51,7 +36,7 @@ pub(crate) async fn in_time<T, E: From<Problem>>(
     })
 }
 
-/// What a caller would wait for a change.
+/// How long a caller waits for a write.
 #[derive(Debug)]
 pub(crate) struct Patience {
     start: Start,
@@ -59,17 +44,17 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// That of a request, if it says so.
+    /// The wait that a request prefers, if any.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         preferred_wait(headers).map(|wait| Self { start: Start::default(), wait })
     }
 
-    /// What the change asks before it begins.
+    /// The permission that the write takes before it begins.
     pub(crate) fn start(&self) -> Start {
         self.start.clone()
     }
 
-    /// Waits for a change, unless it was not begun in time.
+    /// Awaits a write, and gives it up if it has not begun in time.
     pub(crate) async fn hold<T>(
         &self,
         change: impl Future<Output = Result<T, Problem>>,
@@ -86,7 +71,7 @@ impl Patience {
     }
 }
 
-/// What was asked for did not come in the time that its caller would wait.
+/// The refusal of a request that took longer than its caller waits.
 fn late(detail: String) -> Problem {
     Problem::saying(ProblemCode::Unavailable, detail)
         .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
@@ -108,9 +93,9 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(20);
 
-    /// On the one thread of the test: whoever yields lets all go first that are ready.
+    /// The test has one thread, so the spawned task runs only while the read yields.
     #[tokio::test]
-    async fn a_reading_that_yields_lets_the_others_go_first() {
+    async fn a_read_that_yields_lets_other_tasks_run_first() {
         let went = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&went);
         let reading = pin!(async move {

@@ -28,12 +28,6 @@ impl RequestIds {
         Self { prefix: data_encoding::HEXLOWER.encode(&random), next: AtomicU64::new(1) }
     }
 
-    /// A new id.
-    pub(crate) fn make(&self) -> String {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        format!("{}-{number}", self.prefix)
-    }
-
     /// The id of a request with these headers, as the value of its header.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
         if let Some(sent) = headers.get(X_REQUEST_ID)
@@ -41,7 +35,8 @@ impl RequestIds {
         {
             return sent.clone();
         }
-        let made = HeaderValue::try_from(self.make());
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let made = HeaderValue::try_from(format!("{}-{number}", self.prefix));
         made.unwrap_or_else(|_| HeaderValue::from_static("unnamed"))
     }
 }

@@ -85,10 +85,10 @@ impl Service {
         };
         let desk = directory.keys();
         let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
-        let mut has_no_key = app.begin().await?;
+        let mut has_no_key = app.load_keys().await?;
         if let Some(file) = config.first_key_file.as_ref().filter(|_| has_no_key) {
             first_key::create(&desk, &SystemClock::default(), file).await?;
-            has_no_key = app.begin_again().await?;
+            has_no_key = app.reload_keys().await?;
         }
         let front = front(config);
         Ok(Self { app, engine, counters, front, housekeeping, has_key: !has_no_key })

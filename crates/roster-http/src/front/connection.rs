@@ -14,7 +14,6 @@ use std::{
 };
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
-use http_body::Body as _;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -28,8 +27,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::body::Body;
 use super::{
-    Handle, Peer, Refused,
-    again::Again,
+    Handle, Peer,
     counters::FrontCounters,
     seats::Seat,
     settings::FrontSettings,
@@ -123,9 +121,7 @@ pub(super) async fn serve_connection<H: Handle>(
     let _open = Open { counters: Arc::clone(&shared.counters), watch: Arc::clone(&watch) };
     // Free before the connection counts as closed.
     let _seat = seat;
-    // What is refused again is known by its bytes, which TLS hides.
-    let handler = shared.tls.is_none().then(|| -> Arc<dyn Again> { shared.handler.clone() });
-    let wire = Wire::new(stream, Arc::clone(&watch), handler);
+    let wire = Wire::new(stream, Arc::clone(&watch));
     match &shared.tls {
         None => converse(&shared, &shared.protocols.either, wire, peer).await,
         // In a box, so that a connection without TLS does not set its room aside.
@@ -205,9 +201,6 @@ async fn answer<H: Handle>(
     let Link { shared, peer } = link.as_ref();
     let head_only = request.method() == Method::HEAD;
     let http2 = request.version() == Version::HTTP_2;
-    let repeatable = request.method() == Method::GET
-        && request.version() == Version::HTTP_11
-        && request.body().is_end_stream();
     let head_bytes = if http2 { HTTP2_STREAM_BYTES + head_bytes(&request) } else { 0 };
     let _head = http2.then(|| peer.watch.memory().hold(head_bytes));
     let handled = pin!(async { shared.handler.handle(request, peer).await });
@@ -215,8 +208,6 @@ async fn answer<H: Handle>(
         shared.counters.panics.up();
         shared.handler.on_panic()
     });
-    let refused = response.extensions_mut().remove::<Refused>();
-    peer.watch.set_refused(refused.filter(|_| repeatable));
     let status = response.status();
     if status == StatusCode::REQUEST_TIMEOUT {
         shared.counters.closed_slow_body.up();

@@ -14,7 +14,6 @@ use tokio::net::TcpListener;
 use tokio_rustls::rustls::ServerConfig;
 
 mod accept;
-mod again;
 mod body;
 mod connection;
 mod counters;
@@ -53,25 +52,8 @@ pub trait Handle: Send + Sync + 'static {
         peer: &Peer,
     ) -> impl Future<Output = Response<Body>> + Send;
 
-    /// Writes the whole answer to a request that was refused like this a moment ago and comes
-    /// again, byte for byte; false where it is to be handled after all. Nothing is parsed before
-    /// this is called, so the answer must tell no more than any stranger may know.
-    fn refuse_again(&self, _refused: &Refused, _answer: &mut Vec<u8>) -> bool {
-        false
-    }
-
     /// The answer in place of that of a handler that panicked: a 500 that tells nothing.
     fn on_panic(&self) -> Response<Body>;
-}
-
-/// A mark that a handler leaves in the extensions of an answer: a refusal that it would give
-/// again, should the same request come again at once.
-#[derive(Debug, Clone)]
-pub struct Refused {
-    /// What was refused, in the handler's own numbers.
-    pub kind: u8,
-    /// The id that the request itself brought.
-    pub request_id: Option<Arc<str>>,
 }
 
 /// Who is at the other end, and what the front holds it to.

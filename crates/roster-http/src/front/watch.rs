@@ -15,7 +15,7 @@ use std::{
 use slab::Slab;
 use tokio::time::Instant;
 
-use super::{Refused, memory::ConnectionMemory, settings::Floor};
+use super::{memory::ConnectionMemory, settings::Floor};
 
 /// The state of one connection, shared between its tasks and the sweep.
 #[derive(Debug, Default)]
@@ -44,8 +44,6 @@ pub(super) struct Watch {
     gone: AtomicBool,
     order: AtomicU8,
     waker: Mutex<Option<Waker>>,
-    has_refused: AtomicBool,
-    refused: Mutex<Option<Refused>>,
     /// What the connection makes us hold.
     memory: Arc<ConnectionMemory>,
     /// The HTTP/2 responses that are being sent.
@@ -274,44 +272,11 @@ impl Watch {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 
-    /// The last answer was a refusal that would be given again, or was not.
-    pub(super) fn set_refused(&self, refused: Option<Refused>) {
-        let has = refused.is_some();
-        if has || self.has_refused.load(Ordering::Relaxed) {
-            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
-            self.has_refused.store(has, Ordering::Relaxed);
-        }
-    }
-
-    /// The refusal that would be given again.
-    pub(super) fn refused(&self) -> Option<Refused> {
-        if !self.has_refused.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// How many exchanges there were, if all have ended, nothing of a further one has come and
-    /// the connection may go on.
-    pub(super) fn rests_after(&self) -> Option<u32> {
-        let ended = self.ended.load(Ordering::Acquire);
-        let rests = self.started.load(Ordering::Acquire) == ended;
-        let goes_on = self.order() == Order::None;
-        (rests && goes_on && !self.is_within_head()).then_some(ended)
-    }
-
     /// Whether some of a head has come, and its exchange has not begun.
     pub(super) fn is_within_head(&self) -> bool {
         let ended = self.ended.load(Ordering::Acquire);
         let began = self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1);
         began && self.started.load(Ordering::Acquire) == ended
-    }
-
-    /// An exchange that no other part of us has seen.
-    pub(super) fn exchanged(&self) {
-        self.started.fetch_add(1, Ordering::AcqRel);
-        self.answered.fetch_add(1, Ordering::AcqRel);
-        self.ended.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Bytes have come in, whether they were read yet or not.

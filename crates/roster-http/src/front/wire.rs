@@ -20,7 +20,6 @@ use tokio::{
 };
 
 use super::{
-    again::{Again, Heard},
     memory::HeldBytes,
     settings::{FrontSettings, milliseconds},
     watch::{Order, Watch},
@@ -34,65 +33,26 @@ const UNSENT_BYTES_MAX: u32 = 64 * 1024;
 /// A socket under watch.
 pub(super) struct Wire {
     stream: TcpStream,
-    /// None where what is read is no HTTP.
-    handler: Option<Arc<dyn Again>>,
     watch: Arc<Watch>,
     written: u64,
     blocked: bool,
     peer_ended: bool,
     shut: bool,
-    heard: Heard,
-    answer: Vec<u8>,
     /// Counts what came of a head after its first piece.
     head: Option<HeldBytes>,
 }
 
 impl Wire {
-    pub(super) fn new(
-        stream: TcpStream,
-        watch: Arc<Watch>,
-        handler: Option<Arc<dyn Again>>,
-    ) -> Self {
+    pub(super) fn new(stream: TcpStream, watch: Arc<Watch>) -> Self {
         Self {
             stream,
-            handler,
             watch,
             written: 0,
             blocked: false,
             peer_ended: false,
             shut: false,
-            heard: Heard::default(),
-            answer: Vec::new(),
             head: None,
         }
-    }
-
-    /// Answers a request that was refused and comes again, if that is what was read and it is
-    /// refused again. Whoever parses requests never sees it.
-    fn refuses_again(&mut self, context: &mut Context<'_>, read: &[u8]) -> io::Result<bool> {
-        let Some(handler) = &self.handler else { return Ok(false) };
-        let Some(exchanges) = self.watch.rests_after() else { return Ok(false) };
-        // What could not be sent comes first.
-        if self.blocked || !self.heard.is(read, exchanges, self.written) {
-            return Ok(false);
-        }
-        let Some(refused) = self.watch.refused() else { return Ok(false) };
-        self.answer.clear();
-        if !handler.refuse_again(&refused, &mut self.answer) {
-            return Ok(false);
-        }
-        match Pin::new(&mut self.stream).poll_write(context, &self.answer) {
-            Poll::Ready(Ok(count)) if count == self.answer.len() => {}
-            Poll::Ready(Err(error)) => return Err(error),
-            Poll::Pending => return Ok(false),
-            // Nobody could go on from the midst of an answer.
-            Poll::Ready(Ok(_)) => return Err(io::ErrorKind::WriteZero.into()),
-        }
-        self.written += u64::try_from(self.answer.len()).unwrap_or_default();
-        self.watch.wrote(self.written);
-        self.watch.exchanged();
-        self.heard.repeated(self.written);
-        Ok(true)
     }
 
     /// The first byte that comes in, which is left to be read; nothing if the peer ends before.
@@ -190,30 +150,17 @@ impl AsyncRead for Wire {
     ) -> Poll<io::Result<()>> {
         self.be_patient();
         let before = buffer.filled().len();
-        loop {
-            let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
-            match &outcome {
-                Poll::Ready(Ok(())) if buffer.filled().len() == before => self.peer_ended = true,
-                Poll::Ready(Ok(())) => {
-                    let read = buffer.filled().get(before..).unwrap_or_default();
-                    if self.refuses_again(context, read)? {
-                        buffer.set_filled(before);
-                        continue;
-                    }
-                    let written = self.written;
-                    match self.watch.rests_after() {
-                        Some(exchanges) => self.heard.note(read, exchanges, written),
-                        None if self.watch.is_within_head() => self.heard.add(read),
-                        None => self.heard.forget(),
-                    }
-                    self.count_head(read.len());
-                    self.watch.read();
-                }
-                Poll::Ready(Err(error)) => self.failed(error),
-                Poll::Pending => self.look(),
+        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
+        match &outcome {
+            Poll::Ready(Ok(())) if buffer.filled().len() == before => self.peer_ended = true,
+            Poll::Ready(Ok(())) => {
+                self.count_head(buffer.filled().len() - before);
+                self.watch.read();
             }
-            return outcome;
+            Poll::Ready(Err(error)) => self.failed(error),
+            Poll::Pending => self.look(),
         }
+        outcome
     }
 }
 
@@ -292,7 +239,7 @@ mod tests {
         let (stream, _) = listener.accept().unwrap();
         stream.set_nonblocking(true).unwrap();
         let watch = Arc::new(Watch::default());
-        let mut wire = Wire::new(TcpStream::from_std(stream).unwrap(), Arc::clone(&watch), None);
+        let mut wire = Wire::new(TcpStream::from_std(stream).unwrap(), Arc::clone(&watch));
         let mut read = async || {
             let mut bytes = [0; 8];
             let mut buffer = ReadBuf::new(&mut bytes);

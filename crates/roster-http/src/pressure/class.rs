@@ -1,31 +1,26 @@
-//! The classes of work, which wait for their own kind alone.
+//! The classes of work. Each class has an admission limit of its own.
 //!
-//! What a request belongs to must be known before its query is read: refusing has to cost next to
-//! nothing. A query that is not what it seems here is refused later, for what it is.
+//! The class of a list is read from the raw query, before the query is parsed, so that a refusal
+//! is cheap. A query that is invalid is refused for that once it is admitted.
 
 /// A class of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// One record.
     Reads,
-    /// A page that is read where it was asked for.
+    /// A short page, read along an index.
     Lists,
-    /// A page that has to be read aside.
+    /// A long page, or one that needs a scan.
     LongLists,
     /// One change.
     Writes,
 }
 
-/// A page of more records is a long one.
+/// The most records of a short page.
 pub(crate) const SHORT_PAGE_MAX: usize = 500;
 
 impl Class {
-    /// Whether one of it keeps its thread busy for a while.
-    pub(super) const fn is_long(self) -> bool {
-        matches!(self, Self::LongLists)
-    }
-
-    /// The class of a list, as its query shows at a glance.
+    /// The class of a list, by the `limit` of its query.
     pub(crate) fn of_list(query: Option<&str>) -> Self {
         let limit =
             query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("limit="));

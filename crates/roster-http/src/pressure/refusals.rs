@@ -1,7 +1,7 @@
-//! What was refused, counted by reason, and told in the log now and then.
+//! Counts of refused requests, by reason, for the metrics and the log.
 //!
-//! A flood must not become a flood of lines: a reason is told at once when it first occurs, then
-//! every ten seconds at most, with how often it did. Never who was refused: that may be a person.
+//! The log gets a line when a reason first occurs, then one every ten seconds at most, with the
+//! number of refusals since the last line. It never names the caller, who may be a person.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -10,25 +10,25 @@ use std::{
 
 use crate::problem::ProblemCode;
 
-/// How soon a reason is told again.
-const TOLD_EVERY_S: u64 = 10;
+/// The least time between two log lines of one reason.
+const LOG_EVERY_S: u64 = 10;
 
 /// Why a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// Its caller made too many.
+    /// Its caller made too many requests.
     RateLimited,
-    /// There is more to do than can be done.
+    /// Its class of work is full.
     Overloaded,
-    /// Too many attempts with bad credentials came from its address.
+    /// Too many attempts to authenticate from its address failed.
     FailedAuthentication,
-    /// Its credential lets nobody in, or it has none.
+    /// It has no valid credential.
     Unauthenticated,
-    /// Its caller may not do this.
+    /// Its caller lacks the scope.
     InsufficientScope,
-    /// It comes from a web page that is not ours.
+    /// It comes from a web page of another origin.
     ForeignOrigin,
-    /// It came through a proxy, while the service is open.
+    /// It came through a proxy while the service needs no key.
     ForwardedRequest,
     /// It is meant for another host.
     MisdirectedRequest,
@@ -61,8 +61,8 @@ impl Reason {
         }
     }
 
-    /// The reason behind a problem that is about who calls; what callers cost is counted where it
-    /// is judged.
+    /// The reason of a problem that concerns who calls. Refusals for what a caller costs are
+    /// counted where they are made.
     pub(crate) fn of(code: ProblemCode) -> Option<Self> {
         let codes = [
             (ProblemCode::Unauthenticated, Self::Unauthenticated),
@@ -79,43 +79,43 @@ impl Reason {
 #[derive(Debug)]
 pub(crate) struct Refusals {
     since: Instant,
-    rate_limited: Told,
-    overloaded: Told,
-    failed_authentication: Told,
-    unauthenticated: Told,
-    insufficient_scope: Told,
-    foreign_origin: Told,
-    forwarded_request: Told,
-    misdirected_request: Told,
+    rate_limited: ReasonCount,
+    overloaded: ReasonCount,
+    failed_authentication: ReasonCount,
+    unauthenticated: ReasonCount,
+    insufficient_scope: ReasonCount,
+    foreign_origin: ReasonCount,
+    forwarded_request: ReasonCount,
+    misdirected_request: ReasonCount,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct ReasonCount {
     count: AtomicU64,
-    /// The count at that time.
-    before: AtomicU64,
-    /// When to tell again, in seconds.
-    again_s: AtomicU64,
+    /// The count at the last log line.
+    logged: AtomicU64,
+    /// When the next log line is due, in seconds since the start.
+    next_log_s: AtomicU64,
 }
 
 impl Default for Refusals {
     fn default() -> Self {
         Self {
             since: Instant::now(),
-            rate_limited: Told::default(),
-            overloaded: Told::default(),
-            failed_authentication: Told::default(),
-            unauthenticated: Told::default(),
-            insufficient_scope: Told::default(),
-            foreign_origin: Told::default(),
-            forwarded_request: Told::default(),
-            misdirected_request: Told::default(),
+            rate_limited: ReasonCount::default(),
+            overloaded: ReasonCount::default(),
+            failed_authentication: ReasonCount::default(),
+            unauthenticated: ReasonCount::default(),
+            insufficient_scope: ReasonCount::default(),
+            foreign_origin: ReasonCount::default(),
+            forwarded_request: ReasonCount::default(),
+            misdirected_request: ReasonCount::default(),
         }
     }
 }
 
 impl Refusals {
-    fn of(&self, reason: Reason) -> &Told {
+    fn of(&self, reason: Reason) -> &ReasonCount {
         match reason {
             Reason::RateLimited => &self.rate_limited,
             Reason::Overloaded => &self.overloaded,
@@ -136,24 +136,23 @@ impl Refusals {
     /// Counts one more.
     pub(crate) fn count(&self, reason: Reason) {
         let now_s = self.since.elapsed().as_secs();
-        let told = self.of(reason);
-        if let Some(refused) = told.count(now_s) {
+        if let Some(refused) = self.of(reason).count(now_s) {
             tracing::warn!(reason = reason.word(), refused, "requests are refused");
         }
     }
 }
 
-impl Told {
-    /// Counts one more; gives how many to tell of, when it is time.
+impl ReasonCount {
+    /// Counts one more. Returns the number to log when a log line is due.
     fn count(&self, now_s: u64) -> Option<u64> {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        let again = self.again_s.load(Ordering::Relaxed);
-        if now_s < again {
+        let due_s = self.next_log_s.load(Ordering::Relaxed);
+        if now_s < due_s {
             return None;
         }
-        let (next, order) = (now_s + TOLD_EVERY_S, Ordering::Relaxed);
-        self.again_s.compare_exchange(again, next, order, order).ok()?;
-        Some(count.saturating_sub(self.before.swap(count, order)))
+        let (next, order) = (now_s + LOG_EVERY_S, Ordering::Relaxed);
+        self.next_log_s.compare_exchange(due_s, next, order, order).ok()?;
+        Some(count.saturating_sub(self.logged.swap(count, order)))
     }
 }
 
@@ -162,11 +161,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_is_told_at_once_and_then_now_and_then() {
-        let told = Told::default();
-        assert_eq!(told.count(0), Some(1));
-        assert_eq!((0..1_000).filter_map(|_| told.count(9)).count(), 0);
-        assert_eq!(told.count(10), Some(1_001));
-        assert_eq!(told.count(10), None);
+    fn refusals_are_logged_at_once_and_then_every_ten_seconds() {
+        let reason = ReasonCount::default();
+        assert_eq!(reason.count(0), Some(1));
+        assert_eq!((0..1_000).filter_map(|_| reason.count(9)).count(), 0);
+        assert_eq!(reason.count(10), Some(1_001));
+        assert_eq!(reason.count(10), None);
     }
 }

@@ -14,7 +14,7 @@ use roster_core::{Capped, Json, StoreError, Violation, json::write_json};
 use super::code::ProblemCode;
 use crate::front::Body;
 
-pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// A refusal or failure, to be answered.
@@ -141,7 +141,7 @@ impl Problem {
     }
 
     /// The body.
-    pub(crate) fn into_text(self, base_url: &str, request_id: &str) -> Vec<u8> {
+    fn into_text(self, base_url: &str, request_id: &str) -> Vec<u8> {
         let members = self.into_members(base_url, Some(request_id));
         let mut out = Vec::with_capacity(256);
         write_json(&mut out, &Json::Object(members));
@@ -160,14 +160,6 @@ impl Problem {
             words.extend(["; and ", &self.errors.omitted().to_string(), " more"]);
         }
         (kind.status, words, self.headers)
-    }
-
-    /// Whether it is of this code, and says no more than that.
-    pub(crate) fn is_plain(&self, code: ProblemCode) -> bool {
-        self.code == code
-            && self.detail.is_none()
-            && self.errors.is_empty()
-            && self.headers.is_empty()
     }
 
     /// The members of the body. One of several problems in one answer needs no request id.

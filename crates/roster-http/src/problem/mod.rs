@@ -9,5 +9,5 @@ mod failure;
 pub mod registry;
 pub mod violations;
 
-pub(crate) use answer::{Fault, NO_STORE, PROBLEM_JSON, Problem};
+pub(crate) use answer::{Fault, NO_STORE, Problem};
 pub(crate) use code::ProblemCode;

@@ -53,7 +53,7 @@ impl Asked {
         face: &Face,
         write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Problem> {
-        let write = face.pressure.pass(Class::Writes, write);
+        let write = face.pressure.with_admission(Class::Writes, write);
         match &self.patience {
             Some(patience) => patience.hold(write).await,
             None => write.await,

@@ -17,7 +17,7 @@ mod users;
 mod write;
 
 pub(crate) use users::{
-    Bulk, EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX, Rendered,
+    Bulk, EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX,
 };
 
 use http::Response;

@@ -106,12 +106,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether the page itself is wanted, whatever its caller may know.
-pub(super) fn is_wanted(parts: &Parts) -> bool {
-    let knows = [IF_MATCH, IF_NONE_MATCH].iter().any(|name| parts.headers.contains_key(name));
-    parts.method == Method::GET && !knows
-}
-
 fn digest(uri: &http::Uri, media: &str) -> String {
     let query = uri.query().unwrap_or_default();
     let hash = Sha256::new().chain_update(media).chain_update([0]).chain_update(query).finalize();

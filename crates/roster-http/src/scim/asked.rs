@@ -139,7 +139,7 @@ impl Asked {
         write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Refused> {
         let write = async { Ok::<_, Problem>(write.await) };
-        let write = face.pressure.pass(Class::Writes, write);
+        let write = face.pressure.with_admission(Class::Writes, write);
         let outcome = match &self.patience {
             Some(patience) => patience.hold(write).await?,
             None => write.await?,

@@ -32,8 +32,8 @@ use super::{
     users::{Patching, user_id},
 };
 use crate::{
-    admission::admit_again,
-    admission::identity,
+    authorization::identity,
+    authorization::reauthorize,
     extract::idempotency_key,
     face::{Face, UnreadCall},
     pressure::Class,
@@ -94,7 +94,7 @@ impl Writing<'_> {
 
     async fn carry_out(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
         let operation = Operation::Scim(ScimOperation::Bulk);
-        let authority = admit_again(face, self.parts, operation).await?;
+        let authority = reauthorize(face, self.parts, operation).await?;
         let permits = || Ok::<May, MissingScope>((authority.permit()?, authority.permit()?));
         let may = permits().map_err(Problem::from)?;
         if step.kind == GROUP.name {
@@ -181,7 +181,7 @@ async fn pass<E: Into<Refused>>(
     face: &Face,
     write: impl Future<Output = Result<Outcome, E>>,
 ) -> Result<Outcome, Refused> {
-    let _entered = face.pressure.enter(Class::Writes).await?;
+    let _admitted = face.pressure.admit(Class::Writes).await?;
     write.await.map_err(Into::into)
 }
 

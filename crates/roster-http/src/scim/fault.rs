@@ -2,7 +2,7 @@
 
 use http::{
     HeaderName, HeaderValue, Method, Response, StatusCode,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
 use roster_core::json::write_json;
@@ -36,11 +36,6 @@ pub(crate) fn from_problem(problem: Problem, parts: &Parts) -> Response<Body> {
     if code == ProblemCode::MethodNotAllowed && is_me {
         return answer(&super::not_implemented());
     }
-    let problem = if problem.is_plain(ProblemCode::Overloaded) {
-        problem.with_header(RETRY_AFTER, HeaderValue::from_static("2"))
-    } else {
-        problem
-    };
     let (error, headers) = in_scim(problem);
     let status = error.status;
     let mut response = answer(&error);

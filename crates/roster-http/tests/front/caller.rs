@@ -10,7 +10,7 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use roster_http::front::{
     Body, BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Port,
-    Refused, Upload, read_body, serve,
+    Upload, read_body, serve,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -39,13 +39,6 @@ impl Handle for Probe {
             tokio::spawn(stream(work.to_owned(), sender));
             return Response::new(body);
         }
-        if let Some(kind) = path.strip_prefix("/refused/") {
-            let mut response = Response::new(Body::full("refused"));
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-            let kind = kind.parse().unwrap();
-            response.extensions_mut().insert(Refused { kind, request_id: None });
-            return response;
-        }
         if let Some(rest_ms) = path.strip_prefix("/upload/") {
             let (body, sender) = Body::streamed(peer);
             let upload = Upload::new(request.into_body(), peer);
@@ -69,12 +62,6 @@ impl Handle for Probe {
             "/unread" => status(StatusCode::NOT_FOUND),
             _ => Response::new(Body::full("hello")),
         }
-    }
-
-    /// What was refused with an even number is handled after all.
-    fn refuse_again(&self, refused: &Refused, answer: &mut Vec<u8>) -> bool {
-        answer.extend_from_slice(b"HTTP/1.1 503 again\r\ncontent-length: 5\r\n\r\nagain");
-        refused.kind % 2 == 1
     }
 
     fn on_panic(&self) -> Response<Body> {

@@ -8,7 +8,6 @@
     reason = "what a test cannot do without fails it"
 )]
 
-mod again;
 mod bodies;
 mod caller;
 mod drain;

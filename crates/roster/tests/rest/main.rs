@@ -418,8 +418,7 @@ cases! {
         a_class_that_stands_still_leaves_the_others_alone,
         refusals_are_counted_by_reason,
         a_page_of_a_thousand_is_whole,
-        those_who_wait_for_the_same_page_share_its_reading,
-        those_who_wait_for_other_pages_get_their_own,
+        a_refused_list_is_counted_and_does_not_reach_the_store,
     }
     mod patience {
         a_reading_is_given_up_once_its_caller_would_wait_no_longer,

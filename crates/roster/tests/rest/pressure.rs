@@ -2,11 +2,11 @@
 
 use std::{pin::pin, time::Duration};
 
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use roster_http::PressureSettings;
 use serde_json::json;
 
 use crate::{
-    client::Reply,
     guards::guarded,
     service::{Service, Setup, Stage, path},
     store::Fault,
@@ -196,57 +196,37 @@ pub(crate) async fn a_page_of_a_thousand_is_whole(stage: Stage) {
     service.get("/deleted-users?limit=1000").await.expect(200);
 }
 
-/// How many pages are read for one who has the only place and for three who wait, and what these
-/// get; nothing where they came too late to wait, or waited too long: the machine may be busy.
-async fn read_for(stage: &Stage, waiting: [&str; 3]) -> Option<(usize, [Reply; 3])> {
+pub(crate) async fn a_refused_list_is_counted_and_does_not_reach_the_store(stage: Stage) {
+    const REQUESTS: usize = 20;
     let service = stage.open_with(narrow()).await;
     service.user(json!({"username": "ada"})).await;
     service.store.hang_pages(true);
-    let rest = async {
+    let requests = async {
         while service.store.pages() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let [first, second, third] = waiting.map(|target| service.get(target));
-        let on = async {
-            tokio::time::sleep(Duration::from_millis(30)).await;
-            service.store.hang_pages(false);
-        };
-        let (first, second, third, ()) = tokio::join!(first, second, third, on);
-        [first, second, third]
+        let requests = (0..REQUESTS).map(|_| service.get("/users?limit=1000"));
+        let mut requests: FuturesUnordered<_> = requests.collect();
+        // No place is free, so the first reply is a refusal.
+        let first = requests.next().await.expect("a reply").refused(503, "overloaded");
+        let mut replies = vec![first];
+        service.get("/livez").await.expect(200);
+        service.get("/readyz").await.expect(200);
+        service.store.hang_pages(false);
+        replies.extend(requests.collect::<Vec<_>>().await);
+        replies
     };
-    let (held, replies) = tokio::join!(service.get("/users?limit=1000"), rest);
+    let (held, replies) = tokio::join!(service.get("/users?limit=1000"), requests);
     held.expect(200);
-    let served = replies.iter().all(|reply| reply.status() == 200);
-    served.then(|| (service.store.pages(), replies))
-}
-
-pub(crate) async fn those_who_wait_for_the_same_page_share_its_reading(stage: Stage) {
-    let mut shared = None;
-    for _ in 0..20 {
-        let read = read_for(&stage, ["/users?limit=1000"; 3]).await;
-        shared = read.filter(|(pages, _)| *pages == 2);
-        if shared.is_some() {
-            break;
-        }
+    let (served, refused): (Vec<_>, Vec<_>) =
+        replies.into_iter().partition(|reply| reply.status() == 200);
+    for reply in &refused {
+        assert_eq!((reply.status(), &reply.json()["code"]), (503, &json!("overloaded")));
+        assert!(["1", "2", "3", "4"].contains(&reply.header("retry-after")));
     }
-    let (_, [first, second, third]) = shared.expect("one reading for three");
-    for other in [&second, &third] {
-        assert_eq!(first.json(), other.json());
-        for name in ["etag", "content-type", "roster-position"] {
-            assert_eq!(first.find(name), other.find(name), "{name}");
-        }
-    }
-    assert_eq!(first.json()["items"].as_array().map(Vec::len), Some(1));
-}
-
-pub(crate) async fn those_who_wait_for_other_pages_get_their_own(stage: Stage) {
-    let others = ["/users?limit=999", "/users?limit=998", "/users?limit=997"];
-    let mut read = None;
-    for _ in 0..20 {
-        read = read_for(&stage, others).await;
-        if read.is_some() {
-            break;
-        }
-    }
-    assert_eq!(read.map(|(pages, _)| pages), Some(4));
+    assert_eq!(service.store.pages(), 1 + served.len());
+    let metrics = service.get("/metrics").await.expect(200);
+    let expected = format!("reason=\"overloaded\"}} {}", refused.len());
+    assert!(metrics.text().contains(&expected), "{expected}: {}", metrics.text());
+    service.get("/users?limit=1000").await.expect(200);
 }

@@ -9,7 +9,7 @@ use super::{
     load::{self, Load},
     process::Server,
     report::say,
-    work::{Creates, Fixed, Known, Repeats},
+    work::{Creates, Fixed, Idempotency, Known},
 };
 
 /// Users on the pages that are measured: the default.
@@ -63,9 +63,9 @@ pub(super) fn seed(options: &Options, data: &Path) -> Result<(Vec<Known>, Vec<f6
 pub(super) fn fill(server: &Server, end: u64) -> Result<Vec<Known>> {
     say(&format!("seeding {end} users"))?;
     let mut users = Vec::new();
-    let repeats = Repeats::Unmarked;
+    let idempotency = Idempotency::Unkeyed;
     let host = server.address;
-    let mut creates = Creates { host, next: 0, end, repeats, created: &mut users };
+    let mut creates = Creates { host, next: 0, end, idempotency, created: &mut users };
     let load = Load {
         address: server.address,
         process: None,

@@ -16,7 +16,7 @@ use super::{
     process::{self, Memory, Server},
     report::{median, say},
     seed,
-    work::{self, Creates, Deletes, Fixed, Known, Reads, Repeats, Replaces},
+    work::{self, Creates, Deletes, Fixed, Idempotency, Known, Reads, Replaces},
 };
 
 /// Connections that ask for what no index helps to find.
@@ -213,9 +213,10 @@ impl Sitting<'_> {
         })
     }
 
-    fn create(&mut self, load: Load, repeats: Repeats) -> Result<load::Outcome> {
+    fn create(&mut self, load: Load, idempotency: Idempotency) -> Result<load::Outcome> {
         let (host, next) = (load.address, self.next_number);
-        let mut posts = Creates { host, next, end: u64::MAX, repeats, created: &mut self.fresh };
+        let mut posts =
+            Creates { host, next, end: u64::MAX, idempotency, created: &mut self.fresh };
         let outcome = load::run(load, &mut posts);
         self.next_number = posts.next;
         outcome
@@ -263,8 +264,8 @@ impl Sitting<'_> {
                 let (mut scan, mut gets) = (fixed(&work::scan_worst()), reads(hot, work::one));
                 load::beside(scans, &mut scan, || load::run(load, &mut gets))
             }
-            Kind::Post => self.create(load, Repeats::Unmarked),
-            Kind::PostMarked => self.create(load, Repeats::Marked),
+            Kind::Post => self.create(load, Idempotency::Unkeyed),
+            Kind::PostMarked => self.create(load, Idempotency::Keyed),
             Kind::Put => {
                 let revision = &mut self.revision;
                 load::run(load, &mut Replaces { host: address, users: all, random, revision })

@@ -99,13 +99,13 @@ impl Work for Reads<'_> {
     }
 }
 
-/// Whether requests say how they are known if they come twice.
+/// Whether requests have an `Idempotency-Key`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repeats {
-    /// They say nothing.
-    Unmarked,
-    /// Each has an `Idempotency-Key` of its own.
-    Marked,
+pub(super) enum Idempotency {
+    /// They have none.
+    Unkeyed,
+    /// Each has a key of its own.
+    Keyed,
 }
 
 /// POSTs of new users, with consecutive numbers.
@@ -117,7 +117,7 @@ pub(super) struct Creates<'a> {
     /// Where to stop.
     pub(super) end: u64,
     /// Whether they have keys.
-    pub(super) repeats: Repeats,
+    pub(super) idempotency: Idempotency,
     /// Those that were created.
     pub(super) created: &'a mut Vec<Known>,
 }
@@ -129,7 +129,7 @@ impl Work for Creates<'_> {
         }
         let body = people::body(self.next, 0);
         write_head(request, "POST", "/users", self.host);
-        if self.repeats == Repeats::Marked {
+        if self.idempotency == Idempotency::Keyed {
             let field = format!("Idempotency-Key: \"bench {}\"\r\n", self.next);
             request.extend_from_slice(field.as_bytes());
         }

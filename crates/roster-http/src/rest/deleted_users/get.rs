@@ -28,7 +28,7 @@ pub(in crate::rest) async fn get(
     let held = preconditions(headers)?;
     let id = deleted_id(segment)?;
     let get = face.directory.get_deleted(call.permit::<WriteUsers>()?, id);
-    let deleted = face.pressure.pass(Class::Reads, get).await?;
+    let deleted = face.pressure.with_admission(Class::Reads, get).await?;
     let deleted = deleted.ok_or_else(absent)?;
     let mut out = Vec::with_capacity(size(&deleted));
     write(&deleted, face.settings.deleted_keep, &mut out);

@@ -41,7 +41,7 @@ async fn read(
 ) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
     negotiate(&parts.headers, &[JSON])?;
-    let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
+    let _admitted = face.pressure.admit(Class::of_list(parts.uri.query())).await?;
     // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
     if matches!(tags(&parts.headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
         let detail = "events have no tag, so no If-Match matches";

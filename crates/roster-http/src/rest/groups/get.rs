@@ -23,7 +23,7 @@ pub(in crate::rest) async fn get(
     let held = preconditions(headers)?;
     let id = group_id(segment)?;
     let (desk, may) = (face.directory.groups(), call.permit()?);
-    let stored = face.pressure.pass(Class::Reads, desk.get(may, id)).await?;
+    let stored = face.pressure.with_admission(Class::Reads, desk.get(may, id)).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::GroupNotFound))?;
     one(StatusCode::OK, stored, held)
 }

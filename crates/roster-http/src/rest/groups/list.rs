@@ -17,7 +17,7 @@ use crate::{
 pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
-    let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
+    let _admitted = face.pressure.admit(Class::of_list(parts.uri.query())).await?;
     let cursors = face.cursors.of(List::Groups, call.authority.actor());
     let query = GroupListQuery::read(parts.uri.query(), cursors)?;
     let view = View::new(face, parts, media, false);

@@ -24,7 +24,7 @@ pub(in crate::rest) async fn list_members(
 ) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
     let media = negotiate(&parts.headers, &[JSON])?;
-    let _entered = face.pressure.enter(Class::of_list(parts.uri.query())).await?;
+    let _admitted = face.pressure.admit(Class::of_list(parts.uri.query())).await?;
     let cursors = face.cursors.of(List::Members, call.authority.actor());
     let query = MemberListQuery::read(group_id(segment)?, parts.uri.query(), cursors)?;
     let absent = || Problem::new(ProblemCode::GroupNotFound);

@@ -22,7 +22,7 @@ pub(in crate::rest) async fn get(
     let held = preconditions(headers)?;
     let id = user_id(segment)?;
     let get = face.directory.get(call.permit()?, id);
-    let stored = face.pressure.pass(Class::Reads, get).await?;
+    let stored = face.pressure.with_admission(Class::Reads, get).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
     one(StatusCode::OK, stored, held)
 }

@@ -1,8 +1,5 @@
 //! `GET /users`: one page of the collection.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
 use http::Response;
 use roster_core::{
     list::{Page, Total},
@@ -15,18 +12,10 @@ use crate::{
     extract::{JSON, NDJSON, negotiate},
     face::{Call, Face},
     front::Body,
-    pressure::{Class, Turn},
+    pressure::Class,
     problem::{Problem, ProblemCode},
-    rest::page::{View, close_items, is_wanted, open, separate},
+    rest::page::{View, close_items, open, separate},
 };
-
-/// A page as it is sent.
-#[derive(Debug)]
-pub(crate) struct Rendered {
-    position: i64,
-    body: Bytes,
-    target: Option<String>,
-}
 
 pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
     let parts = call.parts;
@@ -37,39 +26,21 @@ pub(in crate::rest) async fn list(face: &Face, call: &Call<'_>) -> Result<Respon
     let (permit, actor) = (call.permit()?, call.authority.actor());
     let cursors = face.cursors.of(List::Users, actor);
     let class = Class::of_list(parts.uri.query());
-    let view = || View::new(face, parts, media, true);
-    // The cursor on a page is its caller's own.
-    let asked = (class == Class::LongLists && is_wanted(parts))
-        .then(|| format!("{actor} {}", parts.uri.query().unwrap_or_default()));
-    let turn = match &asked {
-        Some(asked) => face.pressure.enter_or_share(&face.long_pages, asked).await?,
-        None => Turn::Own(face.pressure.enter(class).await?, None),
-    };
-    let (_entered, teller) = match turn {
-        Turn::Own(entered, teller) => (entered, teller),
-        Turn::Told(page) => {
-            return Ok(view().page(page.position, page.body.clone(), page.target.as_deref()));
-        }
-    };
+    let _admitted = face.pressure.admit(class).await?;
     let query = ListQuery::read(parts.uri.query(), cursors)?;
-    let view = view();
+    let view = View::new(face, parts, media, true);
     if let Some(response) = view.without_page().await? {
         return Ok(response);
     }
-    // The query asks for more than was to be seen of it.
-    let is_longer = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
-    let _longer = if is_longer { Some(face.pressure.enter_aside().await?) } else { None };
+    let is_scan = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
+    let _scan = if is_scan { Some(face.pressure.admit_scan().await?) } else { None };
     let page = face.directory.list(permit, query.page.clone()).await?;
     let next = match &page.next {
         Some(place) => Some(query.seal(place)?),
         None => None,
     };
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
-    let body = Bytes::from(envelope(&query, &page, next.as_deref())?);
-    if let Some(teller) = teller {
-        let (position, body) = (page.position, body.clone());
-        teller.tell(|| Arc::new(Rendered { position, body, target: target.clone() }));
-    }
+    let body = envelope(&query, &page, next.as_deref())?;
     Ok(view.page(page.position, body, target.as_deref()))
 }
 

@@ -15,7 +15,6 @@ pub(crate) use bulk::{
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
-pub(crate) use list::Rendered;
 pub(super) use list::list;
 pub(super) use patch::patch;
 pub(super) use replace::replace;

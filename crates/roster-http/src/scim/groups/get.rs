@@ -23,7 +23,7 @@ pub(in crate::scim) async fn get(face: &Face, segment: &str, call: &Call<'_>) ->
     let projection = projection(&GROUP, call.parts)?;
     let held = weak_preconditions(&call.parts.headers)?;
     let id = group_id(segment)?;
-    let _entered = face.pressure.enter(Class::Reads).await?;
+    let _admitted = face.pressure.admit(Class::Reads).await?;
     let shown = shown(face, call.permit()?, id, &projection).await?.ok_or_else(no_such_group)?;
     let version = shown.stored.version;
     if held.if_match.is_some_and(|tags| !tags.hold(version)) {

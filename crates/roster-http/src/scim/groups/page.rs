@@ -82,7 +82,7 @@ impl<'a> Asking<'a> {
 
     /// The page that begins at an index.
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
-        let _entered = self.face.pressure.enter(self.class()).await?;
+        let _admitted = self.face.pressure.admit(self.class()).await?;
         let cursors = self.cursors(List::ScimGroupsByIndex);
         let kept = Walk::new(self.face, self.may, cursors, Direction::Ascending);
         let known = if start == 1 { None } else { kept.before(start).await? };
@@ -119,7 +119,7 @@ impl<'a> Asking<'a> {
             let (after, limit) = cursor::open(self.face, &cursors, cursor, count)?;
             (self.query.after, self.query.limit) = (Some(after.id), limit);
         }
-        let _entered = self.face.pressure.enter(self.class()).await?;
+        let _admitted = self.face.pressure.admit(self.class()).await?;
         let run = self.run(0).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;

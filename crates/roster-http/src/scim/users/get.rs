@@ -23,7 +23,7 @@ pub(in crate::scim) async fn get(face: &Face, segment: &str, call: &Call<'_>) ->
     let id = user_id(segment)?;
     let may = call.permit()?;
     let get = face.directory.get(may, id);
-    let stored = face.pressure.pass(Class::Reads, get).await?.ok_or_else(no_such_user)?;
+    let stored = face.pressure.with_admission(Class::Reads, get).await?.ok_or_else(no_such_user)?;
     if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
         let refusal = Refusal::VersionMismatch { current: stored.version };
         return Err(roster_scim::user::refused(&refusal).into());

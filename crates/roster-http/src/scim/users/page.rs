@@ -18,7 +18,7 @@ use roster_scim::{ScimError, ScimType};
 use crate::{
     cursor::List,
     face::Face,
-    pressure::{Class, SHORT_PAGE_MAX},
+    pressure::{AdmissionGuard, Class, SHORT_PAGE_MAX},
     scim::{
         Refused, cursor,
         limits::{PAGE_BYTES_MAX, SKIP_MAX},
@@ -45,7 +45,7 @@ pub(super) async fn by_index(
     start: u64,
     keeps_end: bool,
 ) -> Result<Found, Refused> {
-    let (_entered, _longer) = enter(face, &query).await?;
+    let (_admitted, _scan) = admit(face, &query).await?;
     let cursors = face.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
     let kept = Walk::new(face, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
@@ -167,7 +167,7 @@ pub(super) async fn by_cursor(
         let (after, limit) = cursor::open(face, &cursors, cursor, count)?;
         (query.after, query.limit) = (Some(after), limit);
     }
-    let (_entered, _longer) = enter(face, &query).await?;
+    let (_admitted, _scan) = admit(face, &query).await?;
     query.count = query.is_unconditional() || begins;
     let page = face.directory.list(may, query.clone()).await?;
     let total = match page.total {
@@ -183,14 +183,14 @@ pub(super) async fn by_cursor(
     Ok(Found { items: page.items, total, start_index: None, next_cursor, end: None })
 }
 
-/// Waits for a place among the lists; among the long ones too where the page needs that.
-async fn enter<'f>(
+/// Admits a page to the lists, and to the long lists if it is long or needs a scan.
+async fn admit<'f>(
     face: &'f Face,
     query: &PageQuery,
-) -> Result<(crate::pressure::Entered<'f>, Option<crate::pressure::Entered<'f>>), Refused> {
+) -> Result<(AdmissionGuard<'f>, Option<AdmissionGuard<'f>>), Refused> {
     let many = query.limit > SHORT_PAGE_MAX;
-    let entered = face.pressure.enter(if many { Class::LongLists } else { Class::Lists }).await?;
-    let is_longer = !many && !Plan::of(query).is_bounded(query);
-    let longer = if is_longer { Some(face.pressure.enter_aside().await?) } else { None };
-    Ok((entered, longer))
+    let admitted = face.pressure.admit(if many { Class::LongLists } else { Class::Lists }).await?;
+    let is_scan = !many && !Plan::of(query).is_bounded(query);
+    let scan = if is_scan { Some(face.pressure.admit_scan().await?) } else { None };
+    Ok((admitted, scan))
 }

@@ -9,7 +9,7 @@ use crate::bench::{
     load::{self, Load, Outcome, Work},
     people::Random,
     process::Server,
-    work::{self, Creates, Deletes, Fixed, Known, Reads, Repeats, Replaces},
+    work::{self, Creates, Deletes, Fixed, Idempotency, Known, Reads, Replaces},
 };
 
 /// The longest that the users of a round may take to come or to leave.
@@ -72,8 +72,8 @@ impl Side {
     }
 
     fn create(&mut self, load: Load, end: u64) -> Result<Outcome> {
-        let (host, next, repeats) = (load.address, self.next_number, Repeats::Unmarked);
-        let mut creates = Creates { host, next, end, repeats, created: &mut self.fresh };
+        let (host, next, idempotency) = (load.address, self.next_number, Idempotency::Unkeyed);
+        let mut creates = Creates { host, next, end, idempotency, created: &mut self.fresh };
         let outcome = load::run(load, &mut creates);
         self.next_number = creates.next;
         outcome

@@ -8,7 +8,7 @@ use std::{net::IpAddr, pin::Pin, sync::Arc};
 use roster_core::Actor;
 use tokio::time::{Sleep, sleep};
 
-use crate::{admission::identity, face::Face, pressure::Limiter};
+use crate::{authorization::identity, face::Face, pressure::Limiter};
 
 /// What the lines of one import are charged to.
 pub(super) struct LineCharges {

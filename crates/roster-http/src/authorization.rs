@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Who sends a request, if they may; `standing` is what every answer to them tells of their limit.
-pub(crate) async fn admit(
+pub(crate) async fn authorize(
     face: &Face,
     parts: &Parts,
     address: IpAddr,
@@ -42,7 +42,7 @@ pub(crate) async fn admit(
 
 /// Who sends a request whose body has come, if they still may. The request was charged when its
 /// head came, and its credential was no guess.
-pub(crate) async fn admit_again(
+pub(crate) async fn reauthorize(
     face: &Face,
     parts: &Parts,
     operation: Operation,
