@@ -6,7 +6,8 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    access::KeyId, draft::Draft, id::UserId, json::Json, start::Start, timestamp::Timestamp,
+    access::KeyId, draft::Draft, failure::Refusal, id::UserId, json::Json, start::Start,
+    timestamp::Timestamp, user::User,
 };
 
 /// The settings that the rules depend on.
@@ -185,6 +186,37 @@ impl Terms {
     }
 }
 
+/// A change that is computed from the stored record when the command is decided, such as a SCIM
+/// PATCH. It is a pure function, since a command may be decided several times. It returns `None` if
+/// it refuses; whoever made it keeps the reason.
+pub struct Edit<R, C>(Arc<EditFn<R, C>>);
+
+type EditFn<R, C> = dyn Fn(&R) -> Option<C> + Send + Sync;
+
+impl<R, C> Edit<R, C> {
+    /// A change that this function computes.
+    pub fn new(change: impl Fn(&R) -> Option<C> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(change))
+    }
+
+    /// What becomes of a record.
+    pub(crate) fn apply(&self, record: &R) -> Result<C, Refusal> {
+        (self.0)(record).ok_or(Refusal::EditRefused)
+    }
+}
+
+impl<R, C> Clone for Edit<R, C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<R, C> fmt::Debug for Edit<R, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Edit")
+    }
+}
+
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub enum Act {
@@ -212,6 +244,15 @@ pub enum Act {
         id: UserId,
         /// The patch.
         patch: Box<Json>,
+        /// What must hold first.
+        held: Preconditions,
+    },
+    /// Replace the whole of a user by what a function makes of it.
+    Edit {
+        /// Which user.
+        id: UserId,
+        /// The function.
+        edit: Edit<User, Draft>,
         /// What must hold first.
         held: Preconditions,
     },
@@ -277,6 +318,7 @@ impl Command {
             Act::Create { id, .. }
             | Act::Replace { id, .. }
             | Act::Patch { id, .. }
+            | Act::Edit { id, .. }
             | Act::Delete { id, .. }
             | Act::Restore { id, .. }
             | Act::Purge { id, .. } => *id,
@@ -287,7 +329,9 @@ impl Command {
     pub const fn target(&self) -> Target {
         match &self.act {
             Act::Create { .. } => Target::New,
-            Act::Replace { .. } | Act::Patch { .. } | Act::Delete { .. } => Target::Live,
+            Act::Replace { .. } | Act::Patch { .. } | Act::Edit { .. } | Act::Delete { .. } => {
+                Target::Live
+            }
             Act::Restore { .. } | Act::Purge { .. } => Target::Deleted,
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     access::{KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteUsers},
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
-    command::{Act, Caller, Command, Idempotency, Mode, OnConflict, Rules, Terms},
+    command::{Act, Caller, Command, Edit, Mode, OnConflict, Rules, Terms},
     draft::Draft,
     erasure::Erasure,
     event::{EventsPage, EventsQuery},
@@ -21,7 +21,7 @@ use crate::{
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Head, LogId, Outcome, Outlived, Secret, Store},
     timestamp::Timestamp,
-    user::{Deleted, Stored},
+    user::{Deleted, Stored, User},
     walk::WalkStore,
 };
 
@@ -103,6 +103,18 @@ impl Directory {
         self.carry_out(Act::Patch { id, patch, held }, terms).await
     }
 
+    /// Replaces a user by what a function makes of it.
+    pub async fn edit(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: UserId,
+        edit: Edit<User, Draft>,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(Act::Edit { id, edit, held }, terms).await
+    }
+
     /// Deletes a user: it leaves the collection at once and is kept aside.
     pub async fn delete(
         &self,
@@ -134,15 +146,6 @@ impl Directory {
     ) -> Result<Outcome, Failure> {
         let held = mem::take(&mut terms.held);
         self.carry_out(Act::Purge { id, held }, terms).await
-    }
-
-    /// What the same request came to when it came before, if that is remembered.
-    pub async fn recall(
-        &self,
-        _may: Permit<WriteUsers>,
-        mark: Idempotency,
-    ) -> Result<Option<Outcome>, Failure> {
-        self.store.recall(mark, self.clock.now()).await
     }
 
     /// The deleted user of that id, while it is kept.

@@ -29,6 +29,8 @@ pub enum Refusal {
     Taken(Taken),
     /// The idempotency key came before, with another request.
     KeyReused,
+    /// The function of an edit refused. Whoever made the function knows why.
+    EditRefused,
     /// What is asked of a group cannot be.
     Group(GroupRefusal),
 }

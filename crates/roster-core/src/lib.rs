@@ -47,7 +47,7 @@ pub use capped::Capped;
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
 pub use command::{
-    Act, Actor, Caller, Command, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
+    Act, Actor, Caller, Command, Edit, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
     Sharing, Tags, Target, Terms,
 };
 pub use decide::{Change, Claims, Decision, decide};

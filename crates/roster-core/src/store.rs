@@ -10,7 +10,7 @@ use std::{fmt, future::Future, pin::Pin};
 use crate::{
     access::KeyStore,
     clock_mark::{ClockMark, ClockReading},
-    command::{Command, Idempotency, Rules},
+    command::{Command, Rules},
     erasure::Erasure,
     event::{EventKind, EventsPage, EventsQuery},
     failure::{Failure, StoreError},
@@ -37,14 +37,6 @@ pub trait Store: KeyStore + GroupStore {
     /// What a command would come to: the same judgement, and nothing is stored. The position is
     /// that of the log as it is.
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>>;
-
-    /// What the request of that mark came to when it came before, if that is remembered at this
-    /// moment. Nothing is begun: whoever changes something has it looked up with the change.
-    fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Answer<'_, Result<Option<Outcome>, Failure>>;
 
     /// The live user of that id.
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>>;

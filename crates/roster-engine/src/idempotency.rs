@@ -4,9 +4,7 @@
 //! The record of a key is written in the transaction of the request's change, so one exists exactly
 //! if the other does. Refusals are not stored: a repeated request is decided again.
 
-use roster_core::{
-    Effect, Idempotency, Outcome, Refusal, Stored, Timestamp, limits::IDEMPOTENCY_KEEP_MS,
-};
+use roster_core::{Effect, Idempotency, Refusal, Stored, Timestamp, limits::IDEMPOTENCY_KEEP_MS};
 
 use crate::batch::Executed;
 
@@ -57,14 +55,4 @@ impl IdempotencyRecord {
             replayed: true,
         }))
     }
-}
-
-/// The result of a request that may be a repeated one, read outside of a batch.
-pub fn recall(
-    record: Option<&IdempotencyRecord>,
-    idempotency: &Idempotency,
-    at: Timestamp,
-) -> Result<Option<Outcome>, Refusal> {
-    let Some(record) = record else { return Ok(None) };
-    Ok(record.replay(idempotency, at)?.map(|executed| executed.outcome(0)))
 }

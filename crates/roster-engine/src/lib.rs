@@ -14,7 +14,7 @@ mod writes;
 
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use facts::{ClaimKind, CommandError, Current, Facts, StoredGroup};
-pub use idempotency::{IdempotencyRecord, LogPosition, recall};
+pub use idempotency::{IdempotencyRecord, LogPosition};
 pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
 pub use request::{Request, UserRequest};
 pub use writes::{

@@ -2,8 +2,8 @@
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -20,7 +20,6 @@ use crate::{
     pool::Tries,
     postgres::Postgres,
     reads::{DeletedUser, LogHead},
-    writer::Recall,
 };
 
 impl Store for Postgres {
@@ -30,14 +29,6 @@ impl Store for Postgres {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(self.preview_user(command))
-    }
-
-    fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        Box::pin(async move { self.shared().ask(&Recall { idempotency: mark, at }).await? })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

@@ -5,8 +5,8 @@ use std::future;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupAct, GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -37,14 +37,6 @@ impl Store for Sqlite {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         ready(self.preview_request(&Request::User(UserRequest::new(self.rules(), command))))
-    }
-
-    fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        ready(self.recall_request(&mark, at))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {

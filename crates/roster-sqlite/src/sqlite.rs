@@ -8,8 +8,8 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Command, Failure, GroupCommand, Idempotency, LogId, Outcome, Rules, StoreError, Stored, Target,
-    Timestamp, UserId, store::Secret,
+    Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError, Stored, Target, UserId,
+    store::Secret,
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest};
 use rusqlite::Connection;
@@ -33,10 +33,7 @@ use crate::{
     scan::Scans,
     settings::Settings,
     shared::Shared,
-    writer::{
-        Writer,
-        preview::{preview_request, recall_request},
-    },
+    writer::{Writer, preview::preview_request},
 };
 
 /// More commands than this are decided where other tasks of the thread need not wait.
@@ -170,15 +167,6 @@ impl Sqlite {
     pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         // The inner failure is that of the request, the outer one that of the connection.
         self.readers.read(|connection| Ok(preview_request(connection, self.rules, request)))?
-    }
-
-    /// The stored result of a repeated request.
-    pub(crate) fn recall_request(
-        &self,
-        idempotency: &Idempotency,
-        at: Timestamp,
-    ) -> Result<Option<Outcome>, Failure> {
-        self.readers.read(|connection| Ok(recall_request(connection, idempotency, at)))?
     }
 
     /// Has the writer execute a task.

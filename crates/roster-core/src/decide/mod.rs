@@ -114,6 +114,12 @@ pub fn decide(
             let user = revise(current, &draft, &intent, command)?;
             write(rules, current, user, command)
         }
+        Act::Edit { edit, held, .. } => {
+            let current = current.ok_or(Refusal::NotFound)?;
+            allowed(held, current)?;
+            let user = revise(current, &edit.apply(current)?, &Intent::Replace, command)?;
+            write(rules, current, user, command)
+        }
         Act::Delete { held, .. } => {
             let current = leaving(rules, current, held)?;
             let user = next_version(current, command);

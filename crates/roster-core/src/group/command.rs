@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{GroupDraft, GroupId};
+use super::{Group, GroupDraft, GroupId};
 use crate::{
-    command::{Caller, Idempotency, Preconditions},
+    command::{Caller, Edit, Idempotency, Preconditions},
     id::UserId,
     json::Json,
     start::Start,
@@ -31,6 +31,15 @@ pub enum GroupAct {
         edit: GroupEdit,
         /// What becomes of its members.
         members: MembersEdit,
+        /// What must hold first.
+        held: Preconditions,
+    },
+    /// Change a group and its members by what a function makes of the group.
+    Edit {
+        /// Which group.
+        id: GroupId,
+        /// The function.
+        edit: Edit<Group, (GroupEdit, MembersEdit)>,
         /// What must hold first.
         held: Preconditions,
     },
@@ -72,6 +81,18 @@ pub enum MembersEdit {
     All(BTreeSet<UserId>),
 }
 
+impl MembersEdit {
+    /// How many members it names.
+    pub fn named(&self) -> usize {
+        match self {
+            Self::Keep => 0,
+            Self::Remove(_) => 1,
+            Self::Delta { added, removed } => added.len() + removed.len(),
+            Self::All(members) => members.len(),
+        }
+    }
+}
+
 /// A change of a group that somebody asked for.
 #[derive(Clone, Debug)]
 pub struct GroupCommand {
@@ -99,20 +120,17 @@ impl GroupCommand {
         match &self.act {
             GroupAct::Create { id, .. }
             | GroupAct::Change { id, .. }
+            | GroupAct::Edit { id, .. }
             | GroupAct::Delete { id, .. } => *id,
         }
     }
 
-    /// How many members it names.
+    /// How many members it names. Those of a function are counted when they are changed.
     pub fn members_named(&self) -> usize {
         match &self.act {
-            GroupAct::Create { members, .. }
-            | GroupAct::Change { members: MembersEdit::All(members), .. } => members.len(),
-            GroupAct::Change { members: MembersEdit::Delta { added, removed }, .. } => {
-                added.len() + removed.len()
-            }
-            GroupAct::Change { members: MembersEdit::Remove(_), .. } => 1,
-            GroupAct::Change { members: MembersEdit::Keep, .. } | GroupAct::Delete { .. } => 0,
+            GroupAct::Create { members, .. } => members.len(),
+            GroupAct::Change { members, .. } => members.named(),
+            GroupAct::Edit { .. } | GroupAct::Delete { .. } => 0,
         }
     }
 

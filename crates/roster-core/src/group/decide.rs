@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     attribute::Attribute,
-    command::{Caller, Guard, Preconditions, Rules},
+    command::{Caller, Guard, Preconditions, Rules, Tags},
     event::{Event, EventKind, MembersChanged},
     failure::{GroupRefusal, Refusal},
     id::UserId,
@@ -126,13 +126,19 @@ pub fn sketch(
         GroupAct::Change { edit, members, held, .. } => {
             let current = current.ok_or_else(not_found)?;
             let after = edited(rules, current, edit, held)?;
-            within_limit(match members {
-                MembersEdit::Keep => 0,
-                MembersEdit::Remove(_) => 1,
-                MembersEdit::Delta { added, removed } => added.len() + removed.len(),
-                MembersEdit::All(all) => all.len(),
-            })?;
+            within_limit(members.named())?;
             Ok(sketched(Some(current), after, members.clone(), false))
+        }
+        GroupAct::Edit { edit, held, .. } => {
+            let current = current.ok_or_else(not_found)?;
+            allowed(held, current)?;
+            let (edit, members) = edit.apply(current)?;
+            // The function has seen this version.
+            let if_match = Some(Tags::Versions(vec![current.version]));
+            let held = Preconditions { if_match, if_none_match: None };
+            let after = edited(rules, current, &edit, &held)?;
+            within_limit(members.named())?;
+            Ok(sketched(Some(current), after, members, false))
         }
         GroupAct::Delete { held, .. } => {
             let current = current.ok_or_else(not_found)?;

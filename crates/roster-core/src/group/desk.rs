@@ -6,13 +6,13 @@
 use std::{collections::BTreeSet, mem, sync::Arc};
 
 use super::{
-    GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
+    Group, GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
     MembersEdit, MembersPage, MembersQuery,
 };
 use crate::{
     access::{Permit, ReadUsers, WriteUsers},
     clock::Clock,
-    command::{Mode, Terms},
+    command::{Edit, Mode, Terms},
     failure::{Failure, StoreError},
     id::UserId,
     store::{Outcome, Store},
@@ -54,6 +54,18 @@ impl GroupDesk {
     ) -> Result<Outcome, Failure> {
         let held = mem::take(&mut terms.held);
         self.carry_out(GroupAct::Change { id, edit, members, held }, terms).await
+    }
+
+    /// Changes a group and its members by what a function makes of the group.
+    pub async fn edit(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: GroupId,
+        edit: Edit<Group, (GroupEdit, MembersEdit)>,
+        mut terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let held = mem::take(&mut terms.held);
+        self.carry_out(GroupAct::Edit { id, edit, held }, terms).await
     }
 
     /// Deletes a group for good.

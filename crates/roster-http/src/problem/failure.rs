@@ -33,6 +33,8 @@ impl From<Refusal> for Problem {
             }
             Refusal::Taken(taken) => taken.into(),
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
+            // The handler that made the edit answers with its own reason.
+            Refusal::EditRefused => Self::new(ProblemCode::Internal),
             Refusal::Group(refusal) => refusal.into(),
         }
     }

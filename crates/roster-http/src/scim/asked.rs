@@ -3,10 +3,7 @@
 use std::borrow::Cow;
 
 use http::request::Parts;
-use roster_core::{
-    Idempotency, Json, Outcome, Preconditions, Terms,
-    access::{Permit, Scope, WriteUsers},
-};
+use roster_core::{Json, Preconditions, Terms, access::Scope};
 use roster_scim::{
     ListRequest, Profile, Projection, ResourceType, ScimError, ScimType, list, schema::USER,
 };
@@ -145,20 +142,5 @@ impl Asked {
             None => write.await?,
         };
         outcome.map_err(Into::into)
-    }
-}
-
-/// What a write came to that may have been refused before the store was asked for it: where the
-/// same request came before, what it met is what it left, and its outcome is told again.
-pub(super) async fn unless_repeated(
-    face: &Face,
-    may: Permit<WriteUsers>,
-    mark: Option<Idempotency>,
-    result: Result<Outcome, Refused>,
-) -> Result<Outcome, Refused> {
-    let (Err(Refused::Scim(_)), Some(mark)) = (&result, mark) else { return result };
-    match face.directory.recall(may, mark).await? {
-        Some(outcome) => Ok(outcome),
-        None => result,
     }
 }

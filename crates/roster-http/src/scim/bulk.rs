@@ -10,7 +10,7 @@ use std::{mem, net::IpAddr};
 use http::request::Parts;
 use roster_core::{
     Caller, Outcome, Preconditions, Tags, Terms, UserId,
-    access::{MissingScope, Permit, ReadUsers, WriteUsers},
+    access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
 };
 use roster_scim::{
@@ -28,8 +28,8 @@ use super::{
     answer::{base, tree},
     asked::{body, media},
     fault::in_scim,
-    groups::{carry_out, group_id, of_groups},
-    users::{Patching, user_id},
+    groups::{group_id, of_groups, patch_group},
+    users::{patch_user, user_id},
 };
 use crate::{
     authorization::identity,
@@ -83,9 +83,6 @@ struct Writing<'a> {
     profile: Profile,
 }
 
-/// That they may, for one operation.
-type May = (Permit<WriteUsers>, Permit<ReadUsers>);
-
 impl Writing<'_> {
     /// Charges an operation to the caller; beyond the limit it is refused with 429.
     fn charge(&self, face: &Face) -> Result<(), Problem> {
@@ -95,8 +92,8 @@ impl Writing<'_> {
     async fn carry_out(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
         let operation = Operation::Scim(ScimOperation::Bulk);
         let authority = reauthorize(face, self.parts, operation).await?;
-        let permits = || Ok::<May, MissingScope>((authority.permit()?, authority.permit()?));
-        let may = permits().map_err(Problem::from)?;
+        authority.permit::<ReadUsers>().map_err(Problem::from)?;
+        let may = authority.permit().map_err(Problem::from)?;
         if step.kind == GROUP.name {
             self.upon_group(face, may, step).await
         } else {
@@ -107,7 +104,7 @@ impl Writing<'_> {
     async fn upon_user(
         &self,
         face: &Face,
-        (may, may_read): May,
+        may: Permit<WriteUsers>,
         step: &Step,
     ) -> Result<(u16, Outcome), Refused> {
         let terms = self.terms(step);
@@ -126,8 +123,7 @@ impl Writing<'_> {
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), profile)?;
-                let patching = Patching { may, may_read, terms, profile };
-                let patch = patching.carry_out(face, user_id(id)?, &operations);
+                let patch = patch_user(face, may, user_id(id)?, operations, profile, terms);
                 (200, pass(face, patch).await?)
             }
             Act::Delete(id) => {
@@ -140,7 +136,7 @@ impl Writing<'_> {
     async fn upon_group(
         &self,
         face: &Face,
-        (may, may_read): May,
+        may: Permit<WriteUsers>,
         step: &Step,
     ) -> Result<(u16, Outcome), Refused> {
         let terms = self.terms(step);
@@ -160,8 +156,8 @@ impl Writing<'_> {
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), self.profile)?;
-                let (id, may) = (group_id(id)?, (may, may_read));
-                let patch = carry_out(face, may, id, &operations, self.profile, &terms);
+                let id = group_id(id)?;
+                let patch = patch_group(face, may, id, operations, self.profile, terms);
                 (200, pass(face, patch).await?)
             }
             Act::Delete(id) => {

@@ -13,7 +13,6 @@ mod fetch;
 pub(crate) mod forget;
 mod group_columns;
 mod preview;
-mod recall;
 pub(crate) mod sql;
 mod transaction;
 
@@ -35,7 +34,6 @@ use crate::{
 use transaction::{Fault, execute};
 
 pub(crate) use preview::{Preview, SNAPSHOT};
-pub(crate) use recall::Recall;
 
 /// How long a batch may take, all tries included.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(8);

@@ -26,7 +26,8 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::PreconditionRequired { .. }
         | Refusal::Invalid(_)
         | Refusal::Taken(_)
-        | Refusal::KeyReused => user::refused(refusal),
+        | Refusal::KeyReused
+        | Refusal::EditRefused => user::refused(refusal),
     }
 }
 

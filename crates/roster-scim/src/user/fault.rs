@@ -32,6 +32,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::KeyReused => {
             ScimError::of_status(422, "this Idempotency-Key came with another request before")
         }
+        Refusal::EditRefused => ScimError::of_status(400, "the change cannot be applied"),
         Refusal::Group(refusal) => crate::group::of_group(refusal),
     }
 }

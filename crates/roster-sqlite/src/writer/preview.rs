@@ -1,8 +1,7 @@
-//! What a connection that only reads can tell of a request: a dry run, and the stored result of a
-//! repeated request.
+//! A dry run: a request executed on one snapshot, without its writes.
 
-use roster_core::{Failure, Idempotency, Outcome, Rules, StoreError, Timestamp};
-use roster_engine::{CommandError, Facts as _, Request, preview, recall};
+use roster_core::{Failure, Outcome, Rules, StoreError};
+use roster_engine::{Request, preview};
 use rusqlite::Connection;
 
 use super::facts::StoredFacts;
@@ -22,22 +21,6 @@ pub(crate) fn preview_request(
     let result = preview(rules, request, &mut facts, position);
     facts.check().map_err(store_error)?;
     result.unwrap_or_else(|| Err(Failure::Store(unread())))
-}
-
-/// The stored result of a request, if it came before and its record has not expired.
-pub(crate) fn recall_request(
-    connection: &Connection,
-    idempotency: &Idempotency,
-    at: Timestamp,
-) -> Result<Option<Outcome>, Failure> {
-    let mut facts = StoredFacts::new(connection, &[]).map_err(store_error)?;
-    let record = facts.idempotency_record(&idempotency.key);
-    facts.check().map_err(store_error)?;
-    match record {
-        Ok(record) => Ok(recall(record.as_ref(), idempotency, at)?),
-        Err(CommandError::Failed(failure)) => Err(failure),
-        Err(CommandError::MissingFact) => Err(Failure::Store(unread())),
-    }
 }
 
 fn unread() -> StoreError {

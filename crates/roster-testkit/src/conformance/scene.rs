@@ -105,10 +105,12 @@ impl Scene {
         results.pop().expect("one result for each command")
     }
 
-    /// What the request of a mark came to, if it came before.
+    /// The stored result of a request: what a command is answered that would else be refused.
     pub async fn recall(&self, key: u8, fingerprint: u8) -> Result<Option<Outcome>, Refusal> {
-        let mark = Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
-        refused(self.store().recall(mark, self.clock.now()).await)
+        match self.act_once(deleting(self.new_id()), key, fingerprint).await {
+            Err(Refusal::NotFound) => Ok(None),
+            result => result.map(Some),
+        }
     }
 
     /// The act of creating a user, with a new id.

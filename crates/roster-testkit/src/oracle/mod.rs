@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -60,14 +60,6 @@ impl Store for Oracle {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move { self.state().preview(self.rules, &command) })
-    }
-
-    fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        Box::pin(async move { self.state().recall(mark, at) })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

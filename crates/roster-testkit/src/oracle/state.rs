@@ -142,6 +142,7 @@ impl State {
             Act::Create { on_conflict, .. } => *on_conflict,
             Act::Replace { .. }
             | Act::Patch { .. }
+            | Act::Edit { .. }
             | Act::Delete { .. }
             | Act::Restore { .. }
             | Act::Purge { .. } => OnConflict::Fail,

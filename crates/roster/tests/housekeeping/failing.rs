@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules,
-    Store, StoreError, Stored, Timestamp, UserId,
+    Failure, GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store,
+    StoreError, Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -126,14 +126,6 @@ impl Store for Failing {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         self.store.preview(command)
-    }
-
-    fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        self.store.recall(mark, at)
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, Idempotency, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -240,17 +240,6 @@ impl Store for Watched {
         Box::pin(async move {
             self.stands().await?;
             self.inner.preview(command).await
-        })
-    }
-
-    fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Answer<'_, Result<Option<Outcome>, Failure>> {
-        Box::pin(async move {
-            self.stands().await?;
-            self.inner.recall(mark, at).await
         })
     }
 

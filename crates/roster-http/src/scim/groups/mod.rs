@@ -15,7 +15,7 @@ pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
 pub(super) use list::{list, part, search};
-pub(super) use patch::{carry_out, patch};
+pub(super) use patch::{patch, patch_group};
 pub(super) use replace::replace;
 
 use roster_core::{Failure, GroupId, Outcome};

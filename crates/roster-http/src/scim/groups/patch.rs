@@ -1,18 +1,17 @@
 //! `PATCH /scim/v2/Groups/{id}`: change a group by operations (RFC 7644 section 3.5.2).
 //!
-//! The members are never read for it: who joins and who leaves is told to the directory as such. A
-//! change of the group's own attributes is held to the version that was read; where somebody was
-//! faster and the client named no version, the operations are carried out again.
+//! The operations are applied to the group that the writer loaded. Its members are never read for
+//! it: who joins and who leaves is told to the directory as such.
 
 use http::StatusCode;
 use roster_core::{
-    Failure, Group, GroupId, Outcome, Preconditions, Refusal, Tags, Terms,
+    Failure, Group, GroupId, Outcome, Refusal, Terms,
     access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
 };
 use roster_scim::{
     Profile,
-    group::{self, own_tree, refused},
+    group::{self, own_tree},
     patch::{
         self, Operation,
         group::{GroupPatch, MembersChange},
@@ -20,20 +19,15 @@ use roster_scim::{
     schema::GROUP,
 };
 
-use super::{
-    answer::{group_of, written},
-    group_id, no_such_group, told,
-};
+use super::{answer::written, group_id, told};
 use crate::{
     face::{Face, UnreadCall},
     scim::{
         Answered, Refused,
-        asked::{Asked, body, unless_repeated},
+        asked::{Asked, body},
+        users::{edit, refused},
     },
 };
-
-/// How often a patch is carried out while others are faster each time.
-const ATTEMPTS_MAX: usize = 8;
 
 pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
     let asked = Asked::of(&GROUP, call.parts, call.profile())?;
@@ -42,57 +36,26 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<
     let read = move |tree| patch::read(tree, profile);
     let (call, operations, bytes) = body(face, call, read).await?;
     let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let operations = operations?;
     let terms = asked.terms(call.parts, call.caller(), &bytes);
-    let patch = carry_out(face, (may, may_read), id, &operations, asked.profile, &terms);
+    let patch = patch_group(face, may, id, operations?, profile, terms);
     let outcome = asked.carry_out(face, patch).await?;
     written(face, may_read, StatusCode::OK, outcome, &asked).await
 }
 
-/// Carries operations out upon a group, once for each mark.
-pub(in crate::scim) async fn carry_out(
+/// Patches a group.
+pub(in crate::scim) async fn patch_group(
     face: &Face,
-    may: (Permit<WriteUsers>, Permit<ReadUsers>),
+    may: Permit<WriteUsers>,
     id: GroupId,
-    operations: &[Operation],
+    operations: Vec<Operation>,
     profile: Profile,
-    terms: &Terms,
+    terms: Terms,
 ) -> Result<Outcome, Refused> {
-    let result = attempt(face, may, id, operations, profile, terms).await;
-    unless_repeated(face, may.0, terms.idempotency, result).await
-}
-
-async fn attempt(
-    face: &Face,
-    (may, may_read): (Permit<WriteUsers>, Permit<ReadUsers>),
-    id: GroupId,
-    operations: &[Operation],
-    profile: Profile,
-    terms: &Terms,
-) -> Result<Outcome, Refused> {
-    let desk = face.directory.groups();
-    for attempt in 1.. {
-        let stored = desk.get(may_read, id).await?.ok_or_else(no_such_group)?;
-        if !terms.held.allow_write(stored.version) {
-            return Err(refused(&Refusal::VersionMismatch { current: stored.version }).into());
-        }
-        let current = group_of(&stored)?;
-        let (edit, members) = patched(&current, operations, profile)?;
-        let held = match &edit {
-            GroupEdit::Keep => terms.held.clone(),
-            GroupEdit::Replace(_) | GroupEdit::Patch(_) => Preconditions {
-                if_match: Some(Tags::Versions(vec![stored.version])),
-                if_none_match: None,
-            },
-        };
-        let held_terms = Terms { held, ..terms.clone() };
-        match desk.change(may, id, edit, members, held_terms).await {
-            Err(Failure::Refused(Refusal::VersionMismatch { .. }))
-                if terms.held.is_empty() && attempt < ATTEMPTS_MAX => {}
-            result => return told(result),
-        }
+    let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, profile));
+    match face.directory.groups().edit(may, id, edit, terms).await {
+        result @ Err(Failure::Refused(Refusal::EditRefused)) => refused(result, &refusal),
+        result => told(result),
     }
-    Err(no_such_group().into())
 }
 
 /// What the operations make of the group, and of its members.

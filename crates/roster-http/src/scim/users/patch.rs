@@ -1,15 +1,15 @@
 //! `PATCH /scim/v2/Users/{id}`: change a user by operations (RFC 7644 section 3.5.2).
 //!
-//! The operations are carried out on what the user is shown as; what comes of it replaces the user,
-//! held to the version that was read. Where somebody was faster and the client named no version,
-//! they are carried out again on what the user is by then.
+//! The operations are applied to the SCIM form of the user that the writer loaded, so that no other
+//! write comes in between.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::StatusCode;
 use roster_core::{
-    Draft, Failure, Outcome, Refusal, Terms, UserId,
+    Draft, Edit, Failure, Outcome, Refusal, Terms, User, UserId,
     access::{Permit, ReadUsers, WriteUsers},
     json,
-    user::Stored,
 };
 use roster_scim::{
     Profile, Projection,
@@ -18,19 +18,16 @@ use roster_scim::{
     user::{self, Sent, UserWriter, named_flags},
 };
 
-use super::{no_such_user, user_id};
+use super::user_id;
 use crate::{
     face::{Face, UnreadCall},
     problem::{Problem, ProblemCode},
     scim::{
         Answered, Refused,
         answer::{base, written},
-        asked::{Asked, body, unless_repeated},
+        asked::{Asked, body},
     },
 };
-
-/// How often a patch is carried out while others are faster each time.
-const ATTEMPTS_MAX: usize = 8;
 
 pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
     let asked = Asked::read(call.parts, call.profile())?;
@@ -39,72 +36,69 @@ pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<
     let read = move |tree| patch::read(tree, profile);
     let (call, operations, bytes) = body(face, call, read).await?;
     let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let operations = operations?;
     let terms = asked.terms(call.parts, call.caller(), &bytes);
-    let patching = Patching { may, may_read, terms, profile: asked.profile };
-    let outcome = asked.carry_out(face, patching.carry_out(face, id, &operations)).await?;
+    let patch = patch_user(face, may, id, operations?, profile, terms);
+    let outcome = asked.carry_out(face, patch).await?;
     written(face, may_read, StatusCode::OK, &outcome, &asked).await
 }
 
-/// Who patches, and on which terms.
-pub(in crate::scim) struct Patching {
-    pub(in crate::scim) may: Permit<WriteUsers>,
-    pub(in crate::scim) may_read: Permit<ReadUsers>,
-    pub(in crate::scim) terms: Terms,
-    pub(in crate::scim) profile: Profile,
-}
-
-impl Patching {
-    /// Carries operations out upon a user, once for each mark.
-    pub(in crate::scim) async fn carry_out(
-        &self,
-        face: &Face,
-        id: UserId,
-        operations: &[Operation],
-    ) -> Result<Outcome, Refused> {
-        let result = self.attempt(face, id, operations).await;
-        unless_repeated(face, self.may, self.terms.idempotency, result).await
-    }
-
-    async fn attempt(
-        &self,
-        face: &Face,
-        id: UserId,
-        operations: &[Operation],
-    ) -> Result<Outcome, Refused> {
-        for attempt in 1.. {
-            let stored = self.current(face, id).await?;
-            let draft = patched(face, &stored, operations, self.profile)?;
-            match face.directory.replace(self.may, id, draft, self.terms.clone()).await {
-                Err(Failure::Refused(Refusal::VersionMismatch { .. }))
-                    if self.terms.held.is_empty() && attempt < ATTEMPTS_MAX => {}
-                outcome => return Ok(outcome?),
-            }
-        }
-        Err(no_such_user().into())
-    }
-
-    /// The user as it is, if it is what the client means.
-    async fn current(&self, face: &Face, id: UserId) -> Result<Stored, Refused> {
-        let stored = face.directory.get(self.may_read, id).await?.ok_or_else(no_such_user)?;
-        if self.terms.held.allow_write(stored.version) {
-            return Ok(stored);
-        }
-        let refusal = Refusal::VersionMismatch { current: stored.version };
-        Err(user::refused(&refusal).into())
-    }
-}
-
-/// What the user becomes, held to the version that it was read at.
-fn patched(
+/// Patches a user.
+pub(in crate::scim) async fn patch_user(
     face: &Face,
-    stored: &Stored,
+    may: Permit<WriteUsers>,
+    id: UserId,
+    operations: Vec<Operation>,
+    profile: Profile,
+    terms: Terms,
+) -> Result<Outcome, Refused> {
+    let base = base(face);
+    let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, profile));
+    refused(face.directory.edit(may, id, edit, terms).await, &refusal)
+}
+
+/// Why a patch was refused.
+pub(in crate::scim) type PatchRefusal = Arc<Mutex<Option<Refused>>>;
+
+/// A patch as an edit, and the place of its refusal.
+pub(in crate::scim) fn edit<R: 'static, C: 'static>(
+    patch: impl Fn(&R) -> Result<C, Refused> + Send + Sync + 'static,
+) -> (Edit<R, C>, PatchRefusal) {
+    let refusal = PatchRefusal::default();
+    let place = Arc::clone(&refusal);
+    let edit = Edit::new(move |record| match patch(record) {
+        Ok(change) => Some(change),
+        Err(refused) => {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
+            None
+        }
+    });
+    (edit, refusal)
+}
+
+/// The result of an edit: the patch's own refusal where it refused.
+pub(in crate::scim) fn refused(
+    result: Result<Outcome, Failure>,
+    refusal: &PatchRefusal,
+) -> Result<Outcome, Refused> {
+    match result {
+        Err(Failure::Refused(Refusal::EditRefused)) => {
+            let refusal = refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Err(refusal.unwrap_or_else(|| Problem::new(ProblemCode::Internal).into()))
+        }
+        result => Ok(result?),
+    }
+}
+
+/// What the operations make of the user.
+fn patched(
+    base: &str,
+    user: &User,
     operations: &[Operation],
     profile: Profile,
 ) -> Result<Draft, Refused> {
-    let mut shown = Vec::with_capacity(stored.record.len() + 640);
-    let written =
-        UserWriter::new(&base(face), &Projection::default()).write(&stored.record, &[], &mut shown);
+    let record = user.to_record();
+    let mut shown = Vec::with_capacity(record.len() + 640);
+    let written = UserWriter::new(base, &Projection::default()).write(&record, &[], &mut shown);
     let resource = written.and_then(|()| json::read(&shown).ok());
     let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let resource = patch::apply(&USER, &resource, operations.to_vec(), profile)?;
@@ -112,6 +106,5 @@ fn patched(
     for flag in named_flags(operations) {
         draft.vouch(flag);
     }
-    draft.hold_version(stored.version);
     Ok(draft)
 }
