@@ -1,6 +1,6 @@
 //! What an error of the database means: to whoever tries again, and to the caller.
 //!
-//! Told by SQLSTATE alone, never by words, which depend on the server's language.
+//! The SQLSTATE alone decides, never the message, which depends on the server's language.
 
 use std::{error::Error as _, fmt};
 
@@ -60,11 +60,15 @@ const RECONNECT: &[SqlState] = &[
 /// What a caller learns of an error.
 pub(crate) fn store_error(error: Error) -> StoreError {
     match error.code() {
-        Some(state) if *state == SqlState::DISK_FULL => StoreError::Full(Box::new(Told(error))),
+        Some(state) if *state == SqlState::DISK_FULL => {
+            StoreError::Full(Box::new(WithoutDetail(error)))
+        }
         Some(state) if *state == SqlState::DATA_CORRUPTED => corrupt("a table"),
         Some(state) if *state == SqlState::INDEX_CORRUPTED => corrupt("an index"),
-        _ if remedy(&error) == Remedy::Nothing => StoreError::Internal(Box::new(Told(error))),
-        _ => StoreError::Unavailable(Box::new(Told(error))),
+        _ if remedy(&error) == Remedy::Nothing => {
+            StoreError::Internal(Box::new(WithoutDetail(error)))
+        }
+        _ => StoreError::Unavailable(Box::new(WithoutDetail(error))),
     }
 }
 
@@ -80,9 +84,9 @@ pub(crate) fn too_slow() -> StoreError {
 /// An error for the log: message and SQLSTATE, and none of what it was about. The server's detail
 /// quotes keys of people.
 #[derive(Debug)]
-pub(crate) struct Told(pub(crate) Error);
+pub(crate) struct WithoutDetail(pub(crate) Error);
 
-impl fmt::Display for Told {
+impl fmt::Display for WithoutDetail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_db_error() {
             Some(told) => write!(f, "{} (SQLSTATE {})", told.message(), told.code().code()),
@@ -94,4 +98,4 @@ impl fmt::Display for Told {
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for WithoutDetail {}

@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 use roster_core::{PolicyMismatch, SharedKeys};
 
-use crate::{connect::ConnectError, failure::Told};
+use crate::{connect::ConnectError, failure::WithoutDetail};
 
 /// Why a store cannot be opened.
 #[derive(Debug)]
@@ -107,6 +107,6 @@ impl From<ConnectError> for OpenError {
 
 impl From<tokio_postgres::Error> for OpenError {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Database(Box::new(Told(error)))
+        Self::Database(Box::new(WithoutDetail(error)))
     }
 }

@@ -15,7 +15,7 @@ use roster_core::{
 use crate::{
     Oracle,
     arbitrary::{Held, Step, Turn, Whom, Write},
-    conformance::{Image, Scene, groups::assert_replays},
+    conformance::{Harness, Image, groups::assert_replays},
     replay::replay,
 };
 
@@ -46,8 +46,8 @@ pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
 /// A store and the oracle, which are told the same.
 pub struct Pair {
     /// Its clock stamps the commands of both.
-    oracle: Scene,
-    subject: Scene,
+    oracle: Harness,
+    subject: Harness,
     known: Vec<UserId>,
     groups: Vec<GroupId>,
 }
@@ -56,8 +56,8 @@ impl Pair {
     /// An empty store and an empty oracle.
     pub fn new(subject: Arc<dyn Store>, rules: Rules) -> Self {
         Self {
-            oracle: Scene::new(Arc::new(Oracle::new(rules))),
-            subject: Scene::new(subject),
+            oracle: Harness::new(Arc::new(Oracle::new(rules))),
+            subject: Harness::new(subject),
             known: Vec::new(),
             groups: Vec::new(),
         }
@@ -241,10 +241,10 @@ impl Pair {
     }
 }
 
-async fn pulled(scene: &Scene, mut query: EventsQuery) -> Vec<(i64, roster_core::Event)> {
+async fn pulled(harness: &Harness, mut query: EventsQuery) -> Vec<(i64, roster_core::Event)> {
     let mut events = Vec::new();
     loop {
-        let page = scene.events_page(query).await;
+        let page = harness.events_page(query).await;
         events.extend(page.events);
         if page.reached == page.head {
             return events;

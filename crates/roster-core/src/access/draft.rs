@@ -149,7 +149,7 @@ impl Reading {
     fn take_scope_list(&mut self, list: &[Json]) {
         let mut scopes = Vec::new();
         if list.len() > KEY_SCOPES_MAX {
-            // Told once, not of each entry of an endless list.
+            // Reported once, and not for each entry of a long list.
             let detail = format!("name each scope once: at most {KEY_SCOPES_MAX}");
             self.refuse("/scopes", ViolationCode::TooMany, detail);
             self.scopes = Some(Scopes::NONE);

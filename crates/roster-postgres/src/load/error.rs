@@ -6,7 +6,7 @@ use std::{error::Error, fmt};
 
 use roster_core::Position;
 
-use crate::{connect::ConnectError, failure::Told, open_error::OpenError};
+use crate::{connect::ConnectError, failure::WithoutDetail, open_error::OpenError};
 
 /// Why a load came to nothing, or to no end.
 #[derive(Debug)]
@@ -122,6 +122,6 @@ impl From<ConnectError> for LoadError {
 
 impl From<tokio_postgres::Error> for LoadError {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Database(Box::new(Told(error)))
+        Self::Database(Box::new(WithoutDetail(error)))
     }
 }

@@ -84,11 +84,11 @@ fn put(out: &mut BytesMut, kind: Kind, field: Option<&[u8]>) -> Option<()> {
 pub(super) struct Rows {
     /// What came and was not taken yet.
     buffer: BytesMut,
-    stage: Stage,
+    section: Section,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum Section {
     #[default]
     Header,
     Rows,
@@ -100,18 +100,18 @@ impl Rows {
     /// is not what `COPY` sends.
     pub(super) fn take(&mut self, piece: &[u8]) -> Option<(Bytes, u64)> {
         self.buffer.extend_from_slice(piece);
-        if self.stage == Stage::Header {
+        if self.section == Section::Header {
             if self.buffer.len() < HEADER.len() {
                 return Some((Bytes::new(), 0));
             }
             self.buffer.starts_with(HEADER).then(|| self.buffer.advance(HEADER.len()))?;
-            self.stage = Stage::Rows;
+            self.section = Section::Rows;
         }
         let (mut taken, mut rows) = (0, 0);
-        while self.stage == Stage::Rows {
+        while self.section == Section::Rows {
             let left = self.buffer.get(taken..)?;
             if left == TRAILER {
-                self.stage = Stage::Done;
+                self.section = Section::Done;
             } else if let Some(length) = row_length(left) {
                 taken += length;
                 rows += 1;
@@ -124,7 +124,7 @@ impl Rows {
 
     /// Whether all came.
     pub(super) fn is_whole(&self) -> bool {
-        self.stage == Stage::Done && *self.buffer == TRAILER
+        self.section == Section::Done && *self.buffer == TRAILER
     }
 }
 

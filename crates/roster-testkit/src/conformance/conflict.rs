@@ -7,25 +7,25 @@ use roster_core::{
 };
 use serde_json::{Value, json};
 
-use super::scene::{Scene, view};
+use super::harness::{Harness, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
 const ALL: [OnConflict; 3] = [OnConflict::Fail, OnConflict::Skip, OnConflict::Replace];
 
 async fn create_or(
-    scene: &Scene,
+    harness: &Harness,
     on_conflict: OnConflict,
     body: Value,
 ) -> Result<Outcome, Refusal> {
-    scene.act(scene.creating_or(&body, on_conflict)).await
+    harness.act(harness.creating_or(&body, on_conflict)).await
 }
 
-async fn ada(scene: &Scene) -> Stored {
+async fn ada(harness: &Harness) -> Stored {
     let body = json!({
         "username": "ada", "email": "ada@example.com", "name": "Ada", "status": "suspended",
     });
-    scene.user(body).await
+    harness.user(body).await
 }
 
 /// Bodies that clash with Ada by name, by address and by both.
@@ -38,50 +38,50 @@ fn clashing() -> [Value; 4] {
     ]
 }
 
-pub async fn without_a_conflict_every_mode_creates(scene: Scene) {
+pub async fn without_a_conflict_every_mode_creates(harness: Harness) {
     for (number, on_conflict) in ALL.into_iter().enumerate() {
         let body =
             json!({"username": format!("u{number}"), "email": format!("{number}@x.example")});
-        let outcome = create_or(&scene, on_conflict, body).await.expect("free");
+        let outcome = create_or(&harness, on_conflict, body).await.expect("free");
         assert_eq!(outcome.effect, Effect::Changed(EventKind::Created));
-        assert_eq!(scene.get(outcome.stored.id).await, Some(outcome.stored));
+        assert_eq!(harness.get(outcome.stored.id).await, Some(outcome.stored));
     }
-    assert_eq!(scene.head().await.active, 3);
+    assert_eq!(harness.head().await.active, 3);
 }
 
-pub async fn a_conflict_is_refused_where_nothing_else_is_asked_for(scene: Scene) {
-    ada(&scene).await;
-    let before = scene.image().await;
+pub async fn a_conflict_is_refused_where_nothing_else_is_asked_for(harness: Harness) {
+    ada(&harness).await;
+    let before = harness.image().await;
     for body in clashing() {
-        let result = create_or(&scene, OnConflict::Fail, body.clone()).await;
+        let result = create_or(&harness, OnConflict::Fail, body.clone()).await;
         assert!(matches!(result, Err(Refusal::Taken(_))), "{body}: {result:?}");
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_conflict_is_passed_over_where_that_is_asked_for(scene: Scene) {
-    let ada = ada(&scene).await;
-    scene.user(json!({"username": "grace"})).await;
-    let before = scene.image().await;
+pub async fn a_conflict_is_passed_over_where_that_is_asked_for(harness: Harness) {
+    let ada = ada(&harness).await;
+    harness.user(json!({"username": "grace"})).await;
+    let before = harness.image().await;
     let expected = Outcome { effect: Effect::Skipped, stored: ada, position: 2, replayed: false };
     for body in clashing() {
-        let outcome = create_or(&scene, OnConflict::Skip, body.clone()).await;
+        let outcome = create_or(&harness, OnConflict::Skip, body.clone()).await;
         assert_eq!(outcome.as_ref(), Ok(&expected), "{body}");
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_conflict_replaces_the_holder_where_that_is_asked_for(scene: Scene) {
+pub async fn a_conflict_replaces_the_holder_where_that_is_asked_for(harness: Harness) {
     for (body, username, email) in [
         (0, "ADA", None),
         (1, "x", Some("Ada@Example.com")),
         (2, "\u{ff41}da", Some("ada@example.com")),
         (3, "ada", Some("ADA@example.com")),
     ] {
-        let ada = ada(&scene).await;
-        scene.clock.step(10);
+        let ada = ada(&harness).await;
+        harness.clock.step(10);
         let body = clashing()[body].clone();
-        let outcome = create_or(&scene, OnConflict::Replace, body.clone()).await.expect("valid");
+        let outcome = create_or(&harness, OnConflict::Replace, body.clone()).await.expect("valid");
         let Outcome { effect, stored, position, .. } = outcome;
         assert_eq!(effect, Effect::Changed(EventKind::Updated), "{body}");
         assert_eq!((stored.id, stored.version), (ada.id, 2), "{body}");
@@ -92,90 +92,90 @@ pub async fn a_conflict_replaces_the_holder_where_that_is_asked_for(scene: Scene
         assert_eq!((member("status"), member("title")), (Some("suspended"), Some("T")));
         assert_eq!(member("name"), None);
         assert_eq!(member("created_at"), Some(ada.id.created_at().to_string().as_str()));
-        assert_eq!(member("updated_at"), Some(scene.clock.now().to_string().as_str()));
-        let (last, event) = scene.events().await.pop().expect("an event");
+        assert_eq!(member("updated_at"), Some(harness.clock.now().to_string().as_str()));
+        let (last, event) = harness.events().await.pop().expect("an event");
         assert_eq!((last, event.kind, event.user_id), (position, EventKind::Updated, ada.id));
-        assert_eq!(scene.get(ada.id).await, Some(stored));
-        scene.delete(ada.id).await.expect("there");
+        assert_eq!(harness.get(ada.id).await, Some(stored));
+        harness.delete(ada.id).await.expect("there");
     }
 }
 
-pub async fn a_replacement_ignores_server_made_members(scene: Scene) {
-    let ada = ada(&scene).await;
+pub async fn a_replacement_ignores_server_made_members(harness: Harness) {
+    let ada = ada(&harness).await;
     let body = json!({
         "username": "ada", "title": "T", "id": "0190d1c2-8000-7000-8000-000000000001",
         "version": 9, "created_at": 7, "updated_at": "x",
     });
-    let stored = create_or(&scene, OnConflict::Replace, body).await.expect("ignored").stored;
+    let stored = create_or(&harness, OnConflict::Replace, body).await.expect("ignored").stored;
     assert_eq!((stored.id, stored.version), (ada.id, 2));
     let faulty = json!({"username": "ada", "version": "x", "id": 12});
-    let stored = create_or(&scene, OnConflict::Replace, faulty).await.expect("ignored").stored;
+    let stored = create_or(&harness, OnConflict::Replace, faulty).await.expect("ignored").stored;
     assert_eq!((stored.id, stored.version), (ada.id, 3));
 }
 
-pub async fn a_replacement_that_changes_nothing_is_told_as_such(scene: Scene) {
-    let ada = ada(&scene).await;
-    let before = scene.image().await;
+pub async fn a_replacement_that_changes_nothing_is_told_as_such(harness: Harness) {
+    let ada = ada(&harness).await;
+    let before = harness.image().await;
     let body = json!({"username": "ada", "email": "ada@example.com", "name": "Ada"});
-    let outcome = create_or(&scene, OnConflict::Replace, body).await;
+    let outcome = create_or(&harness, OnConflict::Replace, body).await;
     let expected = Outcome { effect: Effect::Unchanged, stored: ada, position: 1, replayed: false };
     assert_eq!(outcome, Ok(expected));
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn two_holders_refuse_a_replacement(scene: Scene) {
-    ada(&scene).await;
-    scene.user(json!({"username": "grace", "email": "grace@example.com"})).await;
-    let before = scene.image().await;
+pub async fn two_holders_refuse_a_replacement(harness: Harness) {
+    ada(&harness).await;
+    harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
+    let before = harness.image().await;
     let body = json!({"username": "Grace", "email": "ADA@example.com"});
     let taken = Taken { username: Some(UsernameOrigin::Given), email: true, external_id: false };
     for on_conflict in [OnConflict::Fail, OnConflict::Replace] {
-        let result = create_or(&scene, on_conflict, body.clone()).await;
+        let result = create_or(&harness, on_conflict, body.clone()).await;
         assert_eq!(result, Err(Refusal::Taken(taken)), "{on_conflict:?}");
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn of_two_holders_the_one_of_the_name_is_told_when_passed_over(scene: Scene) {
-    ada(&scene).await;
-    let grace = scene.user(json!({"username": "grace", "email": "grace@example.com"})).await;
+pub async fn of_two_holders_the_one_of_the_name_is_told_when_passed_over(harness: Harness) {
+    ada(&harness).await;
+    let grace = harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let body = json!({"username": "Grace", "email": "ADA@example.com"});
-    let outcome = create_or(&scene, OnConflict::Skip, body).await.expect("passed over");
+    let outcome = create_or(&harness, OnConflict::Skip, body).await.expect("passed over");
     assert_eq!((outcome.effect, outcome.stored), (Effect::Skipped, grace));
 }
 
-pub async fn an_invalid_user_is_refused_whatever_is_asked_for(scene: Scene) {
-    ada(&scene).await;
-    let before = scene.image().await;
+pub async fn an_invalid_user_is_refused_whatever_is_asked_for(harness: Harness) {
+    ada(&harness).await;
+    let before = harness.image().await;
     for on_conflict in ALL {
         for body in [json!({"username": "ada", "nmae": "A"}), json!({"name": "x"}), json!([])] {
-            let result = create_or(&scene, on_conflict, body.clone()).await;
+            let result = create_or(&harness, on_conflict, body.clone()).await;
             assert!(matches!(result, Err(Refusal::Invalid(_))), "{on_conflict:?} {body}");
         }
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_default_name_meets_its_holder_too(scene: Scene) {
-    let holder = scene.user(json!({"username": "ada@example.com"})).await;
+pub async fn a_default_name_meets_its_holder_too(harness: Harness) {
+    let holder = harness.user(json!({"username": "ada@example.com"})).await;
     let body = json!({"email": "Ada@example.com", "name": "Ada"});
     let taken = Taken { username: Some(UsernameOrigin::Email), email: false, external_id: false };
-    let result = create_or(&scene, OnConflict::Fail, body.clone()).await;
+    let result = create_or(&harness, OnConflict::Fail, body.clone()).await;
     assert_eq!(result, Err(Refusal::Taken(taken)));
-    let skipped = create_or(&scene, OnConflict::Skip, body.clone()).await.expect("passed over");
+    let skipped = create_or(&harness, OnConflict::Skip, body.clone()).await.expect("passed over");
     assert_eq!((skipped.effect, &skipped.stored), (Effect::Skipped, &holder));
-    let after = create_or(&scene, OnConflict::Replace, body).await.expect("one holder").stored;
+    let after = create_or(&harness, OnConflict::Replace, body).await.expect("one holder").stored;
     assert_eq!((after.id, after.version), (holder.id, 2));
     assert_eq!(view(&after)["username"], "ada@example.com", "kept by silence");
     assert_eq!(view(&after)["email"], "Ada@example.com");
 }
 
-pub async fn within_one_batch_the_second_meets_the_first(scene: Scene) {
+pub async fn within_one_batch_the_second_meets_the_first(harness: Harness) {
     let line = |name: &str, on_conflict| {
         let body = json!({"username": "ada", "email": "ada@example.com", "name": name});
-        scene.creating_or(&body, on_conflict)
+        harness.creating_or(&body, on_conflict)
     };
-    let results = scene
+    let results = harness
         .apply(vec![
             line("1", OnConflict::Skip),
             line("2", OnConflict::Skip),
@@ -200,19 +200,19 @@ pub async fn within_one_batch_the_second_meets_the_first(scene: Scene) {
         Some((Effect::Skipped, 2, 2)),
     ];
     assert_eq!(told, expected);
-    let users = scene.image().await.users;
+    let users = harness.image().await.users;
     assert_eq!((users.len(), &view(&users[0])["name"]), (1, &json!("3")));
 }
 
-pub async fn a_name_that_a_batch_frees_is_no_conflict(scene: Scene) {
-    let ada = ada(&scene).await;
+pub async fn a_name_that_a_batch_frees_is_no_conflict(harness: Harness) {
+    let ada = ada(&harness).await;
     let body = json!({"username": "ada", "email": "ada@example.com"});
     let acts = vec![
-        super::scene::deleting(ada.id),
-        scene.creating_or(&body, OnConflict::Replace),
-        scene.creating_or(&body, OnConflict::Skip),
+        super::harness::deleting(ada.id),
+        harness.creating_or(&body, OnConflict::Replace),
+        harness.creating_or(&body, OnConflict::Skip),
     ];
-    let results = scene.apply(acts).await;
+    let results = harness.apply(acts).await;
     let effects: Vec<_> = results.iter().map(|r| r.as_ref().map(|o| o.effect)).collect();
     let changed = |kind| Ok(Effect::Changed(kind));
     let expected = [changed(EventKind::Deleted), changed(EventKind::Created), Ok(Effect::Skipped)];
@@ -221,23 +221,23 @@ pub async fn a_name_that_a_batch_frees_is_no_conflict(scene: Scene) {
     assert_eq!(results[2].as_ref().expect("passed over").stored, made);
 }
 
-pub async fn a_deleted_holder_is_no_conflict(scene: Scene) {
-    let ada = ada(&scene).await;
-    scene.delete(ada.id).await.expect("there");
+pub async fn a_deleted_holder_is_no_conflict(harness: Harness) {
+    let ada = ada(&harness).await;
+    harness.delete(ada.id).await.expect("there");
     for body in clashing().into_iter().take(1) {
-        let outcome = create_or(&scene, OnConflict::Replace, body).await.expect("free");
+        let outcome = create_or(&harness, OnConflict::Replace, body).await.expect("free");
         assert_eq!(outcome.effect, Effect::Changed(EventKind::Created));
         assert_ne!(outcome.stored.id, ada.id);
     }
-    assert_eq!(scene.get_deleted(ada.id).await.expect("kept").stored.version, 2);
+    assert_eq!(harness.get_deleted(ada.id).await.expect("kept").stored.version, 2);
 }
 
-pub async fn a_replaced_holder_gives_its_old_name_and_words_free(scene: Scene) {
-    ada(&scene).await;
+pub async fn a_replaced_holder_gives_its_old_name_and_words_free(harness: Harness) {
+    ada(&harness).await;
     let body = json!({"username": "countess", "email": "ada@example.com"});
-    create_or(&scene, OnConflict::Replace, body).await.expect("one holder");
+    create_or(&harness, OnConflict::Replace, body).await.expect("one holder");
     let none: [String; 0] = [];
-    assert_eq!(scene.found("countess").await, ["countess"]);
-    scene.user(json!({"username": "ada"})).await;
-    assert_eq!(scene.filtered("name pr").await, none);
+    assert_eq!(harness.found("countess").await, ["countess"]);
+    harness.user(json!({"username": "ada"})).await;
+    assert_eq!(harness.filtered("name pr").await, none);
 }

@@ -3,18 +3,18 @@
 use roster_core::{Clock as _, EventKind, Refusal, Rules, UsernameOrigin, ViolationCode};
 use serde_json::json;
 
-use super::scene::{Scene, faults, view};
+use super::harness::{Harness, faults, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
-pub async fn a_created_user_is_read_back_as_it_was_answered(scene: Scene) {
+pub async fn a_created_user_is_read_back_as_it_was_answered(harness: Harness) {
     let body = json!({
         "username": "ada", "name": "Ada Lovelace", "email": "ada@example.com",
         "addresses": [{"formatted": "1 High St\nLondon", "country": "GB"}],
         "manager": {"id": "42"}, "attributes": {"team": {"core": [1, 2.5, true]}},
     });
-    let outcome = scene.create(body).await.expect("valid");
-    assert_eq!(scene.get(outcome.stored.id).await.as_ref(), Some(&outcome.stored));
+    let outcome = harness.create(body).await.expect("valid");
+    assert_eq!(harness.get(outcome.stored.id).await.as_ref(), Some(&outcome.stored));
     let seen = view(&outcome.stored);
     assert_eq!(seen["id"], outcome.stored.id.to_string());
     assert_eq!(seen["name"], "Ada Lovelace");
@@ -23,81 +23,82 @@ pub async fn a_created_user_is_read_back_as_it_was_answered(scene: Scene) {
     assert_eq!(seen["attributes"], json!({"team": {"core": [1, 2.5, true]}}));
 }
 
-pub async fn a_new_user_is_active_and_at_version_one(scene: Scene) {
-    let outcome = scene.create(json!({"username": "ada"})).await.expect("valid");
+pub async fn a_new_user_is_active_and_at_version_one(harness: Harness) {
+    let outcome = harness.create(json!({"username": "ada"})).await.expect("valid");
     assert_eq!((outcome.stored.version, outcome.position), (1, 1));
     let seen = view(&outcome.stored);
     assert_eq!((&seen["version"], &seen["status"]), (&json!(1), &json!("active")));
-    let head = scene.head().await;
+    let head = harness.head().await;
     assert_eq!((head.position, head.active, head.suspended, head.deleted), (1, 1, 0, 0));
 }
 
-pub async fn a_user_may_be_created_suspended(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "status": "suspended"})).await;
+pub async fn a_user_may_be_created_suspended(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "status": "suspended"})).await;
     assert_eq!(view(&user)["status"], "suspended");
-    let head = scene.head().await;
+    let head = harness.head().await;
     assert_eq!((head.active, head.suspended), (0, 1));
 }
 
-pub async fn created_at_and_updated_at_of_a_new_user_are_the_moment_of_its_id(scene: Scene) {
-    scene.clock.step(1234);
-    let act = scene.creating(&json!({"username": "ada"}));
-    let made = scene.clock.now();
+pub async fn created_at_and_updated_at_of_a_new_user_are_the_moment_of_its_id(harness: Harness) {
+    harness.clock.step(1234);
+    let act = harness.creating(&json!({"username": "ada"}));
+    let made = harness.clock.now();
     // The command is stamped later than the id was made.
-    scene.clock.step(60_000);
-    let outcome = scene.act(act).await.expect("valid");
+    harness.clock.step(60_000);
+    let outcome = harness.act(act).await.expect("valid");
     let seen = view(&outcome.stored);
     assert_eq!(outcome.stored.id.created_at(), made);
     assert_eq!(seen["created_at"], made.to_string());
     assert_eq!(seen["updated_at"], made.to_string());
 }
 
-pub async fn server_made_members_are_ignored_on_a_create(scene: Scene) {
+pub async fn server_made_members_are_ignored_on_a_create(harness: Harness) {
     let body = json!({
         "id": "0190d1c2-8000-7000-8000-000000000001", "version": 9, "username": "ada",
         "created_at": "1999-01-01T00:00:00Z", "updated_at": 7,
     });
-    let user = scene.user(body).await;
+    let user = harness.user(body).await;
     assert_eq!(user.version, 1);
     assert_ne!(view(&user)["id"], "0190d1c2-8000-7000-8000-000000000001");
     assert_eq!(view(&user)["created_at"], user.id.created_at().to_string());
-    scene.user(json!({"username": "grace", "id": 12, "version": "x"})).await;
+    harness.user(json!({"username": "grace", "id": 12, "version": "x"})).await;
 }
 
-pub async fn without_a_username_the_email_serves_and_does_not_follow_later(scene: Scene) {
-    let user = scene.user(json!({"email": "Ada@Example.com"})).await;
+pub async fn without_a_username_the_email_serves_and_does_not_follow_later(harness: Harness) {
+    let user = harness.user(json!({"email": "Ada@Example.com"})).await;
     assert_eq!(view(&user)["username"], "Ada@Example.com");
     let body = json!({"email": "countess@example.com"});
-    let after = scene.replace(user.id, body).await.expect("valid").stored;
+    let after = harness.replace(user.id, body).await.expect("valid").stored;
     assert_eq!(view(&after)["username"], "Ada@Example.com");
     assert_eq!(view(&after)["email"], "countess@example.com");
 }
 
-pub async fn a_user_without_username_and_email_is_refused(scene: Scene) {
-    let before = scene.image().await;
-    let fault = faults(scene.create(json!({"name": "Ada"})).await);
+pub async fn a_user_without_username_and_email_is_refused(harness: Harness) {
+    let before = harness.image().await;
+    let fault = faults(harness.create(json!({"name": "Ada"})).await);
     assert_eq!(fault, [("/username".to_owned(), ViolationCode::Required)]);
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn an_email_that_cannot_be_a_username_asks_for_one(scene: Scene) {
+pub async fn an_email_that_cannot_be_a_username_asks_for_one(harness: Harness) {
     let body = json!({"email": "\"a b\"@example.com"});
-    scene.user(body).await;
-    let fault = faults(scene.create(json!({"email": "\"a  b\"@example.com"})).await);
+    harness.user(body).await;
+    let fault = faults(harness.create(json!({"email": "\"a  b\"@example.com"})).await);
     assert_eq!(fault, [("/username".to_owned(), ViolationCode::InvalidUsername)]);
 }
 
-pub async fn a_default_username_that_is_taken_is_told_as_such(scene: Scene) {
-    scene.user(json!({"username": "ada@example.com"})).await;
-    let Err(Refusal::Taken(taken)) = scene.create(json!({"email": "ada@example.com"})).await else {
+pub async fn a_default_username_that_is_taken_is_told_as_such(harness: Harness) {
+    harness.user(json!({"username": "ada@example.com"})).await;
+    let Err(Refusal::Taken(taken)) = harness.create(json!({"email": "ada@example.com"})).await
+    else {
         panic!("taken")
     };
     assert_eq!((taken.username, taken.email), (Some(UsernameOrigin::Email), false));
 }
 
-pub async fn a_refused_create_changes_nothing(scene: Scene) {
-    scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
-    let before = scene.image().await;
+pub async fn a_refused_create_changes_nothing(harness: Harness) {
+    harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+    let before = harness.image().await;
     for body in [
         json!({"username": "grace", "password": "secret"}),
         json!({"username": "ADA"}),
@@ -105,27 +106,27 @@ pub async fn a_refused_create_changes_nothing(scene: Scene) {
         json!({"username": "grace", "locale": "?"}),
         json!([]),
     ] {
-        assert!(scene.create(body.clone()).await.is_err(), "{body}");
+        assert!(harness.create(body.clone()).await.is_err(), "{body}");
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
     // What was refused has claimed nothing.
-    scene.user(json!({"username": "grace"})).await;
+    harness.user(json!({"username": "grace"})).await;
 }
 
-pub async fn an_id_that_never_was_is_absent(scene: Scene) {
-    scene.user(json!({"username": "ada"})).await;
-    assert_eq!(scene.get(scene.new_id()).await, None);
+pub async fn an_id_that_never_was_is_absent(harness: Harness) {
+    harness.user(json!({"username": "ada"})).await;
+    assert_eq!(harness.get(harness.new_id()).await, None);
 }
 
-pub async fn an_empty_store_answers_everything(scene: Scene) {
-    let image = scene.image().await;
+pub async fn an_empty_store_answers_everything(harness: Harness) {
+    let image = harness.image().await;
     assert_eq!((image.head.position, image.head.live(), image.head.deleted), (0, 0, 0));
     assert!(image.events.is_empty() && image.users.is_empty());
 }
 
-pub async fn the_log_names_who_created_whom_and_when(scene: Scene) {
-    let user = scene.user(json!({"username": "ada"})).await;
-    let [(1, event)] = &scene.events().await[..] else { panic!("one event") };
+pub async fn the_log_names_who_created_whom_and_when(harness: Harness) {
+    let user = harness.user(json!({"username": "ada"})).await;
+    let [(1, event)] = &harness.events().await[..] else { panic!("one event") };
     assert_eq!(event.kind, EventKind::Created);
     assert_eq!((event.user_id, event.version), (user.id, 1));
     assert_eq!((event.actor.as_str(), event.request_id.as_str()), ("anonymous", "request"));

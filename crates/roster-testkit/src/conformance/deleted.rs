@@ -11,9 +11,9 @@ use roster_core::{
 use serde_json::json;
 
 use super::{
+    harness::{Harness, deleting, view},
     order::DIRECTIONS,
     reads::oldest_first,
-    scene::{Scene, deleting, view},
 };
 
 pub const RULES: Rules = super::DEFAULT;
@@ -24,103 +24,103 @@ fn way(direction: Direction, limit: usize) -> DeletedQuery {
 
 /// Users who left, some at one moment, some later than others who were created after them; in
 /// the order of their leaving.
-async fn gone(scene: &Scene) -> Vec<Deleted> {
+async fn gone(harness: &Harness) -> Vec<Deleted> {
     let mut ids = Vec::new();
     for number in 0..24 {
         let note = "x".repeat(100 + 37 * number);
         let body = json!({"username": format!("u{number}"), "attributes": {"note": note}});
-        ids.push(scene.user(body).await.id);
+        ids.push(harness.user(body).await.id);
     }
     let mut gone = Vec::new();
     for (number, index) in (0..20).map(|n| (n * 7) % 24).enumerate() {
-        scene.clock.step(i64::from(number.is_multiple_of(4)));
-        let stored = scene.delete(ids[index]).await.expect("there").stored;
-        gone.push(Deleted { stored, at: scene.clock.now() });
+        harness.clock.step(i64::from(number.is_multiple_of(4)));
+        let stored = harness.delete(ids[index]).await.expect("there").stored;
+        gone.push(Deleted { stored, at: harness.clock.now() });
     }
     gone.sort_by_key(|deleted| (deleted.at, deleted.stored.id));
     gone
 }
 
-pub async fn a_deleted_user_is_kept_with_the_moment_it_left(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "name": "Ada"})).await;
-    scene.clock.step(1000);
-    let stored = scene.delete(user.id).await.expect("there").stored;
-    let expected = Deleted { stored, at: scene.clock.now() };
-    scene.clock.step(1000);
-    assert_eq!(scene.get_deleted(user.id).await.as_ref(), Some(&expected));
+pub async fn a_deleted_user_is_kept_with_the_moment_it_left(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "name": "Ada"})).await;
+    harness.clock.step(1000);
+    let stored = harness.delete(user.id).await.expect("there").stored;
+    let expected = Deleted { stored, at: harness.clock.now() };
+    harness.clock.step(1000);
+    assert_eq!(harness.get_deleted(user.id).await.as_ref(), Some(&expected));
     let seen = view(&expected.stored);
     assert_eq!((&seen["version"], &seen["name"]), (&json!(2), &json!("Ada")));
     assert_eq!(seen["updated_at"], expected.at.to_string());
-    assert_eq!(scene.deleted_page(DeletedQuery::first(1)).await.items, [expected]);
+    assert_eq!(harness.deleted_page(DeletedQuery::first(1)).await.items, [expected]);
 }
 
-pub async fn who_lives_or_never_was_is_not_among_the_deleted(scene: Scene) {
-    let user = scene.user(json!({"username": "ada"})).await;
-    assert_eq!(scene.get_deleted(user.id).await, None);
-    assert_eq!(scene.get_deleted(scene.new_id()).await, None);
-    let page = scene.deleted_page(DeletedQuery::first(10)).await;
+pub async fn who_lives_or_never_was_is_not_among_the_deleted(harness: Harness) {
+    let user = harness.user(json!({"username": "ada"})).await;
+    assert_eq!(harness.get_deleted(user.id).await, None);
+    assert_eq!(harness.get_deleted(harness.new_id()).await, None);
+    let page = harness.deleted_page(DeletedQuery::first(10)).await;
     assert_eq!((page.items, page.next, page.position, page.total), (vec![], None, 1, 0));
 }
 
-pub async fn the_deleted_are_listed_in_the_order_they_left(scene: Scene) {
-    let mut expected = gone(&scene).await;
+pub async fn the_deleted_are_listed_in_the_order_they_left(harness: Harness) {
+    let mut expected = gone(&harness).await;
     for direction in DIRECTIONS {
         for limit in [1, 2, 7, 20, 1000] {
-            assert_eq!(scene.walk_deleted(way(direction, limit)).await, expected, "{limit}");
+            assert_eq!(harness.walk_deleted(way(direction, limit)).await, expected, "{limit}");
         }
         expected.reverse();
     }
 }
 
-pub async fn by_default_the_last_to_leave_comes_first(scene: Scene) {
-    let mut expected = gone(&scene).await;
+pub async fn by_default_the_last_to_leave_comes_first(harness: Harness) {
+    let mut expected = gone(&harness).await;
     expected.reverse();
-    assert_eq!(scene.walk_deleted(DeletedQuery::first(6)).await, expected);
+    assert_eq!(harness.walk_deleted(DeletedQuery::first(6)).await, expected);
 }
 
-pub async fn a_page_of_the_deleted_tells_all_that_are_kept_and_its_position(scene: Scene) {
-    let gone = gone(&scene).await;
-    let head = scene.head().await;
+pub async fn a_page_of_the_deleted_tells_all_that_are_kept_and_its_position(harness: Harness) {
+    let gone = gone(&harness).await;
+    let head = harness.head().await;
     for query in [way(Direction::Ascending, 3), way(Direction::Descending, 100)] {
-        let page = scene.deleted_page(query).await;
+        let page = harness.deleted_page(query).await;
         assert_eq!((page.total, page.position), (20, head.position));
         assert_eq!(page.next.is_some(), page.items.len() < gone.len());
     }
-    scene.restore(gone[0].stored.id).await.expect("free");
-    scene.purge(gone[1].stored.id).await.expect("deleted");
-    let page = scene.deleted_page(way(Direction::Ascending, 1)).await;
+    harness.restore(gone[0].stored.id).await.expect("free");
+    harness.purge(gone[1].stored.id).await.expect("deleted");
+    let page = harness.deleted_page(way(Direction::Ascending, 1)).await;
     assert_eq!((page.total, page.position), (18, head.position + 2));
     assert_eq!(page.items, gone[2..3]);
 }
 
-pub async fn only_those_who_left_before_a_moment_are_listed_where_asked(scene: Scene) {
-    let all = gone(&scene).await;
+pub async fn only_those_who_left_before_a_moment_are_listed_where_asked(harness: Harness) {
+    let all = gone(&harness).await;
     for before in [all[0].at, all[9].at, Timestamp::from_millis(all[19].at.as_millis() + 1)] {
         let mut expected: Vec<Deleted> = all.clone();
         expected.retain(|deleted| deleted.at < before);
         for direction in DIRECTIONS {
             let query = DeletedQuery { before: Some(before), ..way(direction, 3) };
-            assert_eq!(scene.walk_deleted(query).await, expected, "{before} {direction:?}");
+            assert_eq!(harness.walk_deleted(query).await, expected, "{before} {direction:?}");
             expected.reverse();
         }
     }
 }
 
-pub async fn the_last_page_of_the_deleted_has_no_next_even_when_it_is_full(scene: Scene) {
-    gone(&scene).await;
+pub async fn the_last_page_of_the_deleted_has_no_next_even_when_it_is_full(harness: Harness) {
+    gone(&harness).await;
     for direction in DIRECTIONS {
-        let full = scene.deleted_page(way(direction, 20)).await;
+        let full = harness.deleted_page(way(direction, 20)).await;
         assert_eq!((full.items.len(), full.next), (20, None));
-        assert!(scene.deleted_page(way(direction, 19)).await.next.is_some());
+        assert!(harness.deleted_page(way(direction, 19)).await.next.is_some());
     }
 }
 
-pub async fn a_page_of_the_deleted_ends_early_once_it_holds_its_bytes(scene: Scene) {
-    let mut gone = gone(&scene).await;
+pub async fn a_page_of_the_deleted_ends_early_once_it_holds_its_bytes(harness: Harness) {
+    let mut gone = gone(&harness).await;
     for direction in DIRECTIONS {
         for bytes_max in [1, 700, 1500, 4000, PAGE_BYTES_MAX] {
             let query = DeletedQuery { bytes_max, ..way(direction, 100) };
-            let page = scene.deleted_page(query.clone()).await;
+            let page = harness.deleted_page(query.clone()).await;
             let mut bytes = 0;
             let fits = |deleted: &&Deleted| {
                 let fits = bytes < bytes_max;
@@ -129,14 +129,14 @@ pub async fn a_page_of_the_deleted_ends_early_once_it_holds_its_bytes(scene: Sce
             };
             let expected = gone.iter().take_while(fits).count();
             assert_eq!(page.items, gone[..expected], "the one that reaches {bytes_max} is last");
-            assert_eq!(scene.walk_deleted(query).await, gone);
+            assert_eq!(harness.walk_deleted(query).await, gone);
         }
         gone.reverse();
     }
 }
 
-pub async fn a_place_before_and_after_all_the_deleted_is_answered(scene: Scene) {
-    let gone = gone(&scene).await;
+pub async fn a_place_before_and_after_all_the_deleted_is_answered(harness: Harness) {
+    let gone = gone(&harness).await;
     let (first, last) = (gone[0].at, gone[19].at);
     let low = UserId::from_bytes([0; 16]);
     let high = UserId::from_bytes([0xff; 16]);
@@ -153,31 +153,31 @@ pub async fn a_place_before_and_after_all_the_deleted_is_answered(scene: Scene) 
         (gone[5].at, gone[5].stored.id, Direction::Descending, 5),
     ] {
         let query = DeletedQuery { after: Some(DeletedKey { at, id }), ..way(direction, 100) };
-        let page = scene.deleted_page(query).await;
+        let page = harness.deleted_page(query).await;
         assert_eq!((page.items.len(), page.next), (expected, None), "{at} {id} {direction:?}");
     }
 }
 
-pub async fn a_walk_among_the_deleted_shows_all_who_stay_exactly_once(scene: Scene) {
-    let gone = gone(&scene).await;
+pub async fn a_walk_among_the_deleted_shows_all_who_stay_exactly_once(harness: Harness) {
+    let gone = gone(&harness).await;
     let (mut seen, mut query) = (Vec::new(), oldest_first(3));
     let mut left = BTreeSet::new();
     for round in 0.. {
         assert!(round < 12, "the walk ends");
-        let page = scene.deleted_page(query.clone()).await;
+        let page = harness.deleted_page(query.clone()).await;
         seen.extend(page.items.iter().map(|deleted| deleted.stored.id));
         // One comes back, one is purged, and somebody new leaves, behind all others.
         let (back, purged) = (gone[round].stored.id, gone[19 - round].stored.id);
         if left.insert(back) {
-            scene.restore(back).await.expect("free");
+            harness.restore(back).await.expect("free");
         }
         if left.insert(purged) {
-            scene.purge(purged).await.expect("deleted");
+            harness.purge(purged).await.expect("deleted");
         }
         if round < 3 {
-            scene.clock.step(5);
-            let user = scene.user(json!({"username": format!("new{round}")})).await;
-            scene.act(deleting(user.id)).await.expect("there");
+            harness.clock.step(5);
+            let user = harness.user(json!({"username": format!("new{round}")})).await;
+            harness.act(deleting(user.id)).await.expect("there");
         }
         match page.next {
             Some(next) => query.after = Some(next),

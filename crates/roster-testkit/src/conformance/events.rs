@@ -7,28 +7,28 @@ use roster_core::{
 };
 use serde_json::json;
 
-use super::{order::crowd, scene::Scene};
+use super::{harness::Harness, order::crowd};
 
 pub const RULES: Rules = super::DEFAULT;
 
 type Entry = (i64, Event);
 
 /// A crowd's log, with every kind of event in it, the users' own among each other.
-async fn log(scene: &Scene) -> (Vec<Stored>, Vec<Entry>) {
-    let users = crowd(scene).await;
+async fn log(harness: &Harness) -> (Vec<Stored>, Vec<Entry>) {
+    let users = crowd(harness).await;
     for (number, user) in users.iter().enumerate().take(12) {
-        scene.delete(user.id).await.expect("there");
+        harness.delete(user.id).await.expect("there");
         if number % 2 == 0 {
-            scene.restore(user.id).await.expect("free");
+            harness.restore(user.id).await.expect("free");
         } else if number % 3 == 0 {
-            scene.purge(user.id).await.expect("deleted");
+            harness.purge(user.id).await.expect("deleted");
         }
     }
-    let id = scene.group("team", &[users[13].id]).await;
-    scene.delete(users[13].id).await.expect("there");
+    let id = harness.group("team", &[users[13].id]).await;
+    harness.delete(users[13].id).await.expect("there");
     let held = Preconditions::default();
-    scene.on_group(GroupAct::Delete { id, held }).await.expect("there");
-    let log = scene.events().await;
+    harness.on_group(GroupAct::Delete { id, held }).await.expect("there");
+    let log = harness.events().await;
     for kind in EventKind::ALL {
         assert!(log.iter().any(|(_, event)| event.kind == *kind), "{kind:?}");
     }
@@ -36,10 +36,10 @@ async fn log(scene: &Scene) -> (Vec<Stored>, Vec<Entry>) {
 }
 
 /// All events from the query's place on, page by page; each page must say how far it reaches.
-async fn pulled(scene: &Scene, mut query: EventsQuery, log: &[Entry]) -> Vec<Entry> {
+async fn pulled(harness: &Harness, mut query: EventsQuery, log: &[Entry]) -> Vec<Entry> {
     let mut events: Vec<Entry> = Vec::new();
     loop {
-        let page = scene.events_page(query).await;
+        let page = harness.events_page(query).await;
         assert!(page.events.len() <= query.limit, "a page keeps within its limit");
         assert!(page.reached >= query.after.min(page.head), "a pull goes forward");
         let shown: Vec<i64> = page.events.iter().map(|(position, _)| *position).collect();
@@ -73,13 +73,13 @@ fn queries(users: &[Stored], stranger: UserId) -> Vec<EventsQuery> {
     queries
 }
 
-pub async fn events_are_pulled_by_kind_and_by_user(scene: Scene) {
-    let (users, log) = log(&scene).await;
+pub async fn events_are_pulled_by_kind_and_by_user(harness: Harness) {
+    let (users, log) = log(&harness).await;
     let mut met = 0;
-    for query in queries(&users, scene.new_id()) {
+    for query in queries(&users, harness.new_id()) {
         let expected: Vec<Entry> =
             log.iter().filter(|entry| wanted(&query, entry)).cloned().collect();
-        let page = scene.events_page(EventsQuery { limit: log.len(), ..query }).await;
+        let page = harness.events_page(EventsQuery { limit: log.len(), ..query }).await;
         assert_eq!(page.events, expected, "{query:?}");
         assert_eq!((page.reached, page.head), (log[log.len() - 1].0, log[log.len() - 1].0));
         met += usize::from(!expected.is_empty());
@@ -87,54 +87,54 @@ pub async fn events_are_pulled_by_kind_and_by_user(scene: Scene) {
     assert!(met > 20, "most are met by something");
 }
 
-pub async fn a_pull_has_no_gap_and_nothing_twice_at_every_page_size(scene: Scene) {
-    let (users, log) = log(&scene).await;
+pub async fn a_pull_has_no_gap_and_nothing_twice_at_every_page_size(harness: Harness) {
+    let (users, log) = log(&harness).await;
     let last = log[log.len() - 1].0;
-    for query in queries(&users, scene.new_id()) {
+    for query in queries(&users, harness.new_id()) {
         for after in [0, 1, 37, last - 1, last] {
             for limit in [1, 2, 5, 100] {
                 let query = EventsQuery { after, limit, ..query };
                 let mut expected = log.clone();
                 expected.retain(|entry| entry.0 > after && wanted(&query, entry));
-                assert_eq!(pulled(&scene, query, &log).await, expected, "{query:?}");
+                assert_eq!(pulled(&harness, query, &log).await, expected, "{query:?}");
             }
         }
     }
 }
 
-pub async fn a_pull_in_short_looks_shows_the_same_events(scene: Scene) {
-    let (users, log) = log(&scene).await;
-    for query in queries(&users, scene.new_id()) {
+pub async fn a_pull_in_short_looks_shows_the_same_events(harness: Harness) {
+    let (users, log) = log(&harness).await;
+    for query in queries(&users, harness.new_id()) {
         let mut expected = log.clone();
         expected.retain(|entry| wanted(&query, entry));
         for (examined_max, bytes_max) in [(1, PAGE_BYTES_MAX), (4, PAGE_BYTES_MAX), (4, 900)] {
             let query = EventsQuery { examined_max, bytes_max, ..query };
-            assert_eq!(pulled(&scene, query, &log).await, expected, "{query:?}");
+            assert_eq!(pulled(&harness, query, &log).await, expected, "{query:?}");
         }
     }
 }
 
-pub async fn a_place_far_beyond_the_end_of_the_log_is_answered(scene: Scene) {
-    let (users, log) = log(&scene).await;
+pub async fn a_place_far_beyond_the_end_of_the_log_is_answered(harness: Harness) {
+    let (users, log) = log(&harness).await;
     let last = log[log.len() - 1].0;
-    for query in queries(&users, scene.new_id()) {
+    for query in queries(&users, harness.new_id()) {
         for after in [last + 1, i64::MAX - 20_000, i64::MAX - 1, i64::MAX] {
-            let page = scene.events_page(EventsQuery { after, ..query }).await;
+            let page = harness.events_page(EventsQuery { after, ..query }).await;
             assert_eq!((page.events, page.head), (Vec::new(), last), "{after} {query:?}");
         }
     }
 }
 
-pub async fn a_page_of_events_ends_early_once_it_holds_its_bytes(scene: Scene) {
+pub async fn a_page_of_events_ends_early_once_it_holds_its_bytes(harness: Harness) {
     let mut log = Vec::new();
     for number in 0..10 {
         let note = "x".repeat(500 + 37 * number);
-        scene.user(json!({"username": format!("u{number}"), "attributes": {"n": note}})).await;
-        log = scene.events().await;
+        harness.user(json!({"username": format!("u{number}"), "attributes": {"n": note}})).await;
+        log = harness.events().await;
     }
     for bytes_max in [1, 700, 1500, 4000, PAGE_BYTES_MAX] {
         let query = EventsQuery { bytes_max, ..EventsQuery::after(0, 100) };
-        let page = scene.events_page(query).await;
+        let page = harness.events_page(query).await;
         let mut bytes = 0;
         let fits = |(_, event): &&Entry| {
             let fits = bytes < bytes_max;
@@ -144,55 +144,55 @@ pub async fn a_page_of_events_ends_early_once_it_holds_its_bytes(scene: Scene) {
         let expected = log.iter().take_while(fits).count();
         assert_eq!(page.events, log[..expected], "the one that reaches {bytes_max} is last");
         assert_eq!(page.reached, if expected == 10 { 10 } else { page.events[expected - 1].0 });
-        assert_eq!(pulled(&scene, query, &log).await, log);
+        assert_eq!(pulled(&harness, query, &log).await, log);
     }
 }
 
-pub async fn the_end_of_the_log_is_told_wherever_it_is_asked_from(scene: Scene) {
-    let empty = scene.events_page(EventsQuery::after(0, 10)).await;
+pub async fn the_end_of_the_log_is_told_wherever_it_is_asked_from(harness: Harness) {
+    let empty = harness.events_page(EventsQuery::after(0, 10)).await;
     assert_eq!((empty.events, empty.reached, empty.head, empty.oldest), (vec![], 0, 0, 1));
-    let (_, log) = log(&scene).await;
+    let (_, log) = log(&harness).await;
     let last = log[log.len() - 1].0;
     for after in [last, last + 1, last + 1000] {
         for limit in [1, 100] {
-            let page = scene.events_page(EventsQuery::after(after, limit)).await;
+            let page = harness.events_page(EventsQuery::after(after, limit)).await;
             assert_eq!((page.events, page.reached, page.head), (vec![], last, last), "{after}");
             assert_eq!(page.oldest, 1);
         }
     }
 }
 
-pub async fn a_kind_that_comes_late_is_waited_for_at_the_head(scene: Scene) {
-    let id = scene.user(json!({"username": "ada"})).await.id;
+pub async fn a_kind_that_comes_late_is_waited_for_at_the_head(harness: Harness) {
+    let id = harness.user(json!({"username": "ada"})).await.id;
     let deletions =
         |after| EventsQuery { kind: Some(EventKind::Deleted), ..EventsQuery::after(after, 10) };
-    let page = scene.events_page(deletions(0)).await;
+    let page = harness.events_page(deletions(0)).await;
     assert_eq!((page.events, page.reached), (vec![], 1), "all that there is was looked at");
-    scene.patch(id, json!({"name": "A"})).await.expect("valid");
-    scene.delete(id).await.expect("there");
-    scene.restore(id).await.expect("free");
-    let page = scene.events_page(deletions(page.reached)).await;
+    harness.patch(id, json!({"name": "A"})).await.expect("valid");
+    harness.delete(id).await.expect("there");
+    harness.restore(id).await.expect("free");
+    let page = harness.events_page(deletions(page.reached)).await;
     let found: Vec<_> =
         page.events.iter().map(|(position, event)| (*position, event.kind)).collect();
     assert_eq!((found, page.reached), (vec![(3, EventKind::Deleted)], 4));
 }
 
-pub async fn a_pull_among_writers_ends_with_exactly_the_users(scene: Scene) {
+pub async fn a_pull_among_writers_ends_with_exactly_the_users(harness: Harness) {
     let writers: Vec<_> = (0..4)
         .map(|writer| {
-            let scene = scene.clone();
+            let harness = harness.clone();
             tokio::spawn(async move {
                 for round in 0..25 {
                     let body = json!({"username": format!("w{writer}.{round}")});
-                    let id = scene.user(body).await.id;
-                    scene.patch(id, json!({"name": "A"})).await.expect("valid");
+                    let id = harness.user(body).await.id;
+                    harness.patch(id, json!({"name": "A"})).await.expect("valid");
                     if round % 2 == 0 {
-                        scene.delete(id).await.expect("there");
+                        harness.delete(id).await.expect("there");
                     }
                     if round % 4 == 0 {
-                        scene.restore(id).await.expect("free");
+                        harness.restore(id).await.expect("free");
                     } else if round % 8 == 2 {
-                        scene.purge(id).await.expect("deleted");
+                        harness.purge(id).await.expect("deleted");
                     }
                 }
             })
@@ -201,7 +201,7 @@ pub async fn a_pull_among_writers_ends_with_exactly_the_users(scene: Scene) {
     let (mut pulled, mut after) = (Vec::new(), 0);
     loop {
         let ended = writers.iter().all(tokio::task::JoinHandle::is_finished);
-        let page = scene.events_page(EventsQuery::after(after, 7)).await;
+        let page = harness.events_page(EventsQuery::after(after, 7)).await;
         pulled.extend(page.events);
         if ended && page.reached == page.head {
             break;
@@ -212,9 +212,9 @@ pub async fn a_pull_among_writers_ends_with_exactly_the_users(scene: Scene) {
         writer.await.expect("no writer fails");
     }
     let positions: Vec<i64> = pulled.iter().map(|(position, _)| *position).collect();
-    assert!(positions.into_iter().eq(1..=scene.head().await.position), "no gap, nothing twice");
+    assert!(positions.into_iter().eq(1..=harness.head().await.position), "no gap, nothing twice");
     // What was pulled before a purge had its record; what a purge left replays to the same users.
     let replayed = crate::replay::replay(pulled.into_iter().map(|(_, event)| event));
-    let users = scene.walk(roster_core::list::PageQuery::first(50)).await;
+    let users = harness.walk(roster_core::list::PageQuery::first(50)).await;
     assert_eq!(replayed.into_values().collect::<Vec<_>>(), users);
 }

@@ -8,15 +8,15 @@ use roster_core::{
 use serde_json::json;
 
 use super::{
+    harness::Harness,
     order::{DIRECTIONS, crowd, keys, order},
     reads::{filter, names, words},
-    scene::Scene,
 };
 
 pub const RULES: Rules = super::DEFAULT;
 
 /// Four people who differ in most members.
-async fn people(scene: &Scene) -> Vec<UserId> {
+async fn people(harness: &Harness) -> Vec<UserId> {
     let mut ids = Vec::new();
     for body in [
         json!({
@@ -44,8 +44,8 @@ async fn people(scene: &Scene) -> Vec<UserId> {
         }),
         json!({"username": "50%_off\\", "name": "O'Brien \"Bob\"", "attributes": {"level": -1}}),
     ] {
-        scene.clock.step(60_000);
-        ids.push(scene.user(body).await.id);
+        harness.clock.step(60_000);
+        ids.push(harness.user(body).await.id);
     }
     ids
 }
@@ -57,16 +57,16 @@ const BOB: &str = "50%_off\\";
 
 type Row = (&'static str, &'static [&'static str]);
 
-async fn hold(scene: &Scene, rows: &[Row]) {
+async fn hold(harness: &Harness, rows: &[Row]) {
     for (text, expected) in rows {
-        assert_eq!(scene.filtered(text).await, *expected, "{text}");
+        assert_eq!(harness.filtered(text).await, *expected, "{text}");
     }
 }
 
-pub async fn each_operator_compares_texts_without_regard_to_case(scene: Scene) {
-    people(&scene).await;
+pub async fn each_operator_compares_texts_without_regard_to_case(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("family_name eq \"LOVELACE\"", &[ADA]),
             ("family_name eq \"love\"", &[]),
@@ -88,10 +88,10 @@ pub async fn each_operator_compares_texts_without_regard_to_case(scene: Scene) {
     .await;
 }
 
-pub async fn names_and_operators_may_be_written_in_any_case(scene: Scene) {
-    people(&scene).await;
+pub async fn names_and_operators_may_be_written_in_any_case(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("FAMILY_NAME EQ \"lovelace\"", &[ADA]),
             ("Family_Name Sw \"l\" AND NOT (Title Eq \"x\")", &[ADA]),
@@ -102,10 +102,10 @@ pub async fn names_and_operators_may_be_written_in_any_case(scene: Scene) {
     .await;
 }
 
-pub async fn user_names_and_addresses_are_equal_by_their_keys(scene: Scene) {
-    people(&scene).await;
+pub async fn user_names_and_addresses_are_equal_by_their_keys(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("username eq \"ADA\"", &[ADA]),
             ("username eq \"\u{ff41}da\"", &[ADA]),
@@ -127,10 +127,10 @@ pub async fn user_names_and_addresses_are_equal_by_their_keys(scene: Scene) {
     .await;
 }
 
-pub async fn what_is_case_exact_is_compared_so(scene: Scene) {
-    people(&scene).await;
+pub async fn what_is_case_exact_is_compared_so(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("external_id eq \"E7\"", &[ADA]),
             ("external_id eq \"e7\"", &[GRACE]),
@@ -144,10 +144,10 @@ pub async fn what_is_case_exact_is_compared_so(scene: Scene) {
     .await;
 }
 
-pub async fn own_data_is_compared_by_its_kind(scene: Scene) {
-    people(&scene).await;
+pub async fn own_data_is_compared_by_its_kind(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("attributes.level eq 3", &[ADA]),
             ("attributes.level eq 3.0", &[ADA]),
@@ -169,10 +169,10 @@ pub async fn own_data_is_compared_by_its_kind(scene: Scene) {
     .await;
 }
 
-pub async fn one_entry_must_meet_all_that_stands_in_brackets(scene: Scene) {
-    people(&scene).await;
+pub async fn one_entry_must_meet_all_that_stands_in_brackets(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("emails[type eq \"work\" and value ew \"@example.com\"]", &[ADA]),
             ("emails[type eq \"home\" and value ew \"@example.com\"]", &[]),
@@ -189,8 +189,8 @@ pub async fn one_entry_must_meet_all_that_stands_in_brackets(scene: Scene) {
     .await;
 }
 
-pub async fn flags_status_and_times_are_compared_as_what_they_are(scene: Scene) {
-    let ids = people(&scene).await;
+pub async fn flags_status_and_times_are_compared_as_what_they_are(harness: Harness) {
+    let ids = people(&harness).await;
     let created = ids[1].created_at();
     let rows: [(String, &[&str]); 10] = [
         ("status eq \"suspended\"".to_owned(), &[GRACE]),
@@ -205,14 +205,14 @@ pub async fn flags_status_and_times_are_compared_as_what_they_are(scene: Scene) 
         (format!("id eq \"{}\" or id eq \"{}\"", ids[3], ids[0]), &[ADA, BOB]),
     ];
     for (text, expected) in rows {
-        assert_eq!(scene.filtered(&text).await, expected, "{text}");
+        assert_eq!(harness.filtered(&text).await, expected, "{text}");
     }
 }
 
-pub async fn the_marks_of_sql_and_json_are_texts_like_others(scene: Scene) {
-    people(&scene).await;
+pub async fn the_marks_of_sql_and_json_are_texts_like_others(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("username co \"%\"", &[BOB]),
             ("username co \"_\"", &[BOB]),
@@ -228,10 +228,10 @@ pub async fn the_marks_of_sql_and_json_are_texts_like_others(scene: Scene) {
     .await;
 }
 
-pub async fn and_binds_closer_than_or_and_brackets_bind_closest(scene: Scene) {
-    people(&scene).await;
+pub async fn and_binds_closer_than_or_and_brackets_bind_closest(harness: Harness) {
+    people(&harness).await;
     hold(
-        &scene,
+        &harness,
         &[
             ("username eq \"ada\" or username eq \"grace\" and status eq \"active\"", &[ADA]),
             (
@@ -246,32 +246,33 @@ pub async fn and_binds_closer_than_or_and_brackets_bind_closest(scene: Scene) {
     .await;
 }
 
-pub async fn a_filter_sees_each_write_at_once(scene: Scene) {
-    let ids = people(&scene).await;
+pub async fn a_filter_sees_each_write_at_once(harness: Harness) {
+    let ids = people(&harness).await;
     let further = "emails.value eq \"second@example.com\"";
     let number = "phone_numbers.value eq \"+1 2 3\"";
-    hold(&scene, &[(further, &[]), (number, &[])]).await;
+    hold(&harness, &[(further, &[]), (number, &[])]).await;
     let emails = json!([{"value": "first@example.com"}, {"value": "SECOND@example.com"}]);
     let numbers = json!([{"value": "0301"}, {"value": "+123"}]);
     let patch =
         json!({"emails": emails, "phone_numbers": numbers, "email": null, "phone_number": null});
-    scene.patch(ids[1], patch).await.expect("valid");
-    hold(&scene, &[(further, &[GRACE]), (number, &[GRACE])]).await;
+    harness.patch(ids[1], patch).await.expect("valid");
+    hold(&harness, &[(further, &[GRACE]), (number, &[GRACE])]).await;
     // What was further becomes the primary one, and the other way round.
-    scene.patch(ids[1], json!({"email": "SECOND@example.com"})).await.expect("valid");
-    hold(&scene, &[(further, &[GRACE]), ("emails.value eq \"first@example.com\"", &[GRACE])]).await;
-    scene.patch(ids[1], json!({"emails": [], "email": null})).await.expect("valid");
-    hold(&scene, &[(further, &[]), (number, &[GRACE])]).await;
-    scene.delete(ids[1]).await.expect("there");
-    hold(&scene, &[(number, &[])]).await;
-    scene.restore(ids[1]).await.expect("free");
-    hold(&scene, &[(number, &[GRACE])]).await;
-    scene.delete(ids[1]).await.expect("there");
-    scene.purge(ids[1]).await.expect("deleted");
-    hold(&scene, &[(number, &[]), ("family_name sw \"h\"", &[])]).await;
+    harness.patch(ids[1], json!({"email": "SECOND@example.com"})).await.expect("valid");
+    hold(&harness, &[(further, &[GRACE]), ("emails.value eq \"first@example.com\"", &[GRACE])])
+        .await;
+    harness.patch(ids[1], json!({"emails": [], "email": null})).await.expect("valid");
+    hold(&harness, &[(further, &[]), (number, &[GRACE])]).await;
+    harness.delete(ids[1]).await.expect("there");
+    hold(&harness, &[(number, &[])]).await;
+    harness.restore(ids[1]).await.expect("free");
+    hold(&harness, &[(number, &[GRACE])]).await;
+    harness.delete(ids[1]).await.expect("there");
+    harness.purge(ids[1]).await.expect("deleted");
+    hold(&harness, &[(number, &[]), ("family_name sw \"h\"", &[])]).await;
 }
 
-pub async fn an_address_that_several_have_finds_them_all_once(scene: Scene) {
+pub async fn an_address_that_several_have_finds_them_all_once(harness: Harness) {
     for number in 0..7 {
         let mine = format!("u{number}@example.com");
         let shared = json!([
@@ -284,7 +285,7 @@ pub async fn an_address_that_several_have_finds_them_all_once(scene: Scene) {
             json!([{"value": format!("+1{number}0")}, {"value": "+99"}, {"value": "+9 9"}]);
         let body =
             json!({"username": format!("u{number}"), "emails": emails, "phone_numbers": numbers});
-        scene.user(body).await;
+        harness.user(body).await;
     }
     let all = ["u0", "u1", "u2", "u3", "u4", "u5", "u6"];
     for text in [
@@ -297,8 +298,8 @@ pub async fn an_address_that_several_have_finds_them_all_once(scene: Scene) {
         for limit in [1, 2, 100] {
             let query =
                 PageQuery { filter: Some(filter(text)), count: true, ..PageQuery::first(limit) };
-            assert_eq!(names(&scene.walk(query.clone()).await), all, "{text}");
-            assert_eq!(scene.page(query).await.total, Some(Total::Exactly(7)), "{text}");
+            assert_eq!(names(&harness.walk(query.clone()).await), all, "{text}");
+            assert_eq!(harness.page(query).await.total, Some(Total::Exactly(7)), "{text}");
         }
     }
 }
@@ -323,8 +324,8 @@ const ON_A_CROWD: [&str; 16] = [
     "username eq \"nobody\" and name pr",
 ];
 
-pub async fn a_filter_holds_with_every_condition_order_and_page_size(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn a_filter_holds_with_every_condition_order_and_page_size(harness: Harness) {
+    let users = crowd(&harness).await;
     let conditions = [
         Equals::default(),
         Equals { status: Some(Status::Active), ..Equals::default() },
@@ -338,7 +339,7 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(scene: Scen
         let matches = |user: &Stored| meaning.matches_record(&user.record).expect("a record");
         for equals in &conditions {
             let only = PageQuery { equals: equals.clone(), ..PageQuery::first(100) };
-            let mut expected = scene.walk(only.clone()).await;
+            let mut expected = harness.walk(only.clone()).await;
             expected.retain(matches);
             met += expected.len();
             for by in SortBy::ALL {
@@ -352,12 +353,12 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(scene: Scen
                             limit,
                             ..only.clone()
                         };
-                        assert_eq!(scene.walk(query.clone()).await, expected, "{query:?}");
+                        assert_eq!(harness.walk(query.clone()).await, expected, "{query:?}");
                         let many = u64::try_from(expected.len()).expect("few");
-                        let total = scene.page(query.clone()).await.total;
+                        let total = harness.page(query.clone()).await.total;
                         assert_eq!(total, Some(Total::Exactly(many)), "{query:?}");
                         let few = PageQuery { examined_max: 3, ..query };
-                        assert_eq!(scene.walk(few).await, expected, "in short looks");
+                        assert_eq!(harness.walk(few).await, expected, "in short looks");
                     }
                 }
             }
@@ -366,28 +367,28 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(scene: Scen
     assert!(met > 200, "most filters meet somebody, not {met}");
 }
 
-pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(scene: Scene) {
+pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(harness: Harness) {
     for number in 0..30 {
         let title = if number % 2 == 0 { "T" } else { "x" };
         let body = json!({"username": format!("u{number}"), "title": title});
-        scene.user(body).await;
+        harness.user(body).await;
     }
     let text = "title eq \"t\" or username ew \"7\"";
-    let staying = scene.filtered("title eq \"t\" and username sw \"u1\"").await;
+    let staying = harness.filtered("title eq \"t\" and username sw \"u1\"").await;
     let mut query = PageQuery { filter: Some(filter(text)), ..PageQuery::first(3) };
     let mut seen = Vec::new();
     for round in 0.. {
         assert!(round < 20, "the walk ends");
-        let page = scene.page(query.clone()).await;
+        let page = harness.page(query.clone()).await;
         seen.extend(names(&page.items));
         let of_name = |name: String| Equals { username: Some(name), ..Equals::default() };
         let changed = of_name(format!("u{}", 2 * (round % 5)));
         let changed = PageQuery { equals: changed, ..PageQuery::first(1) };
-        for user in scene.walk(changed).await {
-            scene.patch(user.id, json!({"title": round.to_string()})).await.expect("valid");
+        for user in harness.walk(changed).await {
+            harness.patch(user.id, json!({"title": round.to_string()})).await.expect("valid");
         }
         let body = json!({"username": format!("new{round}"), "title": "x"});
-        scene.user(body).await;
+        harness.user(body).await;
         match page.next {
             Some(next) => query.after = Some(next),
             None => break,
@@ -400,8 +401,8 @@ pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(scene
     assert!(staying.iter().all(|name| seen.contains(name)), "{staying:?} {seen:?}");
 }
 
-pub async fn a_filter_and_words_hold_together(scene: Scene) {
-    people(&scene).await;
+pub async fn a_filter_and_words_hold_together(harness: Harness) {
+    people(&harness).await;
     for (typed, text, expected) in [
         ("ada", "title pr", &[ADA][..]),
         ("ada", "not (title pr)", &[]),
@@ -411,16 +412,16 @@ pub async fn a_filter_and_words_hold_together(scene: Scene) {
     ] {
         let (filter, words) = (Some(filter(text)), words(typed));
         let query = PageQuery { filter, words, count: true, ..PageQuery::first(1) };
-        assert_eq!(names(&scene.walk(query.clone()).await), expected, "{typed}, {text}");
+        assert_eq!(names(&harness.walk(query.clone()).await), expected, "{typed}, {text}");
         let many = u64::try_from(expected.len()).expect("few");
-        assert_eq!(scene.page(query).await.total, Some(Total::Exactly(many)));
+        assert_eq!(harness.page(query).await.total, Some(Total::Exactly(many)));
     }
 }
 
-pub async fn a_limit_of_none_counts_who_meets_a_filter(scene: Scene) {
-    people(&scene).await;
+pub async fn a_limit_of_none_counts_who_meets_a_filter(harness: Harness) {
+    people(&harness).await;
     let counted =
         PageQuery { filter: Some(filter("email pr")), count: true, ..PageQuery::first(0) };
-    let page = scene.page(counted).await;
+    let page = harness.page(counted).await;
     assert_eq!((page.items, page.next, page.total), (vec![], None, Some(Total::Exactly(3))));
 }

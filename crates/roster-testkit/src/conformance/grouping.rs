@@ -9,11 +9,11 @@ use roster_core::{
 };
 use serde_json::{Value, json};
 
-use super::scene::{Scene, refused, restoring, tree};
+use super::harness::{Harness, refused, restoring, tree};
 
 type Answered = Result<Outcome, Refusal>;
 
-impl Scene {
+impl Harness {
     /// A group command of this moment.
     pub fn group_command(&self, act: GroupAct) -> GroupCommand {
         let caller = self.command(restoring(self.new_id())).caller;

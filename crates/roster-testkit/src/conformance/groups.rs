@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{
     grouping::joining,
-    scene::{Scene, faults, refused, restoring, tree, view},
+    harness::{Harness, faults, refused, restoring, tree, view},
 };
 use crate::replay::replay_groups;
 
@@ -48,10 +48,10 @@ fn group(refusal: GroupRefusal) -> Answered {
     Err(Refusal::Group(refusal))
 }
 
-async fn users<const N: usize>(scene: &Scene) -> [UserId; N] {
+async fn users<const N: usize>(harness: &Harness) -> [UserId; N] {
     let mut ids = [UserId::from_bytes([0; 16]); N];
     for (number, id) in ids.iter_mut().enumerate() {
-        *id = scene.user(json!({"username": format!("user {number}")})).await.id;
+        *id = harness.user(json!({"username": format!("user {number}")})).await.id;
     }
     ids
 }
@@ -60,120 +60,122 @@ fn user(id: UserId) -> Member {
     Member { id, kind: MemberKind::User }
 }
 
-pub async fn a_created_group_is_read_back_as_it_was_answered(scene: Scene) {
+pub async fn a_created_group_is_read_back_as_it_was_answered(harness: Harness) {
     let body = json!({"display_name": "Core Team", "external_id": "A-7"});
-    let outcome = scene.on_group(scene.grouping(&body, &[])).await.expect("valid");
+    let outcome = harness.on_group(harness.grouping(&body, &[])).await.expect("valid");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupCreated));
     let id = outcome.stored.id;
     let moment = id.created_at().to_string();
     let record = json!({"id": id.to_string(), "version": 1, "display_name": "Core Team",
         "external_id": "A-7", "created_at": moment, "updated_at": moment});
     assert_eq!(view(&outcome.stored), record);
-    assert_eq!(scene.group_now(id).await, Some(outcome.stored));
-    assert_eq!(scene.group_now(scene.new_id()).await, None);
-    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
-    assert_eq!(scene.members_of(scene.new_id()).await, None);
-    assert_eq!(scene.get(id).await, None, "a group is no user");
-    assert_eq!(scene.head().await.live(), 0);
+    assert_eq!(harness.group_now(id).await, Some(outcome.stored));
+    assert_eq!(harness.group_now(harness.new_id()).await, None);
+    assert_eq!(harness.members_of(id).await, Some(Vec::new()));
+    assert_eq!(harness.members_of(harness.new_id()).await, None);
+    assert_eq!(harness.get(id).await, None, "a group is no user");
+    assert_eq!(harness.head().await.live(), 0);
 }
 
-pub async fn a_group_name_is_unique_by_its_key(scene: Scene) {
-    let one = scene.group("Straße", &[]).await;
-    let clash = scene.grouping(&json!({"display_name": "STRASSE"}), &[]);
-    assert_eq!(scene.on_group(clash).await, group(GroupRefusal::NameTaken));
-    let other = scene.group("Allee", &[]).await;
+pub async fn a_group_name_is_unique_by_its_key(harness: Harness) {
+    let one = harness.group("Straße", &[]).await;
+    let clash = harness.grouping(&json!({"display_name": "STRASSE"}), &[]);
+    assert_eq!(harness.on_group(clash).await, group(GroupRefusal::NameTaken));
+    let other = harness.group("Allee", &[]).await;
     let rename = patching(other, &json!({"display_name": "strasse"}));
-    assert_eq!(scene.on_group(rename.clone()).await, group(GroupRefusal::NameTaken));
+    assert_eq!(harness.on_group(rename.clone()).await, group(GroupRefusal::NameTaken));
     let respelt = patching(one, &json!({"display_name": "STRASSE"}));
-    assert_eq!(scene.on_group(respelt).await.expect("its own").stored.version, 2);
-    scene.on_group(deleting(one)).await.expect("there");
-    scene.on_group(rename).await.expect("free by now");
+    assert_eq!(harness.on_group(respelt).await.expect("its own").stored.version, 2);
+    harness.on_group(deleting(one)).await.expect("there");
+    harness.on_group(rename).await.expect("free by now");
 }
 
-pub async fn a_group_is_written_like_a_user(scene: Scene) {
+pub async fn a_group_is_written_like_a_user(harness: Harness) {
     let body = json!({"display_name": "one", "external_id": "x"});
-    let id = scene.on_group(scene.grouping(&body, &[])).await.expect("valid").stored.id;
-    scene.clock.step(5);
+    let id = harness.on_group(harness.grouping(&body, &[])).await.expect("valid").stored.id;
+    harness.clock.step(5);
     let same = replacing(id, &body, Preconditions::default());
-    assert_eq!(scene.on_group(same).await.expect("valid").effect, Effect::Unchanged);
-    let outcome = scene.on_group(patching(id, &json!({"external_id": null}))).await;
+    assert_eq!(harness.on_group(same).await.expect("valid").effect, Effect::Unchanged);
+    let outcome = harness.on_group(patching(id, &json!({"external_id": null}))).await;
     let outcome = outcome.expect("valid");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupUpdated));
-    assert_eq!(view(&outcome.stored)["updated_at"], json!(scene.clock.now().to_string()));
+    assert_eq!(view(&outcome.stored)["updated_at"], json!(harness.clock.now().to_string()));
     let stale = Preconditions { if_match: Some(Tags::Versions(vec![1])), if_none_match: None };
     let two = json!({"display_name": "two"});
     let mismatch = Err(Refusal::VersionMismatch { current: 2 });
-    assert_eq!(scene.on_group(replacing(id, &two, stale.clone())).await, mismatch);
-    assert_eq!(scene.on_group(GroupAct::Delete { id, held: stale }).await, mismatch);
+    assert_eq!(harness.on_group(replacing(id, &two, stale.clone())).await, mismatch);
+    assert_eq!(harness.on_group(GroupAct::Delete { id, held: stale }).await, mismatch);
     let stale = json!({"display_name": "two", "version": 1});
-    assert_eq!(scene.on_group(replacing(id, &stale, Preconditions::default())).await, mismatch);
+    assert_eq!(harness.on_group(replacing(id, &stale, Preconditions::default())).await, mismatch);
     let faulty = replacing(id, &json!({"name": 1}), Preconditions::default());
     let expected = [
         ("/name".to_owned(), ViolationCode::UnknownMember),
         ("/display_name".to_owned(), ViolationCode::Required),
     ];
-    assert_eq!(faults(scene.on_group(faulty).await), expected);
-    let nobody = scene.new_id();
+    assert_eq!(faults(harness.on_group(faulty).await), expected);
+    let nobody = harness.new_id();
     for act in [deleting(nobody), patching(nobody, &two), joining(nobody, &[], &[])] {
-        assert_eq!(scene.on_group(act).await, group(GroupRefusal::NotFound));
+        assert_eq!(harness.on_group(act).await, group(GroupRefusal::NotFound));
     }
 }
 
-pub async fn who_joins_and_leaves_changes_the_group_alone(scene: Scene) {
-    let [ada, grace, linus] = users(&scene).await;
-    let id = scene.group("team", &[grace]).await;
-    let outcome = scene.join(id, &[linus, ada, grace], &[]).await.expect("they live");
+pub async fn who_joins_and_leaves_changes_the_group_alone(harness: Harness) {
+    let [ada, grace, linus] = users(&harness).await;
+    let id = harness.group("team", &[grace]).await;
+    let outcome = harness.join(id, &[linus, ada, grace], &[]).await.expect("they live");
     assert_eq!(outcome.stored.version, 2);
-    assert_eq!(scene.members_of(id).await, Some(vec![user(ada), user(grace), user(linus)]));
-    assert_eq!(scene.get(ada).await.expect("there").version, 1, "the member stays as it was");
-    let (position, event) = scene.events().await.pop().expect("an event");
+    assert_eq!(harness.members_of(id).await, Some(vec![user(ada), user(grace), user(linus)]));
+    assert_eq!(harness.get(ada).await.expect("there").version, 1, "the member stays as it was");
+    let (position, event) = harness.events().await.pop().expect("an event");
     assert_eq!((position, event.user_id, event.version), (outcome.position, id, 2));
     let joined = MembersChanged { added: vec![ada, linus], removed: Vec::new() };
     assert_eq!((event.members, event.changed), (joined, Vec::new()), "the change, not the list");
-    let nothing = scene.join(id, &[ada], &[scene.new_id()]).await.expect("nothing to do");
+    let nothing = harness.join(id, &[ada], &[harness.new_id()]).await.expect("nothing to do");
     assert_eq!((nothing.effect, nothing.stored.version), (Effect::Unchanged, 2));
-    scene.join(id, &[], &[ada, grace]).await.expect("they belong to it");
-    assert_eq!(scene.members_of(id).await, Some(vec![user(linus)]));
-    let (_, event) = scene.events().await.pop().expect("an event");
+    harness.join(id, &[], &[ada, grace]).await.expect("they belong to it");
+    assert_eq!(harness.members_of(id).await, Some(vec![user(linus)]));
+    let (_, event) = harness.events().await.pop().expect("an event");
     assert_eq!(event.members, MembersChanged { added: Vec::new(), removed: vec![ada, grace] });
 }
 
-pub async fn all_members_are_replaced_at_once(scene: Scene) {
-    let [ada, grace, linus] = users(&scene).await;
-    let id = scene.group("team", &[ada, grace]).await;
-    scene.on_group(all(id, &[grace, linus])).await.expect("they live");
-    let (_, event) = scene.events().await.pop().expect("an event");
+pub async fn all_members_are_replaced_at_once(harness: Harness) {
+    let [ada, grace, linus] = users(&harness).await;
+    let id = harness.group("team", &[ada, grace]).await;
+    harness.on_group(all(id, &[grace, linus])).await.expect("they live");
+    let (_, event) = harness.events().await.pop().expect("an event");
     assert_eq!(event.members, MembersChanged { added: vec![linus], removed: vec![ada] });
-    assert_eq!(scene.members_of(id).await, Some(vec![user(grace), user(linus)]));
-    let same = scene.on_group(all(id, &[linus, grace])).await.expect("they live");
+    assert_eq!(harness.members_of(id).await, Some(vec![user(grace), user(linus)]));
+    let same = harness.on_group(all(id, &[linus, grace])).await.expect("they live");
     assert_eq!(same.effect, Effect::Unchanged);
-    scene.on_group(all(id, &[])).await.expect("valid");
-    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+    harness.on_group(all(id, &[])).await.expect("valid");
+    assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
 
-pub async fn who_is_nobody_cannot_join(scene: Scene) {
-    let [ada, grace] = users(&scene).await;
-    scene.delete(grace).await.expect("there");
-    let nobody = scene.new_id();
-    let id = scene.group("team", &[]).await;
-    let before = scene.image().await;
+pub async fn who_is_nobody_cannot_join(harness: Harness) {
+    let [ada, grace] = users(&harness).await;
+    harness.delete(grace).await.expect("there");
+    let nobody = harness.new_id();
+    let id = harness.group("team", &[]).await;
+    let before = harness.image().await;
     let unknown = |ids: &[UserId]| group(GroupRefusal::UnknownMembers(ids.to_vec()));
-    assert_eq!(scene.join(id, &[ada, grace, nobody], &[]).await, unknown(&[grace, nobody]));
-    let act = scene.grouping(&json!({"display_name": "other"}), &[nobody]);
-    assert_eq!(scene.on_group(act).await, unknown(&[nobody]));
-    assert_eq!(scene.image().await, before, "nothing of it is kept");
-    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+    assert_eq!(harness.join(id, &[ada, grace, nobody], &[]).await, unknown(&[grace, nobody]));
+    let act = harness.grouping(&json!({"display_name": "other"}), &[nobody]);
+    assert_eq!(harness.on_group(act).await, unknown(&[nobody]));
+    assert_eq!(harness.image().await, before, "nothing of it is kept");
+    assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
 
-pub async fn a_deleted_user_leaves_its_groups_and_a_restore_does_not_bring_it_back(scene: Scene) {
-    let [ada, grace] = users(&scene).await;
-    let one = scene.group("one", &[ada, grace]).await;
-    let two = scene.group("two", &[ada]).await;
+pub async fn a_deleted_user_leaves_its_groups_and_a_restore_does_not_bring_it_back(
+    harness: Harness,
+) {
+    let [ada, grace] = users(&harness).await;
+    let one = harness.group("one", &[ada, grace]).await;
+    let two = harness.group("two", &[ada]).await;
     let named = |id, name: &str| GroupRef { id, display_name: name.to_owned() };
-    assert_eq!(scene.groups_of(ada).await, [named(one, "one"), named(two, "two")]);
-    let outcome = scene.delete(ada).await.expect("there");
+    assert_eq!(harness.groups_of(ada).await, [named(one, "one"), named(two, "two")]);
+    let outcome = harness.delete(ada).await.expect("there");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::Deleted));
-    let events = scene.events_after(outcome.position - 3, 10).await;
+    let events = harness.events_after(outcome.position - 3, 10).await;
     let told: Vec<_> =
         events.iter().map(|(_, event)| (event.kind, event.user_id, event.version)).collect();
     let expected = [
@@ -183,90 +185,90 @@ pub async fn a_deleted_user_leaves_its_groups_and_a_restore_does_not_bring_it_ba
     ];
     assert_eq!(told, expected, "the user's own event is the last");
     assert_eq!(events[0].1.members.removed, [ada]);
-    assert_eq!(scene.members_of(one).await, Some(vec![user(grace)]));
-    scene.restore(ada).await.expect("deleted");
-    assert_eq!(scene.groups_of(ada).await, []);
-    assert_eq!(scene.members_of(two).await, Some(Vec::new()));
-    scene.join(two, &[ada], &[]).await.expect("it lives again");
-    assert_eq!(scene.groups_of(ada).await, [named(two, "two")]);
+    assert_eq!(harness.members_of(one).await, Some(vec![user(grace)]));
+    harness.restore(ada).await.expect("deleted");
+    assert_eq!(harness.groups_of(ada).await, []);
+    assert_eq!(harness.members_of(two).await, Some(Vec::new()));
+    harness.join(two, &[ada], &[]).await.expect("it lives again");
+    assert_eq!(harness.groups_of(ada).await, [named(two, "two")]);
 }
 
-pub async fn several_users_leave_one_group_in_one_batch(scene: Scene) {
-    let [ada, grace, linus] = users(&scene).await;
-    let id = scene.group("team", &[ada, grace, linus]).await;
+pub async fn several_users_leave_one_group_in_one_batch(harness: Harness) {
+    let [ada, grace, linus] = users(&harness).await;
+    let id = harness.group("team", &[ada, grace, linus]).await;
     let acts = vec![
-        super::scene::deleting(ada),
+        super::harness::deleting(ada),
         restoring(ada),
-        super::scene::deleting(ada),
-        super::scene::deleting(grace),
+        super::harness::deleting(ada),
+        super::harness::deleting(grace),
     ];
-    let results = scene.apply(acts).await;
+    let results = harness.apply(acts).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    let stored = scene.group_now(id).await.expect("there");
+    let stored = harness.group_now(id).await.expect("there");
     assert_eq!(stored.version, 3, "one for each who left");
-    assert_eq!(scene.members_of(id).await, Some(vec![user(linus)]));
-    assert_replays(&scene).await;
+    assert_eq!(harness.members_of(id).await, Some(vec![user(linus)]));
+    assert_replays(&harness).await;
 }
 
-pub async fn a_deleted_group_leaves_the_groups_it_was_in(scene: Scene) {
-    let [ada] = users(&scene).await;
-    let inner = scene.group("inner", &[ada]).await;
-    let outer = scene.group("outer", &[inner]).await;
+pub async fn a_deleted_group_leaves_the_groups_it_was_in(harness: Harness) {
+    let [ada] = users(&harness).await;
+    let inner = harness.group("inner", &[ada]).await;
+    let outer = harness.group("outer", &[inner]).await;
     let kind = MemberKind::Group;
-    assert_eq!(scene.members_of(outer).await, Some(vec![Member { id: inner, kind }]));
-    let outcome = scene.on_group(deleting(inner)).await.expect("there");
+    assert_eq!(harness.members_of(outer).await, Some(vec![Member { id: inner, kind }]));
+    let outcome = harness.on_group(deleting(inner)).await.expect("there");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupDeleted));
     assert_eq!((outcome.stored.id, outcome.stored.version), (inner, 2));
-    assert_eq!(scene.members_of(inner).await, None);
-    assert_eq!(scene.members_of(outer).await, Some(Vec::new()));
-    assert_eq!(scene.groups_of(ada).await, []);
-    let told: Vec<_> = scene.events().await.into_iter().map(|(_, event)| event.kind).collect();
+    assert_eq!(harness.members_of(inner).await, None);
+    assert_eq!(harness.members_of(outer).await, Some(Vec::new()));
+    assert_eq!(harness.groups_of(ada).await, []);
+    let told: Vec<_> = harness.events().await.into_iter().map(|(_, event)| event.kind).collect();
     let tail = [EventKind::GroupUpdated, EventKind::GroupDeleted];
     assert!(told.ends_with(&tail), "{told:?}");
-    assert_eq!(scene.on_group(deleting(inner)).await, group(GroupRefusal::NotFound));
-    assert_replays(&scene).await;
+    assert_eq!(harness.on_group(deleting(inner)).await, group(GroupRefusal::NotFound));
+    assert_replays(&harness).await;
 }
 
-pub async fn groups_form_no_circle(scene: Scene) {
-    let one = scene.group("one", &[]).await;
-    let two = scene.group("two", &[one]).await;
-    let three = scene.group("three", &[two]).await;
+pub async fn groups_form_no_circle(harness: Harness) {
+    let one = harness.group("one", &[]).await;
+    let two = harness.group("two", &[one]).await;
+    let three = harness.group("three", &[two]).await;
     let cycle = || group(GroupRefusal::Cycle);
-    assert_eq!(scene.join(one, &[one], &[]).await, cycle());
-    assert_eq!(scene.join(one, &[two], &[]).await, cycle());
-    assert_eq!(scene.join(one, &[three], &[]).await, cycle());
-    assert_eq!(scene.on_group(all(one, &[three])).await, cycle());
-    scene.join(three, &[one], &[]).await.expect("twice below is no circle");
-    scene.join(three, &[], &[two]).await.expect("there");
-    assert_eq!(scene.join(one, &[three], &[]).await, cycle(), "by the other way");
-    scene.join(three, &[], &[one]).await.expect("there");
-    scene.join(one, &[three], &[]).await.expect("no way leads back by now");
+    assert_eq!(harness.join(one, &[one], &[]).await, cycle());
+    assert_eq!(harness.join(one, &[two], &[]).await, cycle());
+    assert_eq!(harness.join(one, &[three], &[]).await, cycle());
+    assert_eq!(harness.on_group(all(one, &[three])).await, cycle());
+    harness.join(three, &[one], &[]).await.expect("twice below is no circle");
+    harness.join(three, &[], &[two]).await.expect("there");
+    assert_eq!(harness.join(one, &[three], &[]).await, cycle(), "by the other way");
+    harness.join(three, &[], &[one]).await.expect("there");
+    harness.join(one, &[three], &[]).await.expect("no way leads back by now");
 }
 
-pub async fn groups_stand_within_groups_up_to_a_depth(scene: Scene) {
-    let mut chain = vec![scene.group("level 1", &[]).await];
+pub async fn groups_stand_within_groups_up_to_a_depth(harness: Harness) {
+    let mut chain = vec![harness.group("level 1", &[]).await];
     for level in 2..=GROUP_DEPTH_MAX {
         let below = *chain.last().expect("one");
-        chain.push(scene.group(&format!("level {level}"), &[below]).await);
+        chain.push(harness.group(&format!("level {level}"), &[below]).await);
     }
     let too_deep = || group(GroupRefusal::TooDeep);
     let (bottom, top) = (chain[0], *chain.last().expect("one"));
-    let act = scene.grouping(&json!({"display_name": "above all"}), &[top]);
-    assert_eq!(scene.on_group(act).await, too_deep());
-    let single = scene.group("single", &[]).await;
-    assert_eq!(scene.join(bottom, &[single], &[]).await, too_deep());
-    assert_eq!(scene.join(single, &[top], &[]).await, too_deep());
-    scene.join(top, &[single], &[]).await.expect("beside the chain");
-    let pair = scene.group("pair", &[chain[3]]).await;
-    assert_eq!(scene.join(chain[4], &[pair], &[]).await, too_deep(), "in the middle");
+    let act = harness.grouping(&json!({"display_name": "above all"}), &[top]);
+    assert_eq!(harness.on_group(act).await, too_deep());
+    let single = harness.group("single", &[]).await;
+    assert_eq!(harness.join(bottom, &[single], &[]).await, too_deep());
+    assert_eq!(harness.join(single, &[top], &[]).await, too_deep());
+    harness.join(top, &[single], &[]).await.expect("beside the chain");
+    let pair = harness.group("pair", &[chain[3]]).await;
+    assert_eq!(harness.join(chain[4], &[pair], &[]).await, too_deep(), "in the middle");
 }
 
-pub async fn of_two_that_join_each_other_at_once_one_is_refused(scene: Scene) {
+pub async fn of_two_that_join_each_other_at_once_one_is_refused(harness: Harness) {
     for round in 0..8 {
-        let one = scene.group(&format!("one {round}"), &[]).await;
-        let two = scene.group(&format!("two {round}"), &[]).await;
-        let first = scene.clone();
-        let second = scene.clone();
+        let one = harness.group(&format!("one {round}"), &[]).await;
+        let two = harness.group(&format!("two {round}"), &[]).await;
+        let first = harness.clone();
+        let second = harness.clone();
         let first = tokio::spawn(async move { first.join(one, &[two], &[]).await });
         let second = tokio::spawn(async move { second.join(two, &[one], &[]).await });
         let results = [first.await.expect("it ends"), second.await.expect("it ends")];
@@ -276,50 +278,50 @@ pub async fn of_two_that_join_each_other_at_once_one_is_refused(scene: Scene) {
     }
 }
 
-pub async fn nobody_joins_while_being_deleted(scene: Scene) {
+pub async fn nobody_joins_while_being_deleted(harness: Harness) {
     for round in 0..8 {
-        let ada = scene.user(json!({"username": format!("ada {round}")})).await.id;
-        let id = scene.group(&format!("team {round}"), &[]).await;
-        let first = scene.clone();
-        let second = scene.clone();
+        let ada = harness.user(json!({"username": format!("ada {round}")})).await.id;
+        let id = harness.group(&format!("team {round}"), &[]).await;
+        let first = harness.clone();
+        let second = harness.clone();
         let join = tokio::spawn(async move { first.join(id, &[ada], &[]).await });
         let delete = tokio::spawn(async move { second.delete(ada).await });
         let joined = join.await.expect("it ends");
         delete.await.expect("it ends").expect("it was there");
         let unknown = group(GroupRefusal::UnknownMembers(vec![ada]));
         assert!(joined.is_ok() || joined == unknown, "{joined:?}");
-        assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+        assert_eq!(harness.members_of(id).await, Some(Vec::new()));
     }
-    assert_replays(&scene).await;
+    assert_replays(&harness).await;
 }
 
-pub async fn a_request_names_no_more_members_than_it_may(scene: Scene) {
-    let id = scene.group("team", &[]).await;
-    let many: Vec<UserId> = (0..=GROUP_MEMBERS_CHANGE_MAX).map(|_| scene.new_id()).collect();
+pub async fn a_request_names_no_more_members_than_it_may(harness: Harness) {
+    let id = harness.group("team", &[]).await;
+    let many: Vec<UserId> = (0..=GROUP_MEMBERS_CHANGE_MAX).map(|_| harness.new_id()).collect();
     let too_many = [("/members".to_owned(), ViolationCode::TooMany)];
-    assert_eq!(faults(scene.join(id, &many, &[]).await), too_many);
-    assert_eq!(faults(scene.on_group(all(id, &many)).await), too_many);
+    assert_eq!(faults(harness.join(id, &many, &[]).await), too_many);
+    assert_eq!(faults(harness.on_group(all(id, &many)).await), too_many);
     let fewer = &many[1..];
-    let told = scene.join(id, fewer, &[]).await;
+    let told = harness.join(id, fewer, &[]).await;
     assert!(matches!(told, Err(Refusal::Group(GroupRefusal::UnknownMembers(_)))), "{told:?}");
 }
 
-pub async fn groups_are_listed_by_every_condition(scene: Scene) {
-    let [ada, grace] = users(&scene).await;
+pub async fn groups_are_listed_by_every_condition(harness: Harness) {
+    let [ada, grace] = users(&harness).await;
     let mut ids = Vec::new();
     for (name, external_id, member) in [("One", "x", ada), ("Two", "x", grace), ("Three", "y", ada)]
     {
         let body = json!({"display_name": name, "external_id": external_id});
-        let act = scene.grouping(&body, &[member]);
-        ids.push(scene.on_group(act).await.expect("valid").stored.id);
+        let act = harness.grouping(&body, &[member]);
+        ids.push(harness.on_group(act).await.expect("valid").stored.id);
     }
     let found = async |query: GroupQuery| {
         let counted = GroupQuery { limit: 0, count: true, ..query.clone() };
-        let page = scene.group_page(counted).await;
-        let found = scene.walk_groups(GroupQuery { limit: 1, ..query }).await;
+        let page = harness.group_page(counted).await;
+        let found = harness.walk_groups(GroupQuery { limit: 1, ..query }).await;
         let total = u64::try_from(found.len()).expect("few");
         assert_eq!((page.total, page.items.len()), (Some(Total::Exactly(total)), 0));
-        assert_eq!(page.position, scene.head().await.position);
+        assert_eq!(page.position, harness.head().await.position);
         found
     };
     let any = || GroupQuery::first(1);
@@ -331,7 +333,7 @@ pub async fn groups_are_listed_by_every_condition(scene: Scene) {
     assert_eq!(found(GroupQuery { external_id: external_id("x"), ..any() }).await, ids[..2]);
     assert_eq!(found(GroupQuery { external_id: external_id("X"), ..any() }).await, []);
     assert_eq!(found(GroupQuery { member: Some(ada), ..any() }).await, [ids[0], ids[2]]);
-    let wanted = vec![ids[0], ids[1], scene.new_id()];
+    let wanted = vec![ids[0], ids[1], harness.new_id()];
     assert_eq!(found(GroupQuery { ids: Some(wanted.clone()), ..any() }).await, ids[..2]);
     assert_eq!(found(GroupQuery { ids: Some(Vec::new()), ..any() }).await, []);
     let both = GroupQuery { ids: Some(wanted), member: Some(ada), ..any() };
@@ -345,26 +347,26 @@ pub async fn groups_are_listed_by_every_condition(scene: Scene) {
     assert_eq!(found(three).await, [ids[2]]);
 }
 
-pub async fn a_page_of_members_tells_the_group_its_total_and_its_place(scene: Scene) {
-    let [ada, grace, linus] = users(&scene).await;
-    let group = scene.group("team", &[ada, grace, linus]).await;
-    let page = scene.members_page(MembersQuery { group, after: None, limit: 2 }).await;
+pub async fn a_page_of_members_tells_the_group_its_total_and_its_place(harness: Harness) {
+    let [ada, grace, linus] = users(&harness).await;
+    let group = harness.group("team", &[ada, grace, linus]).await;
+    let page = harness.members_page(MembersQuery { group, after: None, limit: 2 }).await;
     let page = page.expect("there");
     assert_eq!((page.total, page.next, page.group.version), (3, Some(grace), 1));
-    assert_eq!(page.position, scene.head().await.position);
+    assert_eq!(page.position, harness.head().await.position);
     let query = MembersQuery { group, after: Some(grace), limit: 1 };
-    let page = scene.members_page(query).await.expect("there");
+    let page = harness.members_page(query).await.expect("there");
     assert_eq!((page.items, page.next), (vec![user(linus)], None));
     let none = MembersQuery { group, after: None, limit: 0 };
-    let page = scene.members_page(none).await.expect("there");
+    let page = harness.members_page(none).await.expect("there");
     assert_eq!((page.total, page.items, page.next), (3, Vec::new(), None));
 }
 
-pub async fn the_groups_of_many_users_are_told_at_once(scene: Scene) {
-    let [ada, grace, linus] = users(&scene).await;
-    let one = scene.group("one", &[ada, grace]).await;
-    let two = scene.group("two", &[grace, one]).await;
-    let of = scene.groups_of_many(vec![linus, grace, ada, one]).await;
+pub async fn the_groups_of_many_users_are_told_at_once(harness: Harness) {
+    let [ada, grace, linus] = users(&harness).await;
+    let one = harness.group("one", &[ada, grace]).await;
+    let two = harness.group("two", &[grace, one]).await;
+    let of = harness.groups_of_many(vec![linus, grace, ada, one]).await;
     let ids = |id| of.get(&id).map(|groups| groups.iter().map(|group| group.id).collect());
     assert_eq!(ids(ada), Some(vec![one]));
     assert_eq!(ids(grace), Some(vec![one, two]));
@@ -373,86 +375,86 @@ pub async fn the_groups_of_many_users_are_told_at_once(scene: Scene) {
 }
 
 /// More than an engine reads in passing.
-pub async fn many_groups_of_many_users_are_all_told(scene: Scene) {
-    let all: [UserId; 21] = users(&scene).await;
+pub async fn many_groups_of_many_users_are_all_told(harness: Harness) {
+    let all: [UserId; 21] = users(&harness).await;
     let mut groups = Vec::new();
     for number in 0..10 {
-        groups.push(scene.group(&format!("team {number}"), &all).await);
+        groups.push(harness.group(&format!("team {number}"), &all).await);
     }
-    let of = scene.groups_of_many(all.to_vec()).await;
+    let of = harness.groups_of_many(all.to_vec()).await;
     for user in &all {
         let ids = |groups: &Vec<GroupRef>| groups.iter().map(|group| group.id).collect();
         assert_eq!(of.get(user).map(ids), Some(groups.clone()));
     }
 }
 
-pub async fn a_group_command_that_comes_twice_happens_once(scene: Scene) {
-    let [ada] = users(&scene).await;
+pub async fn a_group_command_that_comes_twice_happens_once(harness: Harness) {
+    let [ada] = users(&harness).await;
     let mark =
         |key: u8, fingerprint: u8| Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
     let send = async |act: GroupAct, mark| {
-        let command = GroupCommand { idempotency: Some(mark), ..scene.group_command(act) };
-        refused(scene.store().change_group(command).await)
+        let command = GroupCommand { idempotency: Some(mark), ..harness.group_command(act) };
+        refused(harness.store().change_group(command).await)
     };
     let body = json!({"display_name": "team"});
-    let made = send(scene.grouping(&body, &[]), mark(1, 1)).await.expect("valid");
-    let again = send(scene.grouping(&body, &[]), mark(1, 1)).await.expect("told again");
+    let made = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("valid");
+    let again = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("told again");
     assert_eq!(again, Outcome { replayed: true, ..made.clone() });
-    let reused = send(scene.grouping(&body, &[]), mark(1, 2)).await;
+    let reused = send(harness.grouping(&body, &[]), mark(1, 2)).await;
     assert_eq!(reused, Err(Refusal::KeyReused));
     let id = made.stored.id;
     let joined = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("it lives");
-    scene.join(id, &[], &[ada]).await.expect("there");
+    harness.join(id, &[], &[ada]).await.expect("there");
     let again = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("told again");
     assert_eq!((again.stored, again.replayed), (joined.stored.clone(), true));
-    let recalled = scene.recall(2, 2).await.expect("its own").expect("it came");
+    let recalled = harness.recall(2, 2).await.expect("its own").expect("it came");
     assert_eq!((recalled.stored, recalled.replayed), (joined.stored, true));
-    assert_eq!(scene.members_of(id).await, Some(Vec::new()), "it is not done again");
+    assert_eq!(harness.members_of(id).await, Some(Vec::new()), "it is not done again");
     let nothing = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("nothing to do");
     assert_eq!(nothing.effect, Effect::Unchanged);
     let again = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("told again");
     assert_eq!(again, Outcome { replayed: true, ..nothing });
-    let act = scene.creating(&json!({"username": "b"}));
-    assert_eq!(scene.act_once(act, 1, 9).await, Err(Refusal::KeyReused), "one space of keys");
+    let act = harness.creating(&json!({"username": "b"}));
+    assert_eq!(harness.act_once(act, 1, 9).await, Err(Refusal::KeyReused), "one space of keys");
 }
 
-pub async fn a_dry_run_of_a_group_command_stores_nothing(scene: Scene) {
-    let [ada] = users(&scene).await;
-    let id = scene.group("team", &[]).await;
-    let before = scene.image().await;
+pub async fn a_dry_run_of_a_group_command_stores_nothing(harness: Harness) {
+    let [ada] = users(&harness).await;
+    let id = harness.group("team", &[]).await;
+    let before = harness.image().await;
     let body = json!({"display_name": "Team"});
-    let clash = scene.try_group(scene.grouping(&body, &[])).await;
+    let clash = harness.try_group(harness.grouping(&body, &[])).await;
     assert_eq!(clash, group(GroupRefusal::NameTaken));
-    let tried = scene.try_group(joining(id, &[ada], &[])).await.expect("it lives");
+    let tried = harness.try_group(joining(id, &[ada], &[])).await.expect("it lives");
     assert_eq!((tried.stored.version, tried.position), (2, before.head.position));
-    let tried = scene.try_group(deleting(id)).await.expect("there");
+    let tried = harness.try_group(deleting(id)).await.expect("there");
     assert_eq!(tried.effect, Effect::Changed(EventKind::GroupDeleted));
-    assert_eq!(scene.image().await, before);
-    assert_eq!(scene.members_of(id).await, Some(Vec::new()));
+    assert_eq!(harness.image().await, before);
+    assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
 
-pub async fn the_log_replays_to_the_groups(scene: Scene) {
-    let [ada, grace, linus] = users(&scene).await;
-    let one = scene.group("one", &[ada, grace]).await;
-    let two = scene.group("two", &[one, linus]).await;
-    scene.join(one, &[linus], &[grace]).await.expect("they live");
-    scene.on_group(patching(two, &json!({"display_name": "zwei"}))).await.expect("valid");
-    scene.delete(linus).await.expect("there");
-    scene.group("three", &[two, ada]).await;
-    scene.on_group(deleting(two)).await.expect("there");
-    assert_replays(&scene).await;
+pub async fn the_log_replays_to_the_groups(harness: Harness) {
+    let [ada, grace, linus] = users(&harness).await;
+    let one = harness.group("one", &[ada, grace]).await;
+    let two = harness.group("two", &[one, linus]).await;
+    harness.join(one, &[linus], &[grace]).await.expect("they live");
+    harness.on_group(patching(two, &json!({"display_name": "zwei"}))).await.expect("valid");
+    harness.delete(linus).await.expect("there");
+    harness.group("three", &[two, ada]).await;
+    harness.on_group(deleting(two)).await.expect("there");
+    assert_replays(&harness).await;
 }
 
 /// That the log tells of exactly the groups that there are.
-pub(crate) async fn assert_replays(scene: &Scene) {
-    let events = scene.events().await.into_iter().map(|(_, event)| event);
+pub(crate) async fn assert_replays(harness: &Harness) {
+    let events = harness.events().await.into_iter().map(|(_, event)| event);
     let replayed = replay_groups(events);
     let ids: Vec<GroupId> = replayed.keys().copied().collect();
-    assert_eq!(scene.walk_groups(GroupQuery::first(3)).await, ids, "the log tells of all groups");
+    assert_eq!(harness.walk_groups(GroupQuery::first(3)).await, ids, "the log tells of all groups");
     for (id, (stored, belonging)) in replayed {
-        let group = scene.group_now(id).await;
+        let group = harness.group_now(id).await;
         assert_eq!(group, Some(stored), "the log tells what each group is");
-        let members = scene.members_of(id).await.unwrap_or_default();
+        let members = harness.members_of(id).await.unwrap_or_default();
         let members: BTreeSet<UserId> = members.into_iter().map(|member| member.id).collect();
         assert_eq!(members, belonging, "and who belongs to it");
     }

@@ -5,73 +5,73 @@ use roster_core::{Act, Attribute, Guard, OnConflict, Preconditions, Refusal, Rul
 use serde_json::json;
 
 use super::{
+    harness::{Harness, view},
     preconditions::if_match,
-    scene::{Scene, view},
 };
 
 pub const RULES: Rules = Rules { put: Guard::On, delete: Guard::On, ..super::DEFAULT };
 
-pub async fn a_guarded_replace_that_clears_members_names_them(scene: Scene) {
+pub async fn a_guarded_replace_that_clears_members_names_them(harness: Harness) {
     let body = json!({"username": "ada", "name": "Ada", "title": "T", "email": "a@example.com"});
-    let user = scene.user(body).await;
-    let before = scene.image().await;
-    let result = scene.replace(user.id, json!({"title": "T"})).await;
+    let user = harness.user(body).await;
+    let before = harness.image().await;
+    let result = harness.replace(user.id, json!({"title": "T"})).await;
     let Err(Refusal::PreconditionRequired { cleared }) = result else { panic!("{result:?}") };
     assert!(cleared.contains(&Attribute::Name) && cleared.contains(&Attribute::Emails));
     assert!(!cleared.contains(&Attribute::Title) && !cleared.contains(&Attribute::Username));
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_guarded_replace_that_clears_nothing_needs_no_precondition(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "name": "Ada"})).await;
-    let outcome = scene.replace(user.id, json!({"name": "A", "title": "T"})).await;
+pub async fn a_guarded_replace_that_clears_nothing_needs_no_precondition(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "name": "Ada"})).await;
+    let outcome = harness.replace(user.id, json!({"name": "A", "title": "T"})).await;
     assert_eq!(outcome.expect("nothing is cleared").stored.version, 2);
 }
 
-pub async fn any_precondition_opens_the_guard(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "name": "1", "title": "2"})).await;
-    let by_header = scene.replace_if(user.id, json!({"title": "2"}), if_match(&[1])).await;
+pub async fn any_precondition_opens_the_guard(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "name": "1", "title": "2"})).await;
+    let by_header = harness.replace_if(user.id, json!({"title": "2"}), if_match(&[1])).await;
     assert_eq!(by_header.expect("it holds").stored.version, 2);
-    let by_body = scene.replace(user.id, json!({"version": 2})).await.expect("it holds").stored;
+    let by_body = harness.replace(user.id, json!({"version": 2})).await.expect("it holds").stored;
     assert!(view(&by_body).get("title").is_none());
-    scene.patch(user.id, json!({"name": "3"})).await.expect("a patch is not guarded");
+    harness.patch(user.id, json!({"name": "3"})).await.expect("a patch is not guarded");
     let any = Preconditions { if_match: Some(Tags::Any), if_none_match: None };
-    assert!(scene.replace_if(user.id, json!({}), any).await.is_ok());
+    assert!(harness.replace_if(user.id, json!({}), any).await.is_ok());
 }
 
-pub async fn a_guarded_delete_needs_a_precondition(scene: Scene) {
-    let user = scene.user(json!({"username": "ada"})).await;
+pub async fn a_guarded_delete_needs_a_precondition(harness: Harness) {
+    let user = harness.user(json!({"username": "ada"})).await;
     let refusal = Refusal::PreconditionRequired { cleared: vec![] };
-    assert_eq!(scene.delete(user.id).await, Err(refusal));
-    assert!(scene.get(user.id).await.is_some());
+    assert_eq!(harness.delete(user.id).await, Err(refusal));
+    assert!(harness.get(user.id).await.is_some());
     let stale = Refusal::VersionMismatch { current: 1 };
-    assert_eq!(scene.delete_if(user.id, if_match(&[9])).await, Err(stale));
-    assert!(scene.delete_if(user.id, if_match(&[1])).await.is_ok());
-    assert_eq!(scene.delete(user.id).await, Err(Refusal::NotFound));
+    assert_eq!(harness.delete_if(user.id, if_match(&[9])).await, Err(stale));
+    assert!(harness.delete_if(user.id, if_match(&[1])).await.is_ok());
+    assert_eq!(harness.delete(user.id).await, Err(Refusal::NotFound));
 }
 
-pub async fn a_guarded_purge_needs_a_precondition_and_a_restore_does_not(scene: Scene) {
-    let id = scene.user(json!({"username": "ada"})).await.id;
-    scene.delete_if(id, if_match(&[1])).await.expect("it holds");
-    scene.restore(id).await.expect("nothing is destroyed by it");
-    scene.delete_if(id, if_match(&[3])).await.expect("it holds");
-    let before = scene.image().await;
+pub async fn a_guarded_purge_needs_a_precondition_and_a_restore_does_not(harness: Harness) {
+    let id = harness.user(json!({"username": "ada"})).await.id;
+    harness.delete_if(id, if_match(&[1])).await.expect("it holds");
+    harness.restore(id).await.expect("nothing is destroyed by it");
+    harness.delete_if(id, if_match(&[3])).await.expect("it holds");
+    let before = harness.image().await;
     let refusal = Refusal::PreconditionRequired { cleared: vec![] };
-    assert_eq!(scene.purge(id).await, Err(refusal));
-    assert_eq!(scene.image().await, before);
-    assert!(scene.act(Act::Purge { id, held: if_match(&[4]) }).await.is_ok());
-    assert_eq!(scene.purge(id).await, Err(Refusal::NotFound));
+    assert_eq!(harness.purge(id).await, Err(refusal));
+    assert_eq!(harness.image().await, before);
+    assert!(harness.act(Act::Purge { id, held: if_match(&[4]) }).await.is_ok());
+    assert_eq!(harness.purge(id).await, Err(Refusal::NotFound));
 }
 
-pub async fn a_replacement_of_a_holder_is_guarded_like_any(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "name": "Ada"})).await;
-    let replacing = |body| scene.creating_or(&body, OnConflict::Replace);
-    let result = scene.act(replacing(json!({"username": "ada", "title": "T"}))).await;
+pub async fn a_replacement_of_a_holder_is_guarded_like_any(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "name": "Ada"})).await;
+    let replacing = |body| harness.creating_or(&body, OnConflict::Replace);
+    let result = harness.act(replacing(json!({"username": "ada", "title": "T"}))).await;
     assert_eq!(result, Err(Refusal::PreconditionRequired { cleared: vec![Attribute::Name] }));
     // What a create ignores opens no guard.
-    let result = scene.act(replacing(json!({"username": "ada", "version": 1}))).await;
+    let result = harness.act(replacing(json!({"username": "ada", "version": 1}))).await;
     assert_eq!(result, Err(Refusal::PreconditionRequired { cleared: vec![Attribute::Name] }));
-    assert_eq!(scene.get(user.id).await, Some(user.clone()));
+    assert_eq!(harness.get(user.id).await, Some(user.clone()));
     let whole = json!({"username": "ada", "name": "A", "title": "T"});
-    assert_eq!(scene.act(replacing(whole)).await.expect("clears nothing").stored.version, 2);
+    assert_eq!(harness.act(replacing(whole)).await.expect("clears nothing").stored.version, 2);
 }

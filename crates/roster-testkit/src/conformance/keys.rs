@@ -9,203 +9,211 @@ use roster_core::{
     limits::KEYS_MAX,
 };
 
-use super::Scene;
+use super::Harness;
 
 pub const RULES: Rules = super::DEFAULT;
 
-fn draft(scene: &Scene, name: &str) -> KeyDraft {
+fn draft(harness: &Harness, name: &str) -> KeyDraft {
     let scopes: Scopes = [Scope::UsersRead, Scope::KeysAdmin].into_iter().collect();
-    KeyDraft::of(name, scopes, Expiry::Default, scene.clock.now()).expect("a valid key")
+    KeyDraft::of(name, scopes, Expiry::Default, harness.clock.now()).expect("a valid key")
 }
 
-async fn change(scene: &Scene, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
-    let change = KeyChange { act, at: scene.clock.now() };
-    match scene.store().change_keys(change).await {
+async fn change(harness: &Harness, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
+    let change = KeyChange { act, at: harness.clock.now() };
+    match harness.store().change_keys(change).await {
         Ok(key) => Ok(key),
         Err(KeyFailure::Refused(refusal)) => Err(refusal),
         Err(KeyFailure::Store(error)) => panic!("the store failed: {error:?}"),
     }
 }
 
-async fn create(scene: &Scene, name: &str) -> (ApiKey, Token) {
-    let token = Token::new(&*scene.clock).expect("a clock with bytes");
-    let key = draft(scene, name).into_key(token.presented(), &Actor::Anonymous, scene.clock.now());
-    let made = change(scene, KeyAct::Create(Box::new(key.clone()))).await.expect("there is room");
+async fn create(harness: &Harness, name: &str) -> (ApiKey, Token) {
+    let token = Token::new(&*harness.clock).expect("a clock with bytes");
+    let key =
+        draft(harness, name).into_key(token.presented(), &Actor::Anonymous, harness.clock.now());
+    let made = change(harness, KeyAct::Create(Box::new(key.clone()))).await.expect("there is room");
     assert_eq!(made, key);
     (made, token)
 }
 
 async fn rotate(
-    scene: &Scene,
+    harness: &Harness,
     key: &ApiKey,
     overlap_ms: i64,
 ) -> (Token, Result<ApiKey, KeyRefusal>) {
-    let token = Token::of(key.id, &*scene.clock).expect("a clock with bytes");
+    let token = Token::of(key.id, &*harness.clock).expect("a clock with bytes");
     let act = KeyAct::Rotate { id: key.id, secret: token.digest, overlap_ms };
-    let rotated = change(scene, act).await;
+    let rotated = change(harness, act).await;
     (token, rotated)
 }
 
-async fn keyring(scene: &Scene) -> Keyring {
-    scene.store().keys(None).await.expect("the store answers").expect("all keys")
+async fn keyring(harness: &Harness) -> Keyring {
+    harness.store().keys(None).await.expect("the store answers").expect("all keys")
 }
 
-async fn admitted(scene: &Scene, token: &Token) -> Result<ApiKey, Unauthentic> {
+async fn admitted(harness: &Harness, token: &Token) -> Result<ApiKey, Unauthentic> {
     let presented = Presented::parse(token.reveal()).expect("a whole key");
-    keyring(scene).await.admit(&presented, scene.clock.now()).cloned()
+    keyring(harness).await.admit(&presented, harness.clock.now()).cloned()
 }
 
 fn after(moment: Timestamp, millis: i64) -> Timestamp {
     Timestamp::from_millis(moment.as_millis() + millis)
 }
 
-pub async fn a_store_without_a_key_is_open_until_the_first_one(scene: Scene) {
-    assert!(keyring(&scene).await.is_open());
-    let (key, _) = create(&scene, "first").await;
-    assert!(!keyring(&scene).await.is_open());
-    change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
-    assert!(!keyring(&scene).await.is_open(), "closed for good");
+pub async fn a_store_without_a_key_is_open_until_the_first_one(harness: Harness) {
+    assert!(keyring(&harness).await.is_open());
+    let (key, _) = create(&harness, "first").await;
+    assert!(!keyring(&harness).await.is_open());
+    change(&harness, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    assert!(!keyring(&harness).await.is_open(), "closed for good");
 }
 
-pub async fn a_key_is_kept_as_it_was_made(scene: Scene) {
-    let (one, token) = create(&scene, "Billing, zweite Straße").await;
-    scene.clock.step(1);
-    let (other, _) = create(&scene, "other").await;
-    let kept = keyring(&scene).await;
+pub async fn a_key_is_kept_as_it_was_made(harness: Harness) {
+    let (one, token) = create(&harness, "Billing, zweite Straße").await;
+    harness.clock.step(1);
+    let (other, _) = create(&harness, "other").await;
+    let kept = keyring(&harness).await;
     assert_eq!(kept.keys.get(&one.id), Some(&one));
     assert_eq!(kept.in_order(), [&one, &other], "in the order of their making");
     assert_eq!(one.expires_at, Some(after(one.created_at, 365 * 24 * 3600 * 1000)));
-    assert_eq!(admitted(&scene, &token).await, Ok(one));
+    assert_eq!(admitted(&harness, &token).await, Ok(one));
 }
 
-pub async fn unchanged_keys_are_not_told_again(scene: Scene) {
-    let at = |generation| scene.store().keys(Some(generation));
+pub async fn unchanged_keys_are_not_told_again(harness: Harness) {
+    let at = |generation| harness.store().keys(Some(generation));
     assert_eq!(at(0).await.expect("the store answers"), None);
-    let (key, _) = create(&scene, "one").await;
+    let (key, _) = create(&harness, "one").await;
     let told = at(0).await.expect("the store answers").expect("a change");
     assert_eq!(at(told.generation).await.expect("the store answers"), None);
-    change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    change(&harness, KeyAct::Revoke { id: key.id }).await.expect("it is there");
     let later = at(told.generation).await.expect("the store answers").expect("a change");
     assert!(later.generation > told.generation);
 }
 
-pub async fn a_rotated_key_opens_by_both_secrets_for_a_while(scene: Scene) {
-    let (key, first) = create(&scene, "one").await;
-    scene.clock.step(1000);
-    let (second, rotated) = rotate(&scene, &key, 60_000).await;
+pub async fn a_rotated_key_opens_by_both_secrets_for_a_while(harness: Harness) {
+    let (key, first) = create(&harness, "one").await;
+    harness.clock.step(1000);
+    let (second, rotated) = rotate(&harness, &key, 60_000).await;
     let rotated = rotated.expect("it is active");
-    assert_eq!(rotated.rotated_at, Some(scene.clock.now()));
-    assert_eq!(keyring(&scene).await.keys.get(&key.id), Some(&rotated));
-    assert!(admitted(&scene, &first).await.is_ok());
-    assert!(admitted(&scene, &second).await.is_ok());
-    scene.clock.step(60_000);
-    assert_eq!(admitted(&scene, &first).await, Err(Unauthentic::Expired));
-    assert!(admitted(&scene, &second).await.is_ok());
-    let (third, _) = rotate(&scene, &key, 0).await;
-    assert_eq!(admitted(&scene, &first).await, Err(Unauthentic::Unknown), "two secrets at most");
-    assert_eq!(admitted(&scene, &second).await, Err(Unauthentic::Unknown), "no overlap was asked");
-    assert!(admitted(&scene, &third).await.is_ok());
+    assert_eq!(rotated.rotated_at, Some(harness.clock.now()));
+    assert_eq!(keyring(&harness).await.keys.get(&key.id), Some(&rotated));
+    assert!(admitted(&harness, &first).await.is_ok());
+    assert!(admitted(&harness, &second).await.is_ok());
+    harness.clock.step(60_000);
+    assert_eq!(admitted(&harness, &first).await, Err(Unauthentic::Expired));
+    assert!(admitted(&harness, &second).await.is_ok());
+    let (third, _) = rotate(&harness, &key, 0).await;
+    assert_eq!(admitted(&harness, &first).await, Err(Unauthentic::Unknown), "two secrets at most");
+    assert_eq!(
+        admitted(&harness, &second).await,
+        Err(Unauthentic::Unknown),
+        "no overlap was asked"
+    );
+    assert!(admitted(&harness, &third).await.is_ok());
 }
 
-pub async fn a_revoked_key_stays_revoked(scene: Scene) {
-    let (key, token) = create(&scene, "one").await;
-    let (second, _) = rotate(&scene, &key, 60_000).await;
-    let revoked = change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
-    let moment = scene.clock.now();
+pub async fn a_revoked_key_stays_revoked(harness: Harness) {
+    let (key, token) = create(&harness, "one").await;
+    let (second, _) = rotate(&harness, &key, 60_000).await;
+    let revoked = change(&harness, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    let moment = harness.clock.now();
     assert_eq!(revoked.revoked_at, Some(moment));
-    assert_eq!(admitted(&scene, &second).await, Err(Unauthentic::Revoked));
-    assert_eq!(admitted(&scene, &token).await, Err(Unauthentic::Unknown), "gone with it");
-    scene.clock.step(1000);
-    let again = change(&scene, KeyAct::Revoke { id: key.id }).await.expect("it is there");
+    assert_eq!(admitted(&harness, &second).await, Err(Unauthentic::Revoked));
+    assert_eq!(admitted(&harness, &token).await, Err(Unauthentic::Unknown), "gone with it");
+    harness.clock.step(1000);
+    let again = change(&harness, KeyAct::Revoke { id: key.id }).await.expect("it is there");
     assert_eq!(again.revoked_at, Some(moment), "the first time counts");
-    assert_eq!(rotate(&scene, &key, 0).await.1, Err(KeyRefusal::Ended));
+    assert_eq!(rotate(&harness, &key, 0).await.1, Err(KeyRefusal::Ended));
 }
 
-pub async fn an_expired_key_opens_no_more(scene: Scene) {
-    let (key, token) = create(&scene, "one").await;
+pub async fn an_expired_key_opens_no_more(harness: Harness) {
+    let (key, token) = create(&harness, "one").await;
     let end = key.expires_at.expect("a year");
-    scene.clock.set(after(end, -1));
-    assert!(admitted(&scene, &token).await.is_ok());
-    scene.clock.set(end);
-    assert_eq!(admitted(&scene, &token).await, Err(Unauthentic::Expired));
-    assert_eq!(rotate(&scene, &key, 0).await.1, Err(KeyRefusal::Ended));
+    harness.clock.set(after(end, -1));
+    assert!(admitted(&harness, &token).await.is_ok());
+    harness.clock.set(end);
+    assert_eq!(admitted(&harness, &token).await, Err(Unauthentic::Expired));
+    assert_eq!(rotate(&harness, &key, 0).await.1, Err(KeyRefusal::Ended));
 }
 
-pub async fn another_secret_opens_nothing(scene: Scene) {
-    let (key, _) = create(&scene, "one").await;
-    let other = Token::of(key.id, &*scene.clock).expect("a clock with bytes");
-    assert_eq!(admitted(&scene, &other).await, Err(Unauthentic::Unknown));
-    let nobody = Token::new(&*scene.clock).expect("a clock with bytes");
-    assert_eq!(admitted(&scene, &nobody).await, Err(Unauthentic::Unknown));
+pub async fn another_secret_opens_nothing(harness: Harness) {
+    let (key, _) = create(&harness, "one").await;
+    let other = Token::of(key.id, &*harness.clock).expect("a clock with bytes");
+    assert_eq!(admitted(&harness, &other).await, Err(Unauthentic::Unknown));
+    let nobody = Token::new(&*harness.clock).expect("a clock with bytes");
+    assert_eq!(admitted(&harness, &nobody).await, Err(Unauthentic::Unknown));
 }
 
-pub async fn a_key_that_is_not_there_cannot_be_rotated_or_revoked(scene: Scene) {
-    let id = Token::new(&*scene.clock).expect("a clock with bytes").id;
+pub async fn a_key_that_is_not_there_cannot_be_rotated_or_revoked(harness: Harness) {
+    let id = Token::new(&*harness.clock).expect("a clock with bytes").id;
     let refused = Err(KeyRefusal::NotFound);
-    assert_eq!(change(&scene, KeyAct::Revoke { id }).await, refused);
-    let token = Token::of(id, &*scene.clock).expect("a clock with bytes");
+    assert_eq!(change(&harness, KeyAct::Revoke { id }).await, refused);
+    let token = Token::of(id, &*harness.clock).expect("a clock with bytes");
     let act = KeyAct::Rotate { id, secret: token.digest, overlap_ms: 0 };
-    assert_eq!(change(&scene, act).await, refused);
-    assert!(keyring(&scene).await.is_open(), "nothing was changed");
+    assert_eq!(change(&harness, act).await, refused);
+    assert!(keyring(&harness).await.is_open(), "nothing was changed");
 }
 
-pub async fn a_change_that_comes_twice_comes_to_nothing_the_second_time(scene: Scene) {
-    let (key, _) = create(&scene, "one").await;
-    let generation = keyring(&scene).await.generation;
-    let again = change(&scene, KeyAct::Create(Box::new(key.clone()))).await;
+pub async fn a_change_that_comes_twice_comes_to_nothing_the_second_time(harness: Harness) {
+    let (key, _) = create(&harness, "one").await;
+    let generation = keyring(&harness).await.generation;
+    let again = change(&harness, KeyAct::Create(Box::new(key.clone()))).await;
     assert_eq!(again, Ok(key.clone()));
-    let (token, rotated) = rotate(&scene, &key, 60_000).await;
+    let (token, rotated) = rotate(&harness, &key, 60_000).await;
     let act = KeyAct::Rotate { id: key.id, secret: token.digest, overlap_ms: 60_000 };
-    assert_eq!(change(&scene, act).await, rotated);
-    assert_eq!(keyring(&scene).await.generation, generation + 1, "of the one rotation");
-    let other = Token::of(key.id, &*scene.clock).expect("a clock with bytes");
+    assert_eq!(change(&harness, act).await, rotated);
+    assert_eq!(keyring(&harness).await.generation, generation + 1, "of the one rotation");
+    let other = Token::of(key.id, &*harness.clock).expect("a clock with bytes");
     let thief = ApiKey { secret: other.digest, ..key };
-    let stolen = change(&scene, KeyAct::Create(Box::new(thief))).await;
+    let stolen = change(&harness, KeyAct::Create(Box::new(thief))).await;
     assert_eq!(stolen, Err(KeyRefusal::IdTaken));
 }
 
-pub async fn a_full_keyring_gives_the_place_of_the_first_that_ended(scene: Scene) {
+pub async fn a_full_keyring_gives_the_place_of_the_first_that_ended(harness: Harness) {
     let mut keys = Vec::new();
     for number in 0..KEYS_MAX {
-        keys.push(create(&scene, &format!("key {number}")).await.0);
-        scene.clock.step(1);
+        keys.push(create(&harness, &format!("key {number}")).await.0);
+        harness.clock.step(1);
     }
-    let token = Token::new(&*scene.clock).expect("a clock with bytes");
-    let one_more =
-        draft(&scene, "one more").into_key(token.presented(), &Actor::System, scene.clock.now());
+    let token = Token::new(&*harness.clock).expect("a clock with bytes");
+    let one_more = draft(&harness, "one more").into_key(
+        token.presented(),
+        &Actor::System,
+        harness.clock.now(),
+    );
     let one_more = Box::new(one_more);
-    let refused = change(&scene, KeyAct::Create(one_more.clone())).await;
+    let refused = change(&harness, KeyAct::Create(one_more.clone())).await;
     assert_eq!(refused, Err(KeyRefusal::TooMany));
     for index in [7, 3] {
-        change(&scene, KeyAct::Revoke { id: keys[index].id }).await.expect("it is there");
-        scene.clock.step(1);
+        change(&harness, KeyAct::Revoke { id: keys[index].id }).await.expect("it is there");
+        harness.clock.step(1);
     }
-    change(&scene, KeyAct::Create(one_more)).await.expect("there is room");
-    let kept = keyring(&scene).await;
+    change(&harness, KeyAct::Create(one_more)).await.expect("there is room");
+    let kept = keyring(&harness).await;
     assert_eq!(kept.keys.len(), KEYS_MAX);
     assert!(!kept.keys.contains_key(&keys[7].id), "the one that ended first");
     assert!(kept.keys.contains_key(&keys[3].id));
 }
 
-pub async fn the_use_of_a_key_is_noted_and_is_no_change(scene: Scene) {
-    let (key, _) = create(&scene, "one").await;
-    let gone = Token::new(&*scene.clock).expect("a clock with bytes").id;
-    let before = keyring(&scene).await;
+pub async fn the_use_of_a_key_is_noted_and_is_no_change(harness: Harness) {
+    let (key, _) = create(&harness, "one").await;
+    let gone = Token::new(&*harness.clock).expect("a clock with bytes").id;
+    let before = keyring(&harness).await;
     let moment = after(key.created_at, 5000);
     for at in [moment, after(moment, -1000)] {
         let uses = vec![(key.id, at), (gone, at)];
-        scene.store().note_key_use(uses).await.expect("the store answers");
+        harness.store().note_key_use(uses).await.expect("the store answers");
     }
-    let after_it = keyring(&scene).await;
+    let after_it = keyring(&harness).await;
     assert_eq!(after_it.generation, before.generation);
     assert_eq!(after_it.keys.len(), 1);
     assert_eq!(after_it.keys[&key.id].last_used_at, Some(moment), "it never goes back");
-    let (_, rotated) = rotate(&scene, &key, 0).await;
+    let (_, rotated) = rotate(&harness, &key, 0).await;
     assert_eq!(rotated.expect("it is active").last_used_at, Some(moment), "kept through changes");
-    assert_eq!(keyring(&scene).await.keys[&key.id].last_used_at, Some(moment));
+    assert_eq!(keyring(&harness).await.keys[&key.id].last_used_at, Some(moment));
 }
 
-pub async fn keys_are_no_part_of_the_change_log(scene: Scene) {
-    create(&scene, "one").await;
-    assert_eq!(scene.store().head().await.expect("the store answers").position, 0);
+pub async fn keys_are_no_part_of_the_change_log(harness: Harness) {
+    create(&harness, "one").await;
+    assert_eq!(harness.store().head().await.expect("the store answers").position, 0);
 }

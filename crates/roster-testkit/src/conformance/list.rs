@@ -10,8 +10,8 @@ use roster_core::{
 use serde_json::json;
 
 use super::{
+    harness::{Harness, view},
     order::{DIRECTIONS, crowd, keys, order, sorted},
-    scene::{Scene, view},
 };
 
 pub const RULES: Rules = super::DEFAULT;
@@ -20,23 +20,23 @@ fn equal(equals: Equals) -> PageQuery {
     PageQuery { equals, count: true, ..PageQuery::first(50) }
 }
 
-pub async fn a_walk_shows_all_who_live_through_it_exactly_once(scene: Scene) {
+pub async fn a_walk_shows_all_who_live_through_it_exactly_once(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..30 {
-        users.push(scene.user(json!({"username": format!("u{number}")})).await);
+        users.push(harness.user(json!({"username": format!("u{number}")})).await);
     }
     let (mut seen, mut query) = (Vec::new(), PageQuery::first(4));
     let mut round = 0;
     loop {
-        let page = scene.page(query.clone()).await;
+        let page = harness.page(query.clone()).await;
         seen.extend(page.items.iter().map(|user| user.id));
         // One shown, one not yet shown and the last of this page go; others change and come.
         for gone in [round, 29 - round] {
-            scene.delete(users[gone].id).await.expect("there");
+            harness.delete(users[gone].id).await.expect("there");
         }
         let changed = users[15].id;
-        scene.patch(changed, json!({"name": round.to_string()})).await.expect("valid");
-        scene.user(json!({"username": format!("new{round}")})).await;
+        harness.patch(changed, json!({"name": round.to_string()})).await.expect("valid");
+        harness.user(json!({"username": format!("new{round}")})).await;
         round += 1;
         let Some(next) = page.next.filter(|_| round < 12) else { break };
         query.after = Some(next);
@@ -51,45 +51,45 @@ pub async fn a_walk_shows_all_who_live_through_it_exactly_once(scene: Scene) {
     }
 }
 
-pub async fn a_walk_goes_on_after_a_row_that_is_gone(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn a_walk_goes_on_after_a_row_that_is_gone(harness: Harness) {
+    let users = crowd(&harness).await;
     for by in SortBy::ALL {
         for direction in DIRECTIONS {
-            let first = scene.page(sorted(*by, direction, 5)).await;
+            let first = harness.page(sorted(*by, direction, 5)).await;
             let last = first.items.last().expect("a full page");
             let (id, body) = (last.id, view(last));
-            scene.delete(id).await.expect("there");
+            harness.delete(id).await.expect("there");
             let mut rest = sorted(*by, direction, 5);
             rest.after = first.next;
-            let walked = scene.walk(rest).await;
+            let walked = harness.walk(rest).await;
             assert_eq!(first.items.len() + walked.len(), users.len(), "{by:?} {direction:?}");
             assert!(walked.iter().all(|user| !first.items.contains(user)));
             // The same values come back under a new id, for the next round.
             let mut again = body;
             again.as_object_mut().expect("an object").retain(|name, _| name != "version");
-            scene.user(again).await;
+            harness.user(again).await;
         }
     }
 }
 
-pub async fn a_place_before_all_and_after_all_is_answered(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn a_place_before_all_and_after_all_is_answered(harness: Harness) {
+    let users = crowd(&harness).await;
     let low = roster_core::UserId::from_bytes([0; 16]);
     let high = roster_core::UserId::from_bytes([0xff; 16]);
     for (id, expected) in [(low, users.len()), (high, 0)] {
         let after = Some(PageKey { key: SortKey::Id, id });
-        let page = scene.page(PageQuery { after, ..PageQuery::first(100) }).await;
+        let page = harness.page(PageQuery { after, ..PageQuery::first(100) }).await;
         assert_eq!((page.items.len(), page.next), (expected, None));
     }
 }
 
-pub async fn conditions_are_compared_by_key(scene: Scene) {
+pub async fn conditions_are_compared_by_key(harness: Harness) {
     let body = json!({
         "username": "Zoe\u{308}", "email": "ZOE@b\u{fc}cher.example", "external_id": "X-1",
         "phone_number": "+49 (30) 12-34", "status": "suspended",
     });
-    let user = scene.user(body).await;
-    scene
+    let user = harness.user(body).await;
+    harness
         .user(json!({"username": "other", "external_id": "x-1", "phone_number": "49301234"}))
         .await;
     let text = |text: &str| Some(text.to_owned());
@@ -101,7 +101,7 @@ pub async fn conditions_are_compared_by_key(scene: Scene) {
         Equals { status: Some(Status::Suspended), ..Equals::default() },
         Equals { ids: Some(vec![user.id]), ..Equals::default() },
     ] {
-        let page = scene.page(equal(equals.clone())).await;
+        let page = harness.page(equal(equals.clone())).await;
         assert_eq!(page.items, std::slice::from_ref(&user), "{equals:?}");
         assert_eq!((page.total, page.next), (Some(Total::Exactly(1)), None));
     }
@@ -112,22 +112,22 @@ pub async fn conditions_are_compared_by_key(scene: Scene) {
         Equals { external_id: text(""), ..Equals::default() },
         Equals { phone_number: text("%"), ..Equals::default() },
         Equals { ids: Some(vec![]), ..Equals::default() },
-        Equals { ids: Some(vec![scene.new_id()]), ..Equals::default() },
+        Equals { ids: Some(vec![harness.new_id()]), ..Equals::default() },
     ] {
-        let page = scene.page(equal(equals.clone())).await;
+        let page = harness.page(equal(equals.clone())).await;
         assert_eq!((page.items, page.total), (vec![], Some(Total::Exactly(0))), "{equals:?}");
     }
 }
 
-pub async fn a_condition_sees_the_primary_address_alone(scene: Scene) {
+pub async fn a_condition_sees_the_primary_address_alone(harness: Harness) {
     let emails = json!([{"value": "a@example.com"}, {"value": "b@example.com", "primary": true}]);
-    let user = scene.user(json!({"username": "ada", "emails": emails})).await;
+    let user = harness.user(json!({"username": "ada", "emails": emails})).await;
     let by = |email: &str| equal(Equals { email: Some(email.to_owned()), ..Equals::default() });
-    assert_eq!(scene.page(by("a@example.com")).await.items, []);
-    assert_eq!(scene.page(by("b@example.com")).await.items, std::slice::from_ref(&user));
-    scene.patch(user.id, json!({"email": "a@example.com"})).await.expect("the flag moves");
-    assert_eq!(scene.page(by("a@example.com")).await.items.len(), 1);
-    assert_eq!(scene.page(by("b@example.com")).await.items, []);
+    assert_eq!(harness.page(by("a@example.com")).await.items, []);
+    assert_eq!(harness.page(by("b@example.com")).await.items, std::slice::from_ref(&user));
+    harness.patch(user.id, json!({"email": "a@example.com"})).await.expect("the flag moves");
+    assert_eq!(harness.page(by("a@example.com")).await.items.len(), 1);
+    assert_eq!(harness.page(by("b@example.com")).await.items, []);
 }
 
 /// Conditions alone and together, such that some are met by many, by few and by nobody.
@@ -172,8 +172,8 @@ fn meets(equals: &Equals, user: &Stored) -> bool {
         && equals.status.is_none_or(|status| status == keys.status)
 }
 
-pub async fn every_condition_holds_alone_and_together_in_every_order(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn every_condition_holds_alone_and_together_in_every_order(harness: Harness) {
+    let users = crowd(&harness).await;
     for equals in conditions(&users) {
         let mut expected: Vec<Stored> =
             users.iter().filter(|user| meets(&equals, user)).cloned().collect();
@@ -181,62 +181,62 @@ pub async fn every_condition_holds_alone_and_together_in_every_order(scene: Scen
             for direction in DIRECTIONS {
                 order(&mut expected, *by, direction);
                 let query = PageQuery { equals: equals.clone(), ..sorted(*by, direction, 3) };
-                let seen = scene.walk(query.clone()).await;
+                let seen = harness.walk(query.clone()).await;
                 assert_eq!(seen, expected, "{query:?}");
             }
         }
-        let total = scene.page(equal(equals.clone())).await.total;
+        let total = harness.page(equal(equals.clone())).await.total;
         let met = u64::try_from(expected.len()).expect("few");
         assert_eq!(total, Some(Total::Exactly(met)), "{equals:?}");
     }
 }
 
-pub async fn a_total_is_given_when_it_is_asked_for(scene: Scene) {
-    let users = crowd(&scene).await;
-    let page = scene.page(PageQuery::first(3)).await;
+pub async fn a_total_is_given_when_it_is_asked_for(harness: Harness) {
+    let users = crowd(&harness).await;
+    let page = harness.page(PageQuery::first(3)).await;
     assert_eq!((page.items.len(), page.total), (3, None));
     let all = u64::try_from(users.len()).expect("few");
     for limit in [0, 3] {
         let counted = PageQuery { count: true, ..PageQuery::first(limit) };
-        let page = scene.page(counted).await;
+        let page = harness.page(counted).await;
         assert_eq!(page.total, Some(Total::Exactly(all)), "limit {limit}");
     }
     // A total is that of the whole list, wherever the page stands in it.
     let later = PageQuery { after: page.next, count: true, ..PageQuery::first(3) };
-    assert_eq!(scene.page(later).await.total, Some(Total::Exactly(all)));
+    assert_eq!(harness.page(later).await.total, Some(Total::Exactly(all)));
 }
 
-pub async fn a_limit_of_none_gives_the_head_alone(scene: Scene) {
-    crowd(&scene).await;
-    let page = scene.page(PageQuery::first(0)).await;
+pub async fn a_limit_of_none_gives_the_head_alone(harness: Harness) {
+    crowd(&harness).await;
+    let page = harness.page(PageQuery::first(0)).await;
     assert_eq!((page.items, page.total), (vec![], None));
-    assert_eq!(page.position, scene.head().await.position);
+    assert_eq!(page.position, harness.head().await.position);
 }
 
-pub async fn the_last_page_has_no_next_even_when_it_is_full(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn the_last_page_has_no_next_even_when_it_is_full(harness: Harness) {
+    let users = crowd(&harness).await;
     for by in SortBy::ALL {
         for direction in DIRECTIONS {
-            let full = scene.page(sorted(*by, direction, users.len())).await;
+            let full = harness.page(sorted(*by, direction, users.len())).await;
             assert_eq!((full.items.len(), full.next), (users.len(), None), "{by:?}");
-            let short = scene.page(sorted(*by, direction, users.len() - 1)).await;
+            let short = harness.page(sorted(*by, direction, users.len() - 1)).await;
             assert!(short.next.is_some(), "{by:?}");
         }
     }
 }
 
-pub async fn a_page_ends_early_once_it_holds_its_bytes(scene: Scene) {
+pub async fn a_page_ends_early_once_it_holds_its_bytes(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..12 {
         let note = "x".repeat(500 + 37 * number);
         let body = json!({"username": format!("u{number}"), "attributes": {"note": note}});
-        users.push(scene.user(body).await);
+        users.push(harness.user(body).await);
     }
     for direction in DIRECTIONS {
         order(&mut users, SortBy::Id, direction);
         for bytes_max in [1, 700, 1500, 4000, PAGE_BYTES_MAX] {
             let query = PageQuery { bytes_max, ..sorted(SortBy::Id, direction, 100) };
-            let page = scene.page(query.clone()).await;
+            let page = harness.page(query.clone()).await;
             let mut bytes = 0;
             let fits = |user: &&Stored| {
                 let fits = bytes < bytes_max;
@@ -246,36 +246,36 @@ pub async fn a_page_ends_early_once_it_holds_its_bytes(scene: Scene) {
             let expected = users.iter().take_while(fits).count();
             assert_eq!(page.items, users[..expected], "the one that reaches {bytes_max} is last");
             assert_eq!(page.next.is_some(), expected < users.len());
-            assert_eq!(scene.walk(query).await, users);
+            assert_eq!(harness.walk(query).await, users);
         }
     }
 }
 
-pub async fn a_walk_in_short_looks_shows_the_same_users(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn a_walk_in_short_looks_shows_the_same_users(harness: Harness) {
+    let users = crowd(&harness).await;
     for equals in conditions(&users) {
         for by in SortBy::ALL {
             let whole =
                 PageQuery { equals: equals.clone(), ..sorted(*by, Direction::Descending, 4) };
             let short = PageQuery { examined_max: 5, ..whole.clone() };
-            let page = scene.page(short.clone()).await;
+            let page = harness.page(short.clone()).await;
             assert!(page.examined.is_none() || page.next.is_some(), "an early end goes on");
-            assert_eq!(scene.walk(short).await, scene.walk(whole).await, "{by:?} {equals:?}");
+            assert_eq!(harness.walk(short).await, harness.walk(whole).await, "{by:?} {equals:?}");
         }
     }
 }
 
-pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(scene: Scene) {
+pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(harness: Harness) {
     let many = TOTAL_EXACT_MAX + 1;
     let mut left = many;
     while left > 0 {
         let some = left.min(250);
         let act = |number: u64| {
             let body = json!({"username": format!("u{number}"), "name": "n", "external_id": "x"});
-            scene.creating(&body)
+            harness.creating(&body)
         };
         let acts = (left - some..left).map(act).collect();
-        assert!(scene.apply(acts).await.iter().all(Result::is_ok));
+        assert!(harness.apply(acts).await.iter().all(Result::is_ok));
         left -= some;
     }
     let all = PageQuery { count: true, ..PageQuery::first(1) };
@@ -283,19 +283,19 @@ pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(scene: Scen
     let of_status = PageQuery { equals: active, ..all.clone() };
     // All users and those of a status have kept counters.
     for counted in [all.clone(), of_status] {
-        assert_eq!(scene.page(counted).await.total, Some(Total::Exactly(many)));
+        assert_eq!(harness.page(counted).await.total, Some(Total::Exactly(many)));
     }
     let shared = Equals { external_id: Some("x".to_owned()), ..Equals::default() };
     let mut shared = PageQuery { equals: shared, ..all };
-    let total = scene.page(shared.clone()).await.total;
+    let total = harness.page(shared.clone()).await.total;
     assert_eq!(total, Some(Total::AtLeast(TOTAL_EXACT_MAX)));
-    let gone = scene.page(shared.clone()).await.items[0].id;
-    scene.delete(gone).await.expect("there");
-    let total = scene.page(shared.clone()).await.total;
+    let gone = harness.page(shared.clone()).await.items[0].id;
+    harness.delete(gone).await.expect("there");
+    let total = harness.page(shared.clone()).await.total;
     assert_eq!(total, Some(Total::Exactly(TOTAL_EXACT_MAX)));
     // More rows meet the condition than are put in order after they were found.
     (shared.limit, shared.count, shared.sort.by) = (1000, false, SortBy::Name);
-    let mut ids: Vec<_> = scene.walk(shared).await.iter().map(|user| user.id).collect();
+    let mut ids: Vec<_> = harness.walk(shared).await.iter().map(|user| user.id).collect();
     assert!(ids.is_sorted(), "all names tie");
     ids.dedup();
     assert_eq!(u64::try_from(ids.len()).expect("few"), TOTAL_EXACT_MAX);

@@ -4,50 +4,50 @@ use roster_core::{Attribute, Head, Rules, list::PageQuery};
 use serde_json::json;
 
 use super::{
+    harness::{Harness, deleting, view},
     order::crowd,
-    scene::{Scene, deleting, view},
 };
 use crate::replay::replay;
 
 pub const RULES: Rules = super::DEFAULT;
 
-pub async fn events_are_dense_from_one_and_in_order(scene: Scene) {
-    crowd(&scene).await;
-    let events = scene.events().await;
+pub async fn events_are_dense_from_one_and_in_order(harness: Harness) {
+    crowd(&harness).await;
+    let events = harness.events().await;
     let positions: Vec<i64> = events.iter().map(|(position, _)| *position).collect();
-    let last = scene.head().await.position;
+    let last = harness.head().await.position;
     assert_eq!(positions, (1..=last).collect::<Vec<_>>());
     for (position, event) in &events {
-        let next = scene.events_after(position - 1, 1).await;
+        let next = harness.events_after(position - 1, 1).await;
         assert_eq!(next, [(*position, event.clone())]);
     }
-    assert_eq!(scene.events_after(last, 10).await, []);
-    assert_eq!(scene.events_after(last + 5, 10).await, []);
-    assert_eq!(scene.events_after(0, 3).await, events[..3]);
-    assert_eq!(scene.events_after(0, 0).await, []);
+    assert_eq!(harness.events_after(last, 10).await, []);
+    assert_eq!(harness.events_after(last + 5, 10).await, []);
+    assert_eq!(harness.events_after(0, 3).await, events[..3]);
+    assert_eq!(harness.events_after(0, 0).await, []);
 }
 
-pub async fn replaying_the_log_gives_exactly_the_stored_users(scene: Scene) {
-    crowd(&scene).await;
-    let events = scene.events().await;
+pub async fn replaying_the_log_gives_exactly_the_stored_users(harness: Harness) {
+    crowd(&harness).await;
+    let events = harness.events().await;
     let replayed = replay(events.into_iter().map(|(_, event)| event));
-    let stored = scene.walk(PageQuery::first(7)).await;
+    let stored = harness.walk(PageQuery::first(7)).await;
     let replayed: Vec<_> = replayed.into_values().collect();
     assert_eq!(replayed, stored);
 }
 
-pub async fn the_versions_of_a_user_follow_each_other_in_the_log(scene: Scene) {
-    crowd(&scene).await;
+pub async fn the_versions_of_a_user_follow_each_other_in_the_log(harness: Harness) {
+    crowd(&harness).await;
     let mut versions = std::collections::BTreeMap::new();
-    for (_, event) in scene.events().await {
+    for (_, event) in harness.events().await {
         let before = versions.insert(event.user_id, event.version).unwrap_or(0);
         assert_eq!(event.version, before + 1);
     }
 }
 
-pub async fn an_event_names_the_members_that_changed(scene: Scene) {
+pub async fn an_event_names_the_members_that_changed(harness: Harness) {
     let body = json!({"username": "ada", "email": "ada@example.com", "name": "Ada"});
-    let user = scene.user(body).await;
+    let user = harness.user(body).await;
     for patch in [
         json!({"name": "A", "title": "T"}),
         json!({"status": "suspended"}),
@@ -57,7 +57,7 @@ pub async fn an_event_names_the_members_that_changed(scene: Scene) {
         json!({"name": null, "attributes": {"a": 1}}),
         json!({"attributes": {"a": 2}}),
     ] {
-        scene.patch(user.id, patch).await.expect("valid");
+        harness.patch(user.id, patch).await.expect("valid");
     }
     let expected: [&[Attribute]; 8] = [
         &[
@@ -75,41 +75,41 @@ pub async fn an_event_names_the_members_that_changed(scene: Scene) {
         &[Attribute::Name, Attribute::Attributes],
         &[Attribute::Attributes],
     ];
-    let changed: Vec<_> = scene.events().await.into_iter().map(|(_, e)| e.changed).collect();
+    let changed: Vec<_> = harness.events().await.into_iter().map(|(_, e)| e.changed).collect();
     assert_eq!(changed, expected);
 }
 
-pub async fn a_page_and_its_position_belong_together(scene: Scene) {
-    let users = crowd(&scene).await;
-    let page = scene.page(PageQuery::first(100)).await;
-    assert_eq!(page.position, scene.head().await.position);
-    scene.delete(users[0].id).await.expect("there");
-    let after = scene.page(PageQuery::first(100)).await;
+pub async fn a_page_and_its_position_belong_together(harness: Harness) {
+    let users = crowd(&harness).await;
+    let page = harness.page(PageQuery::first(100)).await;
+    assert_eq!(page.position, harness.head().await.position);
+    harness.delete(users[0].id).await.expect("there");
+    let after = harness.page(PageQuery::first(100)).await;
     assert_eq!(after.position, page.position + 1);
-    let since = scene.events_after(page.position, 10).await;
+    let since = harness.events_after(page.position, 10).await;
     assert_eq!(since.len(), 1);
     assert_eq!(since[0].1.user_id, users[0].id);
 }
 
-pub async fn counters_follow_every_change(scene: Scene) {
-    let users = crowd(&scene).await;
+pub async fn counters_follow_every_change(harness: Harness) {
+    let users = crowd(&harness).await;
     let suspended = users.iter().filter(|user| view(user)["status"] == "suspended").count();
     let counted = |head: Head| (head.active, head.suspended, head.deleted);
     let number = |number: usize| i64::try_from(number).expect("few");
     let (active, suspended) = (number(users.len() - suspended), number(suspended));
-    let before = scene.head().await;
+    let before = harness.head().await;
     assert_eq!(counted(before), (active, suspended, 36 - number(users.len())));
     let one = users.iter().find(|user| view(user)["status"] == "active");
     let one = one.expect("one is active").id;
-    scene.patch(one, json!({"status": "suspended"})).await.expect("valid");
+    harness.patch(one, json!({"status": "suspended"})).await.expect("valid");
     let deleted = before.deleted;
-    assert_eq!(counted(scene.head().await), (active - 1, suspended + 1, deleted));
-    scene.apply(vec![deleting(one), deleting(one)]).await;
-    assert_eq!(counted(scene.head().await), (active - 1, suspended, deleted + 1));
+    assert_eq!(counted(harness.head().await), (active - 1, suspended + 1, deleted));
+    harness.apply(vec![deleting(one), deleting(one)]).await;
+    assert_eq!(counted(harness.head().await), (active - 1, suspended, deleted + 1));
 }
 
-pub async fn the_store_keeps_one_secret_and_one_log_id(scene: Scene) {
-    let store = scene.store();
+pub async fn the_store_keeps_one_secret_and_one_log_id(harness: Harness) {
+    let store = harness.store();
     assert_eq!(store.log_id(), store.log_id());
     assert_eq!(store.secret().0, store.secret().0);
     assert!(store.secret().0.iter().any(|byte| *byte != 0));

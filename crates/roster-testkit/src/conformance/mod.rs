@@ -19,6 +19,7 @@ pub mod forget;
 pub mod grouping;
 pub mod groups;
 pub mod guards;
+pub mod harness;
 pub mod idempotency;
 pub mod keys;
 pub mod list;
@@ -30,15 +31,14 @@ pub mod races;
 pub mod reads;
 pub mod replace;
 pub mod restore;
-pub mod scene;
 pub mod search;
 pub mod sharing;
 pub mod start;
 pub mod text;
 pub mod uniqueness;
 
+pub use harness::{Harness, Subject, run};
 pub use reads::Image;
-pub use scene::{Scene, Subject, run};
 
 use roster_core::{Guard, Rules, Sharing};
 

@@ -9,7 +9,7 @@ use roster_core::{
 };
 use serde_json::{Value, json};
 
-use super::scene::{Scene, view};
+use super::harness::{Harness, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
@@ -19,24 +19,24 @@ pub(super) fn sorted(by: SortBy, direction: Direction, limit: usize) -> PageQuer
     PageQuery { sort: Sort { by, direction }, ..PageQuery::first(limit) }
 }
 
-async fn listed(scene: &Scene, by: SortBy, direction: Direction, member: &str) -> Vec<Value> {
-    let users = scene.walk(sorted(by, direction, 2)).await;
+async fn listed(harness: &Harness, by: SortBy, direction: Direction, member: &str) -> Vec<Value> {
+    let users = harness.walk(sorted(by, direction, 2)).await;
     users.iter().map(|user| view(user).get(member).cloned().unwrap_or_default()).collect()
 }
 
 /// Creates a user for each text in a scattered order; then they must be listed as they stand.
-async fn in_this_order(scene: &Scene, by: SortBy, member: &str, texts: &[&str]) {
+async fn in_this_order(harness: &Harness, by: SortBy, member: &str, texts: &[&str]) {
     let half = texts.len() / 2;
     let scattered = texts[half..].iter().rev().chain(&texts[..half]);
     for (number, text) in scattered.enumerate() {
         let mut body = json!({"username": format!("user{number}")});
         body[member] = json!(text);
-        scene.user(body).await;
+        harness.user(body).await;
     }
     let mut expected: Vec<Value> = texts.iter().map(|text| json!(text)).collect();
-    assert_eq!(listed(scene, by, Direction::Ascending, member).await, expected);
+    assert_eq!(listed(harness, by, Direction::Ascending, member).await, expected);
     expected.reverse();
-    assert_eq!(listed(scene, by, Direction::Descending, member).await, expected);
+    assert_eq!(listed(harness, by, Direction::Descending, member).await, expected);
 }
 
 /// Texts in the order of their folded keys. Engines differ about each neighbourhood here: case,
@@ -66,13 +66,13 @@ const TEXTS: [&str; 22] = [
     "\u{1f600}",
 ];
 
-pub async fn names_are_ordered_by_code_point_of_their_folded_key(scene: Scene) {
+pub async fn names_are_ordered_by_code_point_of_their_folded_key(harness: Harness) {
     let mut texts = TEXTS;
     texts.sort_by_key(|text| roster_core::text::fold_key(text));
-    in_this_order(&scene, SortBy::Name, "name", &texts).await;
+    in_this_order(&harness, SortBy::Name, "name", &texts).await;
 }
 
-pub async fn family_names_are_ordered_like_names(scene: Scene) {
+pub async fn family_names_are_ordered_like_names(harness: Harness) {
     let texts = [
         "0",
         "Abbe",
@@ -83,61 +83,61 @@ pub async fn family_names_are_ordered_like_names(scene: Scene) {
         "\u{ff5a}",
         "\u{10428}",
     ];
-    in_this_order(&scene, SortBy::FamilyName, "family_name", &texts).await;
+    in_this_order(&harness, SortBy::FamilyName, "family_name", &texts).await;
 }
 
-pub async fn usernames_and_emails_are_ordered_by_key(scene: Scene) {
+pub async fn usernames_and_emails_are_ordered_by_key(harness: Harness) {
     for name in ["b", "A", "a.b", "\u{e0}", "\u{ff43}", "B2", "a"] {
         let name = if name == "a" { "aa" } else { name };
-        scene.user(json!({"username": name, "email": format!("{name}@Example.com")})).await;
+        harness.user(json!({"username": name, "email": format!("{name}@Example.com")})).await;
     }
     let names = ["A", "a.b", "aa", "b", "B2", "\u{ff43}", "\u{e0}"].map(|name| json!(name));
-    assert_eq!(listed(&scene, SortBy::Username, Direction::Ascending, "username").await, names);
+    assert_eq!(listed(&harness, SortBy::Username, Direction::Ascending, "username").await, names);
     let emails = ["a.b", "A", "aa", "B2", "b", "\u{e0}", "\u{ff43}"];
     let emails = emails.map(|name| json!(format!("{name}@Example.com")));
-    assert_eq!(listed(&scene, SortBy::Email, Direction::Ascending, "email").await, emails);
+    assert_eq!(listed(&harness, SortBy::Email, Direction::Ascending, "email").await, emails);
 }
 
-pub async fn absent_values_stand_last_ascending_and_first_descending(scene: Scene) {
+pub async fn absent_values_stand_last_ascending_and_first_descending(harness: Harness) {
     for (username, name) in [("u1", None), ("u2", Some("zz")), ("u3", Some("")), ("u4", None)] {
-        scene.user(json!({"username": username, "name": name})).await;
+        harness.user(json!({"username": username, "name": name})).await;
     }
-    let ascending = listed(&scene, SortBy::Name, Direction::Ascending, "username").await;
+    let ascending = listed(&harness, SortBy::Name, Direction::Ascending, "username").await;
     assert_eq!(ascending, ["u3", "u2", "u1", "u4"]);
-    let descending = listed(&scene, SortBy::Name, Direction::Descending, "username").await;
+    let descending = listed(&harness, SortBy::Name, Direction::Descending, "username").await;
     assert_eq!(descending, ["u4", "u1", "u2", "u3"]);
 }
 
-pub async fn by_default_users_stand_in_order_of_creation(scene: Scene) {
+pub async fn by_default_users_stand_in_order_of_creation(harness: Harness) {
     let mut made = Vec::new();
     for (number, step) in [0, 0, 5, -1000, 1, 0].into_iter().enumerate() {
-        scene.clock.step(step);
-        made.push(scene.user(json!({"username": format!("u{}", 9 - number)})).await.id);
+        harness.clock.step(step);
+        made.push(harness.user(json!({"username": format!("u{}", 9 - number)})).await.id);
     }
-    let seen: Vec<_> = scene.walk(PageQuery::first(4)).await.iter().map(|user| user.id).collect();
+    let seen: Vec<_> = harness.walk(PageQuery::first(4)).await.iter().map(|user| user.id).collect();
     assert_eq!(seen, made);
 }
 
-pub async fn the_latest_change_moves_a_user_to_the_end(scene: Scene) {
+pub async fn the_latest_change_moves_a_user_to_the_end(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..5 {
-        scene.clock.step(1);
-        users.push(scene.user(json!({"username": format!("u{number}")})).await);
+        harness.clock.step(1);
+        users.push(harness.user(json!({"username": format!("u{number}")})).await);
     }
-    scene.clock.step(1);
-    scene.patch(users[1].id, json!({"name": "x"})).await.expect("valid");
-    let seen = listed(&scene, SortBy::UpdatedAt, Direction::Ascending, "username").await;
+    harness.clock.step(1);
+    harness.patch(users[1].id, json!({"name": "x"})).await.expect("valid");
+    let seen = listed(&harness, SortBy::UpdatedAt, Direction::Ascending, "username").await;
     assert_eq!(seen, ["u0", "u2", "u3", "u4", "u1"]);
-    let seen = listed(&scene, SortBy::UpdatedAt, Direction::Descending, "username").await;
+    let seen = listed(&harness, SortBy::UpdatedAt, Direction::Descending, "username").await;
     assert_eq!(seen, ["u1", "u4", "u3", "u2", "u0"]);
 }
 
 /// Users with ties, absent values and changes in every member that a list is ordered by.
-pub(super) async fn crowd(scene: &Scene) -> Vec<Stored> {
+pub(super) async fn crowd(harness: &Harness) -> Vec<Stored> {
     let mut users = BTreeMap::new();
     for number in 0_usize..36 {
         let pick = |pool: &[Option<&str>]| pool[number % pool.len()].map(str::to_owned);
-        scene.clock.step(i64::from(number.is_multiple_of(3)));
+        harness.clock.step(i64::from(number.is_multiple_of(3)));
         let body = json!({
             "username": format!("user {}", (number * 7) % 36),
             "name": pick(&[Some("Ada"), None, Some("ADA"), Some("zoe"), Some("\u{e9}")]),
@@ -147,17 +147,17 @@ pub(super) async fn crowd(scene: &Scene) -> Vec<Stored> {
             "external_id": pick(&[Some("x"), Some("X"), None, None, Some("%")]),
             "status": pick(&[Some("active"), Some("active"), Some("suspended")]),
         });
-        let user = scene.user(body).await;
+        let user = harness.user(body).await;
         users.insert(user.id, user);
     }
     let ids: Vec<_> = users.keys().copied().collect();
     for (number, id) in ids.into_iter().enumerate() {
         if number % 5 == 1 {
             let patch = json!({"title": "x", "family_name": "M"});
-            let after = scene.patch(id, patch).await.expect("valid").stored;
+            let after = harness.patch(id, patch).await.expect("valid").stored;
             users.insert(id, after);
         } else if number % 7 == 3 {
-            scene.delete(id).await.expect("there");
+            harness.delete(id).await.expect("there");
             users.remove(&id);
         }
     }
@@ -187,13 +187,13 @@ pub(super) fn order(users: &mut [Stored], by: SortBy, direction: Direction) {
     }
 }
 
-pub async fn every_order_holds_with_ties_and_absent_values_at_every_page_size(scene: Scene) {
-    let mut expected = crowd(&scene).await;
+pub async fn every_order_holds_with_ties_and_absent_values_at_every_page_size(harness: Harness) {
+    let mut expected = crowd(&harness).await;
     for by in SortBy::ALL {
         for direction in DIRECTIONS {
             order(&mut expected, *by, direction);
             for limit in [1, 2, 7, 1000] {
-                let seen = scene.walk(sorted(*by, direction, limit)).await;
+                let seen = harness.walk(sorted(*by, direction, limit)).await;
                 assert_eq!(seen, expected, "{by:?} {direction:?} {limit}");
             }
         }

@@ -7,8 +7,8 @@ use roster_core::{EventKind, Outcome, Refusal, Rules, list::PageQuery};
 use serde_json::json;
 
 use super::{
+    harness::{Harness, view},
     preconditions::if_match,
-    scene::{Scene, view},
 };
 use crate::replay::replay;
 
@@ -34,14 +34,14 @@ fn winners(results: &[Result<Outcome, Refusal>]) -> usize {
     results.iter().filter(|result| result.is_ok()).count()
 }
 
-pub async fn of_many_who_create_one_username_exactly_one_wins(scene: Scene) {
+pub async fn of_many_who_create_one_username_exactly_one_wins(harness: Harness) {
     for round in 0..ROUNDS {
         let results =
             race(|number| {
-                let scene = scene.clone();
+                let harness = harness.clone();
                 let email = format!("{round}.{number}@example.com");
                 async move {
-                    scene.create(json!({"username": format!("u{round}"), "email": email})).await
+                    harness.create(json!({"username": format!("u{round}"), "email": email})).await
                 }
             })
             .await;
@@ -50,34 +50,34 @@ pub async fn of_many_who_create_one_username_exactly_one_wins(scene: Scene) {
         assert_eq!(results.iter().filter(|result| taken(result)).count(), CALLERS - 1);
     }
     let rounds = i64::try_from(ROUNDS).expect("few");
-    assert_eq!((scene.head().await.position, scene.head().await.active), (rounds, rounds));
+    assert_eq!((harness.head().await.position, harness.head().await.active), (rounds, rounds));
 }
 
-pub async fn of_many_who_create_one_email_exactly_one_wins(scene: Scene) {
+pub async fn of_many_who_create_one_email_exactly_one_wins(harness: Harness) {
     for round in 0..ROUNDS {
         let results = race(|number| {
-            let scene = scene.clone();
+            let harness = harness.clone();
             let email = format!("{round}@example.com");
             let username = format!("{round}.{number}");
-            async move { scene.create(json!({"username": username, "email": email})).await }
+            async move { harness.create(json!({"username": username, "email": email})).await }
         })
         .await;
         assert_eq!(winners(&results), 1);
     }
 }
 
-pub async fn of_many_who_replace_at_one_version_exactly_one_wins(scene: Scene) {
-    let user = scene.user(json!({"username": "ada"})).await;
+pub async fn of_many_who_replace_at_one_version_exactly_one_wins(harness: Harness) {
+    let user = harness.user(json!({"username": "ada"})).await;
     for version in 1..=i64::try_from(ROUNDS).expect("few") {
         let results = race(|number| {
-            let scene = scene.clone();
+            let harness = harness.clone();
             let name = format!("{version}.{number}");
             async move {
                 if number % 2 == 0 {
                     let held = if_match(&[version]);
-                    scene.replace_if(user.id, json!({"name": name}), held).await
+                    harness.replace_if(user.id, json!({"name": name}), held).await
                 } else {
-                    scene.replace(user.id, json!({"name": name, "version": version})).await
+                    harness.replace(user.id, json!({"name": name, "version": version})).await
                 }
             }
         })
@@ -87,7 +87,7 @@ pub async fn of_many_who_replace_at_one_version_exactly_one_wins(scene: Scene) {
             match result {
                 Ok(outcome) => {
                     assert_eq!(outcome.stored.version, version + 1);
-                    assert_eq!(scene.get(user.id).await, Some(outcome.stored));
+                    assert_eq!(harness.get(user.id).await, Some(outcome.stored));
                 }
                 Err(refusal) => {
                     assert_eq!(refusal, Refusal::VersionMismatch { current: version + 1 });
@@ -97,28 +97,28 @@ pub async fn of_many_who_replace_at_one_version_exactly_one_wins(scene: Scene) {
     }
 }
 
-pub async fn of_many_who_delete_one_user_exactly_one_wins(scene: Scene) {
+pub async fn of_many_who_delete_one_user_exactly_one_wins(harness: Harness) {
     for round in 0..ROUNDS {
-        let user = scene.user(json!({"username": "ada"})).await;
+        let user = harness.user(json!({"username": "ada"})).await;
         let results = race(|_| {
-            let scene = scene.clone();
-            async move { scene.delete(user.id).await }
+            let harness = harness.clone();
+            async move { harness.delete(user.id).await }
         })
         .await;
         assert_eq!(winners(&results), 1);
         let deleted = i64::try_from(round + 1).expect("few");
-        assert_eq!(scene.head().await.deleted, deleted);
+        assert_eq!(harness.head().await.deleted, deleted);
     }
 }
 
-pub async fn of_many_who_send_one_key_exactly_one_is_carried_out(scene: Scene) {
+pub async fn of_many_who_send_one_key_exactly_one_is_carried_out(harness: Harness) {
     for round in 0..ROUNDS {
         let key = u8::try_from(round % 250).expect("small");
         let results = race(|_| {
-            let scene = scene.clone();
+            let harness = harness.clone();
             async move {
                 let body = json!({"username": format!("u{round}"), "name": "Ada"});
-                scene.act_once(scene.creating(&body), key, key).await
+                harness.act_once(harness.creating(&body), key, key).await
             }
         })
         .await;
@@ -128,77 +128,76 @@ pub async fn of_many_who_send_one_key_exactly_one_is_carried_out(scene: Scene) {
         assert!(outcomes.iter().all(|outcome| outcome.stored == outcomes[0].stored));
     }
     let rounds = i64::try_from(ROUNDS).expect("few");
-    assert_eq!((scene.head().await.position, scene.head().await.active), (rounds, rounds));
+    assert_eq!((harness.head().await.position, harness.head().await.active), (rounds, rounds));
 }
 
-pub async fn of_many_who_restore_and_purge_one_user_exactly_one_wins(scene: Scene) {
+pub async fn of_many_who_restore_and_purge_one_user_exactly_one_wins(harness: Harness) {
     for round in 0..ROUNDS {
-        let id = scene.user(json!({"username": format!("u{round}")})).await.id;
-        scene.delete(id).await.expect("there");
-        let results =
-            race(|number| {
-                let scene = scene.clone();
-                async move {
-                    if number % 2 == 0 { scene.restore(id).await } else { scene.purge(id).await }
-                }
-            })
-            .await;
+        let id = harness.user(json!({"username": format!("u{round}")})).await.id;
+        harness.delete(id).await.expect("there");
+        let results = race(|number| {
+            let harness = harness.clone();
+            async move {
+                if number % 2 == 0 { harness.restore(id).await } else { harness.purge(id).await }
+            }
+        })
+        .await;
         assert_eq!(winners(&results), 1);
-        let back = scene.get(id).await.is_some();
-        let last = scene.events().await.pop().expect("an event").1;
+        let back = harness.get(id).await.is_some();
+        let last = harness.events().await.pop().expect("an event").1;
         assert_eq!(last.kind == EventKind::Restored, back);
-        assert_eq!(scene.get_deleted(id).await, None);
+        assert_eq!(harness.get_deleted(id).await, None);
     }
 }
 
-pub async fn no_change_of_many_is_lost(scene: Scene) {
-    let user = scene.user(json!({"username": "ada"})).await;
+pub async fn no_change_of_many_is_lost(harness: Harness) {
+    let user = harness.user(json!({"username": "ada"})).await;
     let results = race(|number| {
-        let scene = scene.clone();
+        let harness = harness.clone();
         async move {
             let mut last = None;
             for round in 0..25 {
                 let patch = json!({"attributes": {format!("caller{number}"): round}});
-                last = Some(scene.patch(user.id, patch).await);
+                last = Some(harness.patch(user.id, patch).await);
             }
             last.expect("many rounds")
         }
     })
     .await;
     assert_eq!(winners(&results), CALLERS);
-    let stored = scene.get(user.id).await.expect("there");
+    let stored = harness.get(user.id).await.expect("there");
     let seen = view(&stored);
     assert_eq!(stored.version, 1 + i64::try_from(25 * CALLERS).expect("few"));
     for number in 0..CALLERS {
         assert_eq!(seen["attributes"][format!("caller{number}")], 24);
     }
-    let events = scene.events().await;
+    let events = harness.events().await;
     assert!(events.iter().map(|(position, _)| *position).eq(1..=stored.version));
     let replayed = replay(events.into_iter().map(|(_, event)| event));
     assert_eq!(replayed.into_values().collect::<Vec<_>>(), [stored]);
 }
 
-pub async fn a_walk_among_writers_shows_all_who_live_through_it_exactly_once(scene: Scene) {
+pub async fn a_walk_among_writers_shows_all_who_live_through_it_exactly_once(harness: Harness) {
     let mut stay = Vec::new();
     for number in 0..60 {
-        stay.push(scene.user(json!({"username": format!("u{number}")})).await.id);
+        stay.push(harness.user(json!({"username": format!("u{number}")})).await.id);
     }
     let writers: Vec<_> = (0..4)
         .map(|writer| {
-            let (scene, stay) = (scene.clone(), stay.clone());
+            let (harness, stay) = (harness.clone(), stay.clone());
             tokio::spawn(async move {
                 for round in 0..40 {
                     let body = json!({"username": format!("w{writer}.{round}")});
-                    let user = scene.user(body).await;
+                    let user = harness.user(body).await;
                     let patch = json!({"name": format!("{writer}.{round}")});
-                    scene.patch(stay[(round * 7 + writer) % 60], patch).await.expect("valid");
-                    scene.delete(user.id).await.expect("there");
+                    harness.patch(stay[(round * 7 + writer) % 60], patch).await.expect("valid");
+                    harness.delete(user.id).await.expect("there");
                 }
             })
         })
         .collect();
     while writers.iter().any(|writer| !writer.is_finished()) {
-        let walked = scene.walk(PageQuery::first(7)).await;
+        let walked = harness.walk(PageQuery::first(7)).await;
         let seen: Vec<_> = walked.iter().map(|user| user.id).collect();
         assert!(seen.is_sorted_by(|one, other| one < other), "in order, nobody twice");
         assert!(stay.iter().all(|id| seen.contains(id)), "every survivor is shown");

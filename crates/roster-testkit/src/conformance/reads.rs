@@ -9,7 +9,7 @@ use roster_core::{
     words::search_words,
 };
 
-use super::scene::{Scene, view};
+use super::harness::{Harness, view};
 
 /// All that a store shows: what a refused command must not change.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Image {
     pub deleted: Vec<Deleted>,
 }
 
-impl Scene {
+impl Harness {
     /// The live user of an id.
     pub async fn get(&self, id: UserId) -> Option<Stored> {
         self.store().get(id).await.expect("the store answers")

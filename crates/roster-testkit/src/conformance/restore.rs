@@ -11,9 +11,9 @@ use roster_core::{
 use serde_json::{Value, json};
 
 use super::{
+    harness::{Harness, deleting, patching, restoring, view},
     order::{DIRECTIONS, sorted},
     preconditions::if_match,
-    scene::{Scene, deleting, patching, restoring, view},
 };
 
 pub const RULES: Rules = super::DEFAULT;
@@ -28,24 +28,24 @@ fn ada() -> Value {
 }
 
 /// A deleted user at version 2.
-async fn deleted(scene: &Scene, body: Value) -> UserId {
-    let id = scene.user(body).await.id;
-    scene.delete(id).await.expect("there");
+async fn deleted(harness: &Harness, body: Value) -> UserId {
+    let id = harness.user(body).await.id;
+    harness.delete(id).await.expect("there");
     id
 }
 
-pub async fn a_deleted_user_comes_back_as_it_was_one_version_on(scene: Scene) {
+pub async fn a_deleted_user_comes_back_as_it_was_one_version_on(harness: Harness) {
     let mut body = ada();
     body["emails"] =
         json!([{"value": "ada@example.com"}, {"value": "a@home.example", "type": "home"}]);
     body["attributes"] = json!({"team": {"core": [1, 2.5]}});
-    let user = scene.user(body).await;
-    scene.clock.step(10);
-    let gone = scene.delete(user.id).await.expect("there").stored;
-    scene.clock.step(10);
-    let Outcome { stored, position, replayed, .. } = scene.restore(user.id).await.expect("free");
+    let user = harness.user(body).await;
+    harness.clock.step(10);
+    let gone = harness.delete(user.id).await.expect("there").stored;
+    harness.clock.step(10);
+    let Outcome { stored, position, replayed, .. } = harness.restore(user.id).await.expect("free");
     assert_eq!((stored.id, stored.version, position, replayed), (user.id, 3, 3, false));
-    assert_eq!(scene.get(user.id).await.as_ref(), Some(&stored));
+    assert_eq!(harness.get(user.id).await.as_ref(), Some(&stored));
     let (mut before, mut after) = (view(&gone), view(&stored));
     assert_eq!((&before["version"], &after["version"]), (&json!(2), &json!(3)));
     assert_ne!(before["updated_at"], after["updated_at"]);
@@ -54,26 +54,26 @@ pub async fn a_deleted_user_comes_back_as_it_was_one_version_on(scene: Scene) {
         members.retain(|name, _| name != "version" && name != "updated_at");
     }
     assert_eq!(before, after);
-    assert_eq!(scene.get_deleted(user.id).await, None);
-    let image = scene.image().await;
+    assert_eq!(harness.get_deleted(user.id).await, None);
+    let image = harness.image().await;
     assert_eq!((image.users, image.deleted), (vec![stored], vec![]));
 }
 
-pub async fn a_restored_user_keeps_its_status(scene: Scene) {
-    let id = deleted(&scene, json!({"username": "ada", "status": "suspended"})).await;
-    let head = scene.head().await;
+pub async fn a_restored_user_keeps_its_status(harness: Harness) {
+    let id = deleted(&harness, json!({"username": "ada", "status": "suspended"})).await;
+    let head = harness.head().await;
     assert_eq!((head.active, head.suspended, head.deleted), (0, 0, 1));
-    let stored = scene.restore(id).await.expect("free").stored;
+    let stored = harness.restore(id).await.expect("free").stored;
     assert_eq!(view(&stored)["status"], "suspended");
-    let head = scene.head().await;
+    let head = harness.head().await;
     assert_eq!((head.active, head.suspended, head.deleted), (0, 1, 0));
 }
 
-pub async fn a_restore_is_told_in_the_log(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
-    scene.clock.step(10);
-    let outcome = scene.restore(id).await.expect("free");
-    let events = scene.events().await;
+pub async fn a_restore_is_told_in_the_log(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
+    harness.clock.step(10);
+    let outcome = harness.restore(id).await.expect("free");
+    let events = harness.events().await;
     let (position, event) = &events[2];
     assert_eq!((*position, event.kind), (outcome.position, EventKind::Restored));
     assert_eq!((event.user_id, event.version), (id, 3));
@@ -83,69 +83,69 @@ pub async fn a_restore_is_told_in_the_log(scene: Scene) {
     assert_eq!(events.len(), 3);
 }
 
-pub async fn a_restore_is_refused_while_another_holds_its_name_or_address(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
+pub async fn a_restore_is_refused_while_another_holds_its_name_or_address(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
     for (body, refusal) in [
         (json!({"username": "ADA"}), taken(true, false)),
         (json!({"username": "x", "email": "Ada@example.com"}), taken(false, true)),
         (ada(), taken(true, true)),
     ] {
-        let holder = scene.user(body.clone()).await.id;
-        let before = scene.image().await;
-        assert_eq!(scene.restore(id).await, Err(refusal), "{body}");
-        assert_eq!(scene.image().await, before, "{body}");
-        scene.delete(holder).await.expect("there");
+        let holder = harness.user(body.clone()).await.id;
+        let before = harness.image().await;
+        assert_eq!(harness.restore(id).await, Err(refusal), "{body}");
+        assert_eq!(harness.image().await, before, "{body}");
+        harness.delete(holder).await.expect("there");
     }
     // Free again, though three who held them are kept aside.
-    assert_eq!(scene.restore(id).await.expect("free").stored.version, 3);
+    assert_eq!(harness.restore(id).await.expect("free").stored.version, 3);
 }
 
-pub async fn two_holders_of_name_and_address_are_told_at_once(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
-    scene.user(json!({"username": "ada"})).await;
-    scene.user(json!({"username": "x", "email": "ada@example.com"})).await;
-    assert_eq!(scene.restore(id).await, Err(taken(true, true)));
+pub async fn two_holders_of_name_and_address_are_told_at_once(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
+    harness.user(json!({"username": "ada"})).await;
+    harness.user(json!({"username": "x", "email": "ada@example.com"})).await;
+    assert_eq!(harness.restore(id).await, Err(taken(true, true)));
 }
 
-pub async fn a_changed_name_makes_way_for_a_restore(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
-    let holder = scene.user(ada()).await.id;
-    scene.patch(holder, json!({"username": "countess"})).await.expect("valid");
-    assert_eq!(scene.restore(id).await, Err(taken(false, true)));
-    scene.patch(holder, json!({"emails": null, "email": null})).await.expect("valid");
-    scene.restore(id).await.expect("free");
+pub async fn a_changed_name_makes_way_for_a_restore(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
+    let holder = harness.user(ada()).await.id;
+    harness.patch(holder, json!({"username": "countess"})).await.expect("valid");
+    assert_eq!(harness.restore(id).await, Err(taken(false, true)));
+    harness.patch(holder, json!({"emails": null, "email": null})).await.expect("valid");
+    harness.restore(id).await.expect("free");
 }
 
-pub async fn a_further_address_of_another_does_not_hinder_a_restore(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
+pub async fn a_further_address_of_another_does_not_hinder_a_restore(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
     let emails = json!([{"value": "g@example.com"}, {"value": "ada@example.com"}]);
-    scene.user(json!({"username": "grace", "emails": emails})).await;
-    scene.restore(id).await.expect("only the primary address is unique");
+    harness.user(json!({"username": "grace", "emails": emails})).await;
+    harness.restore(id).await.expect("only the primary address is unique");
 }
 
-pub async fn a_restored_user_holds_its_name_and_address_again(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
-    scene.restore(id).await.expect("free");
+pub async fn a_restored_user_holds_its_name_and_address_again(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
+    harness.restore(id).await.expect("free");
     let other = json!({"username": "Ada"});
-    assert_eq!(scene.create(other).await, Err(taken(true, false)));
+    assert_eq!(harness.create(other).await, Err(taken(true, false)));
     let other = json!({"username": "x", "email": "ADA@example.com"});
-    assert_eq!(scene.create(other).await, Err(taken(false, true)));
+    assert_eq!(harness.create(other).await, Err(taken(false, true)));
 }
 
-pub async fn of_two_deleted_namesakes_one_comes_back(scene: Scene) {
-    let first = deleted(&scene, ada()).await;
-    let second = deleted(&scene, ada()).await;
-    scene.restore(second).await.expect("free");
-    assert_eq!(scene.restore(first).await, Err(taken(true, true)));
-    scene.delete(second).await.expect("there");
-    scene.restore(first).await.expect("free");
-    assert_eq!(scene.restore(second).await, Err(taken(true, true)));
+pub async fn of_two_deleted_namesakes_one_comes_back(harness: Harness) {
+    let first = deleted(&harness, ada()).await;
+    let second = deleted(&harness, ada()).await;
+    harness.restore(second).await.expect("free");
+    assert_eq!(harness.restore(first).await, Err(taken(true, true)));
+    harness.delete(second).await.expect("there");
+    harness.restore(first).await.expect("free");
+    assert_eq!(harness.restore(second).await, Err(taken(true, true)));
 }
 
-pub async fn a_restore_takes_the_preconditions(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
-    let restore = |held| scene.act(Act::Restore { id, held });
-    let before = scene.image().await;
+pub async fn a_restore_takes_the_preconditions(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
+    let restore = |held| harness.act(Act::Restore { id, held });
+    let before = harness.image().await;
     let stale = Err(Refusal::VersionMismatch { current: 2 });
     for versions in [&[1][..], &[3], &[]] {
         assert_eq!(restore(if_match(versions)).await, stale, "{versions:?}");
@@ -154,68 +154,68 @@ pub async fn a_restore_takes_the_preconditions(scene: Scene) {
     for tags in [Tags::Any, Tags::Versions(vec![2])] {
         assert_eq!(restore(not(tags)).await, stale);
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
     let outcome = restore(if_match(&[1, 2])).await.expect("it holds");
     assert_eq!(outcome.stored.version, 3);
-    scene.delete(id).await.expect("there");
+    harness.delete(id).await.expect("there");
     let any = Preconditions { if_match: Some(Tags::Any), if_none_match: None };
     assert_eq!(restore(any).await.expect("it holds").stored.version, 5);
 }
 
-pub async fn a_stale_version_is_told_before_a_name_that_is_held(scene: Scene) {
-    let id = deleted(&scene, ada()).await;
-    scene.user(ada()).await;
-    let stale = scene.act(Act::Restore { id, held: if_match(&[1]) }).await;
+pub async fn a_stale_version_is_told_before_a_name_that_is_held(harness: Harness) {
+    let id = deleted(&harness, ada()).await;
+    harness.user(ada()).await;
+    let stale = harness.act(Act::Restore { id, held: if_match(&[1]) }).await;
     assert_eq!(stale, Err(Refusal::VersionMismatch { current: 2 }));
-    let held = scene.act(Act::Restore { id, held: if_match(&[2]) }).await;
+    let held = harness.act(Act::Restore { id, held: if_match(&[2]) }).await;
     assert_eq!(held, Err(taken(true, true)));
 }
 
-pub async fn only_who_is_deleted_can_be_restored(scene: Scene) {
-    let live = scene.user(ada()).await.id;
-    let before = scene.image().await;
-    for id in [live, scene.new_id()] {
-        assert_eq!(scene.restore(id).await, Err(Refusal::NotFound));
+pub async fn only_who_is_deleted_can_be_restored(harness: Harness) {
+    let live = harness.user(ada()).await.id;
+    let before = harness.image().await;
+    for id in [live, harness.new_id()] {
+        assert_eq!(harness.restore(id).await, Err(Refusal::NotFound));
         let held = if_match(&[1]);
-        assert_eq!(scene.act(Act::Restore { id, held }).await, Err(Refusal::NotFound));
+        assert_eq!(harness.act(Act::Restore { id, held }).await, Err(Refusal::NotFound));
     }
-    assert_eq!(scene.image().await, before);
-    scene.delete(live).await.expect("there");
-    scene.restore(live).await.expect("free");
-    assert_eq!(scene.restore(live).await, Err(Refusal::NotFound), "twice");
+    assert_eq!(harness.image().await, before);
+    harness.delete(live).await.expect("there");
+    harness.restore(live).await.expect("free");
+    assert_eq!(harness.restore(live).await, Err(Refusal::NotFound), "twice");
 }
 
-pub async fn a_user_leaves_and_comes_back_many_times_in_one_batch(scene: Scene) {
-    let id = scene.user(ada()).await.id;
+pub async fn a_user_leaves_and_comes_back_many_times_in_one_batch(harness: Harness) {
+    let id = harness.user(ada()).await.id;
     let round = || [deleting(id), restoring(id), patching(id, &json!({"name": "A"}))];
     let acts: Vec<Act> = (0..10).flat_map(|_| round()).collect();
-    let results = scene.apply(acts).await;
+    let results = harness.apply(acts).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    let image = scene.image().await;
+    let image = harness.image().await;
     // The name changes in the first round alone.
     assert_eq!((image.head.position, image.users[0].version), (22, 22));
     assert_eq!((image.head.active, image.head.deleted), (1, 0));
     assert_eq!((image.users.len(), image.deleted.len()), (1, 0));
 }
 
-pub async fn updated_at_never_goes_back_when_a_user_comes_back(scene: Scene) {
-    let user = scene.user(ada()).await;
-    scene.clock.step(-60_000);
-    let gone = scene.delete(user.id).await.expect("there").stored;
-    let back = scene.restore(user.id).await.expect("free").stored;
+pub async fn updated_at_never_goes_back_when_a_user_comes_back(harness: Harness) {
+    let user = harness.user(ada()).await;
+    harness.clock.step(-60_000);
+    let gone = harness.delete(user.id).await.expect("there").stored;
+    let back = harness.restore(user.id).await.expect("free").stored;
     assert_eq!(view(&gone)["updated_at"], view(&user)["updated_at"]);
     assert_eq!(view(&back)["updated_at"], view(&user)["updated_at"]);
 }
 
-pub async fn a_restored_user_is_met_by_every_condition_and_order(scene: Scene) {
+pub async fn a_restored_user_is_met_by_every_condition_and_order(harness: Harness) {
     let body = json!({
         "username": "Ada", "name": "Ada L", "family_name": "Lovelace", "external_id": "7",
         "emails": [{"value": "ada@example.com"}, {"value": "second@example.com"}],
         "phone_numbers": [{"value": "+44 20 1"}, {"value": "+44 20 2"}],
     });
-    let id = scene.user(body).await.id;
-    scene.user(json!({"username": "other"})).await;
-    scene.delete(id).await.expect("there");
+    let id = harness.user(body).await.id;
+    harness.user(json!({"username": "other"})).await;
+    harness.delete(id).await.expect("there");
     let text = |text: &str| Some(text.to_owned());
     let conditions = [
         Equals { ids: Some(vec![id]), ..Equals::default() },
@@ -231,21 +231,21 @@ pub async fn a_restored_user_is_met_by_every_condition_and_order(scene: Scene) {
     ];
     for there in [false, true] {
         if there {
-            scene.restore(id).await.expect("free");
+            harness.restore(id).await.expect("free");
         }
         let expected = if there { vec!["Ada".to_owned()] } else { vec![] };
         for equals in &conditions {
             let query = PageQuery { equals: equals.clone(), ..PageQuery::first(10) };
-            let seen: Vec<_> = scene.walk(query).await.iter().map(|user| user.id).collect();
+            let seen: Vec<_> = harness.walk(query).await.iter().map(|user| user.id).collect();
             assert_eq!(seen, vec![id; expected.len()], "{equals:?}");
         }
         for filter in filters {
-            assert_eq!(scene.filtered(filter).await, expected, "{filter}");
+            assert_eq!(harness.filtered(filter).await, expected, "{filter}");
         }
-        assert_eq!(scene.found("lovelace second").await, expected);
+        assert_eq!(harness.found("lovelace second").await, expected);
         for by in SortBy::ALL {
             for direction in DIRECTIONS {
-                let seen = scene.walk(sorted(*by, direction, 1)).await;
+                let seen = harness.walk(sorted(*by, direction, 1)).await;
                 assert_eq!(seen.len(), 1 + expected.len(), "{by:?} {direction:?}");
             }
         }

@@ -8,52 +8,52 @@ use roster_core::{
 use serde_json::json;
 
 use super::{
+    harness::{Harness, deleting, patching, purging, restoring},
     order::{DIRECTIONS, order},
     reads::{filter, names, words},
-    scene::{Scene, deleting, patching, purging, restoring},
 };
 
 pub const RULES: Rules = super::DEFAULT;
 
 const NOBODY: [&str; 0] = [];
 
-async fn named(scene: &Scene, username: &str, name: &str) -> roster_core::Stored {
-    scene.user(json!({"username": username, "name": name})).await
+async fn named(harness: &Harness, username: &str, name: &str) -> roster_core::Stored {
+    harness.user(json!({"username": username, "name": name})).await
 }
 
-pub async fn a_user_is_found_as_soon_as_it_is_written(scene: Scene) {
+pub async fn a_user_is_found_as_soon_as_it_is_written(harness: Harness) {
     let body = json!({
         "username": "countess", "name": "Augusta Ada King", "given_name": "Ada",
         "family_name": "Lovelace", "emails": [
             {"value": "first@mail.example"}, {"value": "second@post.example"},
         ],
     });
-    scene.user(body).await;
-    scene.user(json!({"username": "other"})).await;
+    harness.user(body).await;
+    harness.user(json!({"username": "other"})).await;
     for word in
         ["countess", "augusta", "king", "ada", "lovelace", "first", "mail", "second", "post"]
     {
-        assert_eq!(scene.found(word).await, ["countess"], "{word}");
+        assert_eq!(harness.found(word).await, ["countess"], "{word}");
     }
-    assert_eq!(scene.found("other").await, ["other"]);
+    assert_eq!(harness.found("other").await, ["other"]);
 }
 
-pub async fn a_word_is_found_by_its_beginning_alone(scene: Scene) {
-    named(&scene, "u1", "Lovelace").await;
-    named(&scene, "u2", "Love").await;
-    named(&scene, "u3", "Glove").await;
-    assert_eq!(scene.found("lov").await, ["u1", "u2"]);
-    assert_eq!(scene.found("love").await, ["u1", "u2"]);
-    assert_eq!(scene.found("lovel").await, ["u1"]);
-    assert_eq!(scene.found("lovelace").await, ["u1"]);
-    assert_eq!(scene.found("lovelaces").await, NOBODY);
-    assert_eq!(scene.found("ove").await, NOBODY);
+pub async fn a_word_is_found_by_its_beginning_alone(harness: Harness) {
+    named(&harness, "u1", "Lovelace").await;
+    named(&harness, "u2", "Love").await;
+    named(&harness, "u3", "Glove").await;
+    assert_eq!(harness.found("lov").await, ["u1", "u2"]);
+    assert_eq!(harness.found("love").await, ["u1", "u2"]);
+    assert_eq!(harness.found("lovel").await, ["u1"]);
+    assert_eq!(harness.found("lovelace").await, ["u1"]);
+    assert_eq!(harness.found("lovelaces").await, NOBODY);
+    assert_eq!(harness.found("ove").await, NOBODY);
 }
 
-pub async fn all_words_must_be_found_wherever_they_stand(scene: Scene) {
+pub async fn all_words_must_be_found_wherever_they_stand(harness: Harness) {
     let ada = json!({"username": "u1", "name": "Ada Lovelace", "email": "king@example.com"});
-    scene.user(ada).await;
-    named(&scene, "u2", "Ada Byron").await;
+    harness.user(ada).await;
+    named(&harness, "u2", "Ada Byron").await;
     for (typed, expected) in [
         ("ada", &["u1", "u2"][..]),
         ("lovelace ada", &["u1"]),
@@ -63,15 +63,15 @@ pub async fn all_words_must_be_found_wherever_they_stand(scene: Scene) {
         ("ada grace", &[]),
         ("byron lovelace", &[]),
     ] {
-        assert_eq!(scene.found(typed).await, expected, "{typed}");
+        assert_eq!(harness.found(typed).await, expected, "{typed}");
     }
 }
 
-pub async fn case_width_and_composition_make_no_difference(scene: Scene) {
-    named(&scene, "u1", "Zo\u{eb} Stra\u{df}e").await;
-    named(&scene, "u2", "\u{ff21}\u{ff44}\u{ff41}").await;
-    named(&scene, "u3", "\u{fb01}nn").await;
-    named(&scene, "u4", "\u{10400}x").await;
+pub async fn case_width_and_composition_make_no_difference(harness: Harness) {
+    named(&harness, "u1", "Zo\u{eb} Stra\u{df}e").await;
+    named(&harness, "u2", "\u{ff21}\u{ff44}\u{ff41}").await;
+    named(&harness, "u3", "\u{fb01}nn").await;
+    named(&harness, "u4", "\u{10400}x").await;
     for (typed, expected) in [
         ("ZOE\u{308}", "u1"),
         ("zo\u{eb}", "u1"),
@@ -84,23 +84,23 @@ pub async fn case_width_and_composition_make_no_difference(scene: Scene) {
         ("\u{10428}", "u4"),
         ("\u{10400}X", "u4"),
     ] {
-        assert_eq!(scene.found(typed).await, [expected], "{typed}");
+        assert_eq!(harness.found(typed).await, [expected], "{typed}");
     }
-    assert_eq!(scene.found("zoe").await, NOBODY, "a mark is no ornament");
+    assert_eq!(harness.found("zoe").await, NOBODY, "a mark is no ornament");
 }
 
-pub async fn a_mail_address_is_found_by_its_parts(scene: Scene) {
+pub async fn a_mail_address_is_found_by_its_parts(harness: Harness) {
     let email = "Ada.King+x7@mail.b\u{fc}cher.example";
-    scene.user(json!({"username": "u1", "email": email})).await;
+    harness.user(json!({"username": "u1", "email": email})).await;
     for typed in ["ada", "king", "x7", "mail", "b\u{fc}cher", "ada.king", "ada king example"] {
-        assert_eq!(scene.found(typed).await, ["u1"], "{typed}");
+        assert_eq!(harness.found(typed).await, ["u1"], "{typed}");
     }
-    assert_eq!(scene.found("cher").await, NOBODY);
+    assert_eq!(harness.found("cher").await, NOBODY);
 }
 
-pub async fn marks_part_words_and_match_nothing_themselves(scene: Scene) {
-    named(&scene, "u1", "O'Brien-Smith 50%_off \"q\" a*b").await;
-    named(&scene, "u2", "OBrien 500").await;
+pub async fn marks_part_words_and_match_nothing_themselves(harness: Harness) {
+    named(&harness, "u1", "O'Brien-Smith 50%_off \"q\" a*b").await;
+    named(&harness, "u2", "OBrien 500").await;
     for (typed, expected) in [
         ("o'brien", &["u1"][..]),
         ("smith", &["u1"]),
@@ -113,15 +113,15 @@ pub async fn marks_part_words_and_match_nothing_themselves(scene: Scene) {
         ("%off", &["u1"]),
         ("q b", &["u1"]),
     ] {
-        assert_eq!(scene.found(typed).await, expected, "{typed}");
+        assert_eq!(harness.found(typed).await, expected, "{typed}");
     }
-    assert_eq!(scene.found("b_ien").await, NOBODY);
+    assert_eq!(harness.found("b_ien").await, NOBODY);
 }
 
-pub async fn a_run_of_chinese_is_found_from_its_start(scene: Scene) {
-    named(&scene, "u1", "\u{5c71}\u{7530}\u{592a}\u{90ce}").await;
-    named(&scene, "u2", "\u{5c71}\u{672c} \u{592a}\u{90ce}").await;
-    named(&scene, "u3", "\u{d55c}\u{ae00}").await;
+pub async fn a_run_of_chinese_is_found_from_its_start(harness: Harness) {
+    named(&harness, "u1", "\u{5c71}\u{7530}\u{592a}\u{90ce}").await;
+    named(&harness, "u2", "\u{5c71}\u{672c} \u{592a}\u{90ce}").await;
+    named(&harness, "u3", "\u{d55c}\u{ae00}").await;
     for (typed, expected) in [
         ("\u{5c71}", &["u1", "u2"][..]),
         ("\u{5c71}\u{7530}", &["u1"]),
@@ -130,60 +130,60 @@ pub async fn a_run_of_chinese_is_found_from_its_start(scene: Scene) {
         ("\u{d55c}", &["u3"]),
         ("\u{d55c}\u{ae00}", &["u3"]),
     ] {
-        assert_eq!(scene.found(typed).await, expected, "{typed}");
+        assert_eq!(harness.found(typed).await, expected, "{typed}");
     }
 }
 
-pub async fn what_is_renamed_is_found_by_its_new_name_alone(scene: Scene) {
-    let id = named(&scene, "u1", "Ada Byron").await.id;
-    scene.patch(id, json!({"name": "Ada Lovelace"})).await.expect("valid");
-    assert_eq!(scene.found("byron").await, NOBODY);
-    assert_eq!(scene.found("ada lovelace").await, ["u1"]);
-    scene.replace(id, json!({"username": "countess"})).await.expect("valid");
+pub async fn what_is_renamed_is_found_by_its_new_name_alone(harness: Harness) {
+    let id = named(&harness, "u1", "Ada Byron").await.id;
+    harness.patch(id, json!({"name": "Ada Lovelace"})).await.expect("valid");
+    assert_eq!(harness.found("byron").await, NOBODY);
+    assert_eq!(harness.found("ada lovelace").await, ["u1"]);
+    harness.replace(id, json!({"username": "countess"})).await.expect("valid");
     for typed in ["ada", "lovelace", "u1"] {
-        assert_eq!(scene.found(typed).await, NOBODY, "{typed}");
+        assert_eq!(harness.found(typed).await, NOBODY, "{typed}");
     }
-    assert_eq!(scene.found("countess").await, ["countess"]);
+    assert_eq!(harness.found("countess").await, ["countess"]);
 }
 
-pub async fn a_word_that_stands_twice_is_found_until_both_are_gone(scene: Scene) {
+pub async fn a_word_that_stands_twice_is_found_until_both_are_gone(harness: Harness) {
     let body = json!({"username": "ada", "name": "Ada ADA", "email": "ada@example.com"});
-    let id = scene.user(body).await.id;
-    assert_eq!(scene.found("ada").await, ["ada"], "once");
-    scene.patch(id, json!({"name": null})).await.expect("valid");
-    scene.patch(id, json!({"username": "x"})).await.expect("valid");
-    assert_eq!(scene.found("ada").await, ["x"]);
-    scene.patch(id, json!({"emails": null, "email": null})).await.expect("valid");
-    assert_eq!(scene.found("ada").await, NOBODY);
+    let id = harness.user(body).await.id;
+    assert_eq!(harness.found("ada").await, ["ada"], "once");
+    harness.patch(id, json!({"name": null})).await.expect("valid");
+    harness.patch(id, json!({"username": "x"})).await.expect("valid");
+    assert_eq!(harness.found("ada").await, ["x"]);
+    harness.patch(id, json!({"emails": null, "email": null})).await.expect("valid");
+    assert_eq!(harness.found("ada").await, NOBODY);
 }
 
-pub async fn who_has_several_words_of_one_beginning_is_shown_once(scene: Scene) {
-    named(&scene, "u1", "Anna Annabel Ann An").await;
-    named(&scene, "u2", "Anna").await;
+pub async fn who_has_several_words_of_one_beginning_is_shown_once(harness: Harness) {
+    named(&harness, "u1", "Anna Annabel Ann An").await;
+    named(&harness, "u2", "Anna").await;
     let query = PageQuery { words: words("an"), count: true, ..PageQuery::first(1) };
-    assert_eq!(names(&scene.walk(query.clone()).await), ["u1", "u2"]);
-    assert_eq!(scene.page(query).await.total, Some(Total::Exactly(2)));
-    assert_eq!(scene.found("an ann anna").await, ["u1", "u2"]);
-    assert_eq!(scene.found("an annab").await, ["u1"]);
+    assert_eq!(names(&harness.walk(query.clone()).await), ["u1", "u2"]);
+    assert_eq!(harness.page(query).await.total, Some(Total::Exactly(2)));
+    assert_eq!(harness.found("an ann anna").await, ["u1", "u2"]);
+    assert_eq!(harness.found("an annab").await, ["u1"]);
 }
 
-pub async fn who_is_deleted_is_not_found_until_it_comes_back(scene: Scene) {
-    let id = named(&scene, "u1", "Ada").await.id;
-    scene.delete(id).await.expect("there");
-    assert_eq!(scene.found("ada").await, NOBODY);
-    scene.restore(id).await.expect("free");
-    assert_eq!(scene.found("ada").await, ["u1"]);
-    scene.patch(id, json!({"name": "Grace"})).await.expect("valid");
-    assert_eq!(scene.found("ada").await, NOBODY);
-    assert_eq!(scene.found("grace").await, ["u1"]);
-    scene.delete(id).await.expect("there");
-    scene.purge(id).await.expect("deleted");
-    assert_eq!(scene.found("grace").await, NOBODY);
+pub async fn who_is_deleted_is_not_found_until_it_comes_back(harness: Harness) {
+    let id = named(&harness, "u1", "Ada").await.id;
+    harness.delete(id).await.expect("there");
+    assert_eq!(harness.found("ada").await, NOBODY);
+    harness.restore(id).await.expect("free");
+    assert_eq!(harness.found("ada").await, ["u1"]);
+    harness.patch(id, json!({"name": "Grace"})).await.expect("valid");
+    assert_eq!(harness.found("ada").await, NOBODY);
+    assert_eq!(harness.found("grace").await, ["u1"]);
+    harness.delete(id).await.expect("there");
+    harness.purge(id).await.expect("deleted");
+    assert_eq!(harness.found("grace").await, NOBODY);
 }
 
-pub async fn words_follow_every_write_of_one_batch(scene: Scene) {
-    let one = named(&scene, "u1", "Ada").await.id;
-    let two = named(&scene, "u2", "Ada").await.id;
+pub async fn words_follow_every_write_of_one_batch(harness: Harness) {
+    let one = named(&harness, "u1", "Ada").await.id;
+    let two = named(&harness, "u2", "Ada").await.id;
     let acts = vec![
         patching(one, &json!({"name": "Grace"})),
         deleting(one),
@@ -191,30 +191,30 @@ pub async fn words_follow_every_write_of_one_batch(scene: Scene) {
         patching(one, &json!({"name": "Joan"})),
         deleting(two),
         purging(two),
-        scene.creating(&json!({"username": "u3", "name": "Ada"})),
-        scene.creating_or(&json!({"username": "u3", "name": "Hedy"}), OnConflict::Replace),
+        harness.creating(&json!({"username": "u3", "name": "Ada"})),
+        harness.creating_or(&json!({"username": "u3", "name": "Hedy"}), OnConflict::Replace),
     ];
-    assert!(scene.apply(acts).await.iter().all(Result::is_ok));
+    assert!(harness.apply(acts).await.iter().all(Result::is_ok));
     for gone in ["ada", "grace", "u2"] {
-        assert_eq!(scene.found(gone).await, NOBODY, "{gone}");
+        assert_eq!(harness.found(gone).await, NOBODY, "{gone}");
     }
-    assert_eq!(scene.found("joan").await, ["u1"]);
-    assert_eq!(scene.found("hedy").await, ["u3"]);
+    assert_eq!(harness.found("joan").await, ["u1"]);
+    assert_eq!(harness.found("hedy").await, ["u3"]);
 }
 
-pub async fn a_refused_write_leaves_the_words_alone(scene: Scene) {
-    let id = named(&scene, "u1", "Ada").await.id;
-    named(&scene, "u2", "Grace").await;
+pub async fn a_refused_write_leaves_the_words_alone(harness: Harness) {
+    let id = named(&harness, "u1", "Ada").await.id;
+    named(&harness, "u2", "Grace").await;
     let clash = json!({"username": "u2", "name": "Hedy"});
-    assert!(scene.patch(id, clash).await.is_err());
-    assert!(scene.patch(id, json!({"name": "Hedy", "nmae": "x"})).await.is_err());
-    assert_eq!(scene.found("hedy").await, NOBODY);
-    assert_eq!(scene.found("ada").await, ["u1"]);
+    assert!(harness.patch(id, clash).await.is_err());
+    assert!(harness.patch(id, json!({"name": "Hedy", "nmae": "x"})).await.is_err());
+    assert_eq!(harness.found("hedy").await, NOBODY);
+    assert_eq!(harness.found("ada").await, ["u1"]);
 }
 
-pub async fn a_search_is_walked_counted_and_ordered_like_any_list(scene: Scene) {
+pub async fn a_search_is_walked_counted_and_ordered_like_any_list(harness: Harness) {
     for number in 0..40 {
-        scene.clock.step(number % 3);
+        harness.clock.step(number % 3);
         let name =
             ["Ada Love", "Ada", "Adam Lowe", "Grace"][usize::try_from(number % 4).unwrap_or(0)];
         let status = if number % 5 == 0 { "suspended" } else { "active" };
@@ -222,15 +222,15 @@ pub async fn a_search_is_walked_counted_and_ordered_like_any_list(scene: Scene) 
             "username": format!("u{}", (number * 7) % 40), "name": name, "status": status,
             "external_id": (number % 6).to_string(),
         });
-        scene.user(body).await;
+        harness.user(body).await;
     }
-    let all = scene.walk(PageQuery::first(100)).await;
+    let all = harness.walk(PageQuery::first(100)).await;
     let suspended = Equals { status: Some(Status::Suspended), ..Equals::default() };
     let external = Equals { external_id: Some("2".to_owned()), ..Equals::default() };
     let ids =
         Equals { ids: Some(all.iter().map(|u| u.id).step_by(3).collect()), ..Equals::default() };
     let named = |user: &roster_core::Stored, wanted: &[&str]| {
-        wanted.contains(&super::scene::view(user)["name"].as_str().unwrap_or_default())
+        wanted.contains(&super::harness::view(user)["name"].as_str().unwrap_or_default())
     };
     for (typed, wanted) in [
         ("ada", &["Ada Love", "Ada", "Adam Lowe"][..]),
@@ -246,7 +246,7 @@ pub async fn a_search_is_walked_counted_and_ordered_like_any_list(scene: Scene) 
             (suspended.clone(), Some(filter("name co \"love\" or external_id eq \"0\""))),
         ] {
             let met = PageQuery { equals, filter: filtered, ..PageQuery::first(100) };
-            let mut expected = scene.walk(met.clone()).await;
+            let mut expected = harness.walk(met.clone()).await;
             expected.retain(|user| named(user, wanted));
             for by in [SortBy::Id, SortBy::Username, SortBy::UpdatedAt] {
                 for direction in DIRECTIONS {
@@ -259,12 +259,12 @@ pub async fn a_search_is_walked_counted_and_ordered_like_any_list(scene: Scene) 
                             count: true,
                             ..met.clone()
                         };
-                        let total = scene.page(query.clone()).await.total;
+                        let total = harness.page(query.clone()).await.total;
                         let many = u64::try_from(expected.len()).expect("few");
                         assert_eq!(total, Some(Total::Exactly(many)), "{query:?}");
-                        assert_eq!(scene.walk(query.clone()).await, expected, "{query:?}");
+                        assert_eq!(harness.walk(query.clone()).await, expected, "{query:?}");
                         let short = PageQuery { examined_max: 4, ..query };
-                        assert_eq!(scene.walk(short).await, expected, "in short looks");
+                        assert_eq!(harness.walk(short).await, expected, "in short looks");
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use roster_core::{Effect, OnConflict, Outcome, Refusal, Rules, Sharing, Taken};
 use serde_json::json;
 
-use super::scene::Scene;
+use super::harness::Harness;
 
 pub const RULES: Rules =
     Rules { email: Sharing::Shared, external_id: Sharing::Unique, ..super::DEFAULT };
@@ -11,75 +11,75 @@ pub const RULES: Rules =
 const EXTERNAL_ID_TAKEN: Refusal =
     Refusal::Taken(Taken { username: None, email: false, external_id: true });
 
-pub async fn shared_mailboxes_are_allowed_by_the_setting(scene: Scene) {
-    scene.user(json!({"username": "ada", "email": "team@example.com"})).await;
-    let grace = scene.user(json!({"username": "grace", "email": "TEAM@example.com"})).await;
+pub async fn shared_mailboxes_are_allowed_by_the_setting(harness: Harness) {
+    harness.user(json!({"username": "ada", "email": "team@example.com"})).await;
+    let grace = harness.user(json!({"username": "grace", "email": "TEAM@example.com"})).await;
     let body = json!({"email": "team@example.com"});
-    scene.replace(grace.id, body).await.expect("shared");
+    harness.replace(grace.id, body).await.expect("shared");
 }
 
-pub async fn an_external_id_is_unique_by_the_setting(scene: Scene) {
-    let ada = scene.user(json!({"username": "ada", "external_id": "E7"})).await;
-    let grace = scene.user(json!({"username": "grace"})).await;
+pub async fn an_external_id_is_unique_by_the_setting(harness: Harness) {
+    let ada = harness.user(json!({"username": "ada", "external_id": "E7"})).await;
+    let grace = harness.user(json!({"username": "grace"})).await;
     let body = json!({"username": "x", "external_id": "E7"});
-    assert_eq!(scene.create(body.clone()).await, Err(EXTERNAL_ID_TAKEN));
-    let result = scene.patch(grace.id, json!({"external_id": "E7"})).await;
+    assert_eq!(harness.create(body.clone()).await, Err(EXTERNAL_ID_TAKEN));
+    let result = harness.patch(grace.id, json!({"external_id": "E7"})).await;
     assert_eq!(result, Err(EXTERNAL_ID_TAKEN));
-    scene.patch(ada.id, json!({"external_id": "E8"})).await.expect("its own");
-    scene.patch(grace.id, json!({"external_id": "E7"})).await.expect("free");
-    scene.delete(grace.id).await.expect("there");
-    scene.user(body).await;
+    harness.patch(ada.id, json!({"external_id": "E8"})).await.expect("its own");
+    harness.patch(grace.id, json!({"external_id": "E7"})).await.expect("free");
+    harness.delete(grace.id).await.expect("there");
+    harness.user(body).await;
 }
 
-pub async fn an_external_id_is_compared_exactly(scene: Scene) {
+pub async fn an_external_id_is_compared_exactly(harness: Harness) {
     for (number, id) in
         ["e7", "E7", "e7 ", "\u{ff45}7", "e\u{301}7", "", "7", "07"].iter().enumerate()
     {
-        scene.user(json!({"username": number.to_string(), "external_id": id})).await;
+        harness.user(json!({"username": number.to_string(), "external_id": id})).await;
     }
     let composed = json!({"username": "x", "external_id": "\u{e9}7"});
-    assert_eq!(scene.create(composed).await, Err(EXTERNAL_ID_TAKEN));
+    assert_eq!(harness.create(composed).await, Err(EXTERNAL_ID_TAKEN));
 }
 
-pub async fn users_without_an_external_id_do_not_clash(scene: Scene) {
+pub async fn users_without_an_external_id_do_not_clash(harness: Harness) {
     for name in ["ada", "grace", "joan"] {
-        scene.user(json!({"username": name})).await;
+        harness.user(json!({"username": name})).await;
     }
 }
 
-pub async fn a_restore_asks_for_the_external_id_and_not_for_a_shared_mailbox(scene: Scene) {
+pub async fn a_restore_asks_for_the_external_id_and_not_for_a_shared_mailbox(harness: Harness) {
     let body = json!({"username": "ada", "email": "team@example.com", "external_id": "E7"});
-    let id = scene.user(body).await.id;
-    scene.delete(id).await.expect("there");
+    let id = harness.user(body).await.id;
+    harness.delete(id).await.expect("there");
     let other = json!({"username": "x", "email": "team@example.com", "external_id": "E7"});
-    let holder = scene.user(other).await.id;
-    assert_eq!(scene.restore(id).await, Err(EXTERNAL_ID_TAKEN));
-    scene.patch(holder, json!({"external_id": "e7"})).await.expect("free");
-    scene.restore(id).await.expect("the mailbox is shared");
+    let holder = harness.user(other).await.id;
+    assert_eq!(harness.restore(id).await, Err(EXTERNAL_ID_TAKEN));
+    harness.patch(holder, json!({"external_id": "e7"})).await.expect("free");
+    harness.restore(id).await.expect("the mailbox is shared");
 }
 
-pub async fn a_conflict_of_external_ids_is_settled_as_asked(scene: Scene) {
+pub async fn a_conflict_of_external_ids_is_settled_as_asked(harness: Harness) {
     let body = json!({"username": "ada", "email": "team@example.com", "external_id": "E7"});
-    let ada = scene.user(body).await;
-    let grace = scene.user(json!({"username": "grace", "external_id": "E8"})).await;
-    let create = |body: serde_json::Value, on_conflict| scene.creating_or(&body, on_conflict);
+    let ada = harness.user(body).await;
+    let grace = harness.user(json!({"username": "grace", "external_id": "E8"})).await;
+    let create = |body: serde_json::Value, on_conflict| harness.creating_or(&body, on_conflict);
     let by_id = json!({"username": "x", "email": "team@example.com", "external_id": "E7"});
-    let skipped = scene.act(create(by_id.clone(), OnConflict::Skip)).await.expect("passed over");
+    let skipped = harness.act(create(by_id.clone(), OnConflict::Skip)).await.expect("passed over");
     assert_eq!((skipped.effect, &skipped.stored), (Effect::Skipped, &ada));
     let Outcome { stored, .. } =
-        scene.act(create(by_id, OnConflict::Replace)).await.expect("one holder");
+        harness.act(create(by_id, OnConflict::Replace)).await.expect("one holder");
     assert_eq!((stored.id, stored.version), (ada.id, 2));
     // Two holders, one by name and one by external id.
     let two = json!({"username": "grace", "external_id": "E7"});
-    let refused = scene.act(create(two.clone(), OnConflict::Replace)).await;
+    let refused = harness.act(create(two.clone(), OnConflict::Replace)).await;
     let origin = Some(roster_core::UsernameOrigin::Given);
     let taken = Taken { username: origin, email: false, external_id: true };
     assert_eq!(refused, Err(Refusal::Taken(taken)));
-    let skipped = scene.act(create(two, OnConflict::Skip)).await.expect("passed over");
+    let skipped = harness.act(create(two, OnConflict::Skip)).await.expect("passed over");
     assert_eq!(skipped.stored, grace, "the holder of the name is told");
     // A shared mailbox is no conflict.
     let mailbox = json!({"username": "joan", "email": "team@example.com"});
-    let created = scene.act(create(mailbox, OnConflict::Skip)).await.expect("free");
+    let created = harness.act(create(mailbox, OnConflict::Skip)).await.expect("free");
     assert_eq!(created.stored.version, 1);
     assert_ne!(created.effect, Effect::Skipped);
 }

@@ -4,22 +4,26 @@
 use roster_core::{Act, Command, Failure, Preconditions, Rules, Start, StoreError};
 use serde_json::json;
 
-use super::scene::{Scene, draft};
+use super::harness::{Harness, draft};
 
 pub const RULES: Rules = super::DEFAULT;
 
 /// A command of a start, alone, as a single request gives it.
-async fn started(scene: &Scene, act: Act, start: &Start) -> Result<roster_core::Outcome, Failure> {
-    let command = Command { start: Some(start.clone()), ..scene.command(act) };
-    scene.store().apply(vec![command]).await.pop().expect("one result for each command")
+async fn started(
+    harness: &Harness,
+    act: Act,
+    start: &Start,
+) -> Result<roster_core::Outcome, Failure> {
+    let command = Command { start: Some(start.clone()), ..harness.command(act) };
+    harness.store().apply(vec![command]).await.pop().expect("one result for each command")
 }
 
-pub async fn what_was_given_up_is_not_begun(scene: Scene) {
-    let ada = scene.user(json!({"username": "ada"})).await;
-    let before = scene.image().await;
+pub async fn what_was_given_up_is_not_begun(harness: Harness) {
+    let ada = harness.user(json!({"username": "ada"})).await;
+    let before = harness.image().await;
     let held = Preconditions::default;
     for act in [
-        scene.creating(&json!({"username": "grace"})),
+        harness.creating(&json!({"username": "grace"})),
         Act::Replace {
             id: ada.id,
             draft: Box::new(draft(&json!({"username": "x"}))),
@@ -29,18 +33,18 @@ pub async fn what_was_given_up_is_not_begun(scene: Scene) {
     ] {
         let start = Start::default();
         assert!(start.give_up());
-        let result = started(&scene, act, &start).await;
+        let result = started(&harness, act, &start).await;
         assert!(matches!(result, Err(Failure::Store(StoreError::TimedOut))), "{result:?}");
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
     // Others go on.
-    scene.user(json!({"username": "grace"})).await;
+    harness.user(json!({"username": "grace"})).await;
 }
 
-pub async fn what_was_begun_cannot_be_given_up(scene: Scene) {
+pub async fn what_was_begun_cannot_be_given_up(harness: Harness) {
     let start = Start::default();
-    let outcome = started(&scene, scene.creating(&json!({"username": "ada"})), &start).await;
+    let outcome = started(&harness, harness.creating(&json!({"username": "ada"})), &start).await;
     let stored = outcome.expect("valid").stored;
     assert!(!start.give_up());
-    assert_eq!(scene.get(stored.id).await, Some(stored));
+    assert_eq!(harness.get(stored.id).await, Some(stored));
 }

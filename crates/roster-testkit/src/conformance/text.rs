@@ -8,7 +8,7 @@ use roster_core::{
 };
 use serde_json::{Value, json};
 
-use super::scene::{Scene, faults, view};
+use super::harness::{Harness, faults, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
@@ -29,9 +29,9 @@ const MARKS: [&str; 14] = [
     "[a-z]",
 ];
 
-pub async fn nul_is_refused_everywhere(scene: Scene) {
-    let user = scene.user(json!({"username": "ada"})).await;
-    let before = scene.image().await;
+pub async fn nul_is_refused_everywhere(harness: Harness) {
+    let user = harness.user(json!({"username": "ada"})).await;
+    let before = harness.image().await;
     for (member, body) in [
         ("/name", json!({"name": "a\0b"})),
         ("/username", json!({"username": "\0"})),
@@ -40,49 +40,50 @@ pub async fn nul_is_refused_everywhere(scene: Scene) {
         ("/attributes/a", json!({"attributes": {"a": "x\0"}})),
         ("/addresses/0/formatted", json!({"addresses": [{"formatted": "\0"}]})),
     ] {
-        for result in [scene.patch(user.id, body.clone()).await, scene.replace(user.id, body).await]
+        for result in
+            [harness.patch(user.id, body.clone()).await, harness.replace(user.id, body).await]
         {
             let control = ViolationCode::ControlCharacter;
             assert_eq!(faults(result), [(member.to_owned(), control)]);
         }
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn the_marks_of_sql_are_texts_like_others(scene: Scene) {
+pub async fn the_marks_of_sql_are_texts_like_others(harness: Harness) {
     for mark in MARKS {
         let body =
             json!({"username": mark, "name": mark, "family_name": mark, "external_id": mark});
-        let user = scene.user(body).await;
+        let user = harness.user(body).await;
         assert_eq!(view(&user)["name"], mark);
-        assert_eq!(scene.get(user.id).await, Some(user));
+        assert_eq!(harness.get(user.id).await, Some(user));
     }
     for mark in MARKS {
         for equals in [
             Equals { username: Some(username_lookup(mark)), ..Equals::default() },
             Equals { external_id: Some(mark.to_owned()), ..Equals::default() },
         ] {
-            let page = scene.page(PageQuery { equals, ..PageQuery::first(9) }).await;
+            let page = harness.page(PageQuery { equals, ..PageQuery::first(9) }).await;
             assert_eq!(page.items.len(), 1, "{mark}");
             assert_eq!(view(&page.items[0])["username"], mark);
         }
     }
 }
 
-pub async fn the_longest_keys_are_kept_compared_and_walked(scene: Scene) {
+pub async fn the_longest_keys_are_kept_compared_and_walked(harness: Harness) {
     let tails = ["", "a", "b", "\u{e9}"];
     let mut made = Vec::new();
     for tail in tails {
         let head = "\u{10428}".repeat(TEXT_LENGTH_MAX - 1);
         let text = format!("{head}{tail}");
         let body = json!({"username": text, "name": text, "external_id": text});
-        made.push(scene.user(body.clone()).await.id);
-        assert!(scene.create(body).await.is_err(), "the name is taken");
+        made.push(harness.user(body.clone()).await.id);
+        assert!(harness.create(body).await.is_err(), "the name is taken");
     }
     for by in [SortBy::Username, SortBy::Name] {
         let mut query = PageQuery::first(1);
         query.sort.by = by;
-        let seen: Vec<_> = scene.walk(query).await.iter().map(|user| user.id).collect();
+        let seen: Vec<_> = harness.walk(query).await.iter().map(|user| user.id).collect();
         assert_eq!(seen, made);
     }
 }
@@ -96,24 +97,24 @@ fn large(more: usize) -> Value {
     json!({"username": "ada", "x509_certificates": certificates, "addresses": addresses})
 }
 
-pub async fn a_record_of_the_largest_size_is_kept_and_one_more_byte_refused(scene: Scene) {
-    let user = scene.user(large(0)).await;
+pub async fn a_record_of_the_largest_size_is_kept_and_one_more_byte_refused(harness: Harness) {
+    let user = harness.user(large(0)).await;
     let missing = USER_BYTES_MAX - user.record.len();
-    let largest = scene.replace(user.id, large(missing)).await.expect("it fits").stored;
+    let largest = harness.replace(user.id, large(missing)).await.expect("it fits").stored;
     assert_eq!(largest.record.len(), USER_BYTES_MAX);
-    assert_eq!(scene.get(user.id).await.as_ref(), Some(&largest));
-    let before = scene.image().await;
+    assert_eq!(harness.get(user.id).await.as_ref(), Some(&largest));
+    let before = harness.image().await;
     let too_large = [(String::new(), ViolationCode::UserTooLarge)];
     let more = large(missing + 1);
-    assert_eq!(faults(scene.replace(user.id, more.clone()).await), too_large);
-    assert_eq!(faults(scene.patch(user.id, json!({"name": "x"})).await), too_large);
-    assert_eq!(faults(scene.create(more).await), too_large);
-    assert_eq!(scene.image().await, before);
+    assert_eq!(faults(harness.replace(user.id, more.clone()).await), too_large);
+    assert_eq!(faults(harness.patch(user.id, json!({"name": "x"})).await), too_large);
+    assert_eq!(faults(harness.create(more).await), too_large);
+    assert_eq!(harness.image().await, before);
     assert_eq!(before.users, [largest]);
-    scene.delete(user.id).await.expect("a full record may leave");
+    harness.delete(user.id).await.expect("a full record may leave");
 }
 
-pub async fn every_script_is_read_back_as_nfc(scene: Scene) {
+pub async fn every_script_is_read_back_as_nfc(harness: Harness) {
     for (number, text) in [
         "Ame\u{301}lie",
         "\u{212b}ngstro\u{308}m",
@@ -134,20 +135,20 @@ pub async fn every_script_is_read_back_as_nfc(scene: Scene) {
     {
         let body =
             json!({"username": format!("u{number}"), "name": text, "attributes": {"t": text}});
-        let user = scene.user(body).await;
-        let seen = view(&scene.get(user.id).await.expect("there"));
+        let user = harness.user(body).await;
+        let seen = view(&harness.get(user.id).await.expect("there"));
         assert_eq!(seen["name"], roster_core::text::nfc((*text).to_owned()));
         assert_eq!(seen["attributes"]["t"], *text, "own data is kept as it was sent");
     }
 }
 
-pub async fn numbers_of_own_data_keep_their_value(scene: Scene) {
+pub async fn numbers_of_own_data_keep_their_value(harness: Harness) {
     let attributes = json!({
         "max": i64::MAX, "min": i64::MIN, "half": 0.5, "tenth": 0.1, "huge": 1e300, "tiny": 5e-324,
         "whole": 12.0, "deep": [[[[[[[1]]]]]]],
     });
-    let user = scene.user(json!({"username": "ada", "attributes": attributes})).await;
-    let seen = view(&scene.get(user.id).await.expect("there"));
+    let user = harness.user(json!({"username": "ada", "attributes": attributes})).await;
+    let seen = view(&harness.get(user.id).await.expect("there"));
     assert_eq!(seen["attributes"], attributes);
     let text = String::from_utf8(user.record.to_vec()).expect("UTF-8");
     assert!(text.contains("9223372036854775807") && text.contains("-9223372036854775808"));

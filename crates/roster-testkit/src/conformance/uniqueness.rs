@@ -4,7 +4,7 @@
 use roster_core::{Act, Clock as _, Preconditions, Refusal, Rules, Taken, UsernameOrigin};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, deleting, replacing, view};
+use super::harness::{Harness, deleting, replacing, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
@@ -16,7 +16,7 @@ const NAME_TAKEN: Refusal = Refusal::Taken(Taken {
 const EMAIL_TAKEN: Refusal =
     Refusal::Taken(Taken { username: None, email: true, external_id: false });
 
-pub async fn a_username_is_unique_by_its_key(scene: Scene) {
+pub async fn a_username_is_unique_by_its_key(harness: Harness) {
     for (held, wanted) in [
         ("ada", "ADA"),
         ("Grace Hopper", "grace hopper"),
@@ -27,13 +27,13 @@ pub async fn a_username_is_unique_by_its_key(scene: Scene) {
         ("50%_off", "50%_OFF"),
         ("o'brien", "O'BRIEN"),
     ] {
-        scene.user(json!({"username": held})).await;
-        let result = scene.create(json!({"username": wanted})).await;
+        harness.user(json!({"username": held})).await;
+        let result = harness.create(json!({"username": wanted})).await;
         assert_eq!(result, Err(NAME_TAKEN), "{held} {wanted}");
     }
 }
 
-pub async fn usernames_of_different_keys_live_side_by_side(scene: Scene) {
+pub async fn usernames_of_different_keys_live_side_by_side(harness: Harness) {
     let names = [
         "ada",
         "ad",
@@ -64,13 +64,13 @@ pub async fn usernames_of_different_keys_live_side_by_side(scene: Scene) {
         "1",
     ];
     for name in names {
-        let user = scene.user(json!({"username": name})).await;
+        let user = harness.user(json!({"username": name})).await;
         assert_eq!(view(&user)["username"], name);
     }
-    assert_eq!(scene.head().await.active, i64::try_from(names.len()).expect("few"));
+    assert_eq!(harness.head().await.active, i64::try_from(names.len()).expect("few"));
 }
 
-pub async fn an_email_is_unique_by_its_key(scene: Scene) {
+pub async fn an_email_is_unique_by_its_key(harness: Harness) {
     for (number, (held, wanted)) in [
         ("ada@example.com", "ADA@EXAMPLE.COM"),
         ("zo\u{eb}@example.com", "ZOE\u{308}@example.com"),
@@ -84,93 +84,93 @@ pub async fn an_email_is_unique_by_its_key(scene: Scene) {
     .enumerate()
     {
         let named = |name: &str, email: &str| json!({"username": name, "email": email});
-        scene.user(named(&format!("held{number}"), held)).await;
-        let result = scene.create(named(&format!("wanted{number}"), wanted)).await;
+        harness.user(named(&format!("held{number}"), held)).await;
+        let result = harness.create(named(&format!("wanted{number}"), wanted)).await;
         assert_eq!(result, Err(EMAIL_TAKEN), "{held} {wanted}");
     }
 }
 
-pub async fn dots_and_tags_of_an_email_are_not_folded(scene: Scene) {
+pub async fn dots_and_tags_of_an_email_are_not_folded(harness: Harness) {
     for email in ["ada@example.com", "a.da@example.com", "ada+x@example.com", "ada@example.org"] {
-        scene.user(json!({"email": email})).await;
+        harness.user(json!({"email": email})).await;
     }
 }
 
-pub async fn only_the_primary_email_is_unique(scene: Scene) {
+pub async fn only_the_primary_email_is_unique(harness: Harness) {
     let list = |values: [(&str, bool); 2]| -> Value {
         values.iter().map(|(value, primary)| json!({"value": value, "primary": primary})).collect()
     };
     let shared = list([("ada@example.com", true), ("team@example.com", false)]);
-    scene.user(json!({"username": "ada", "emails": shared})).await;
+    harness.user(json!({"username": "ada", "emails": shared})).await;
     let second = list([("grace@example.com", true), ("ada@example.com", false)]);
-    let grace = scene.user(json!({"username": "grace", "emails": second})).await;
-    scene.user(json!({"username": "team", "email": "team@example.com"})).await;
+    let grace = harness.user(json!({"username": "grace", "emails": second})).await;
+    harness.user(json!({"username": "team", "email": "team@example.com"})).await;
     // The flag moves to an address that is another user's primary one.
     let moved = list([("grace@example.com", false), ("ada@example.com", true)]);
-    let result = scene.patch(grace.id, json!({"emails": moved})).await;
+    let result = harness.patch(grace.id, json!({"emails": moved})).await;
     assert_eq!(result, Err(EMAIL_TAKEN));
     // Without a flag the first entry is the primary one.
     let unflagged = json!([{"value": "ADA@example.com"}, {"value": "grace@example.com"}]);
-    assert_eq!(scene.patch(grace.id, json!({"emails": unflagged})).await, Err(EMAIL_TAKEN));
+    assert_eq!(harness.patch(grace.id, json!({"emails": unflagged})).await, Err(EMAIL_TAKEN));
 }
 
-pub async fn all_that_is_taken_is_told_at_once(scene: Scene) {
-    scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
-    scene.user(json!({"username": "grace", "email": "grace@example.com"})).await;
-    let result = scene.create(json!({"username": "Ada", "email": "Grace@example.com"})).await;
+pub async fn all_that_is_taken_is_told_at_once(harness: Harness) {
+    harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+    harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
+    let result = harness.create(json!({"username": "Ada", "email": "Grace@example.com"})).await;
     let taken = Taken { username: Some(UsernameOrigin::Given), email: true, external_id: false };
     assert_eq!(result, Err(Refusal::Taken(taken)));
 }
 
-pub async fn a_later_write_cannot_take_what_another_holds(scene: Scene) {
-    scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
-    let grace = scene.user(json!({"username": "grace", "email": "grace@example.com"})).await;
-    let before = scene.image().await;
+pub async fn a_later_write_cannot_take_what_another_holds(harness: Harness) {
+    harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+    let grace = harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
+    let before = harness.image().await;
     for (body, refusal) in [
         (json!({"username": "ADA"}), NAME_TAKEN),
         (json!({"email": "ADA@example.com"}), EMAIL_TAKEN),
     ] {
-        assert_eq!(scene.patch(grace.id, body.clone()).await, Err(refusal.clone()));
-        assert_eq!(scene.replace(grace.id, body).await, Err(refusal));
+        assert_eq!(harness.patch(grace.id, body.clone()).await, Err(refusal.clone()));
+        assert_eq!(harness.replace(grace.id, body).await, Err(refusal));
     }
-    assert_eq!(scene.image().await, before);
+    assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_user_may_respell_its_own_name_and_address(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+pub async fn a_user_may_respell_its_own_name_and_address(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     let body = json!({"username": "ADA", "email": "Ada@Example.com"});
-    let after = scene.replace(user.id, body).await.expect("its own").stored;
+    let after = harness.replace(user.id, body).await.expect("its own").stored;
     assert_eq!(after.version, 2);
     assert_eq!(view(&after)["username"], "ADA");
-    assert_eq!(scene.create(json!({"username": "ada"})).await, Err(NAME_TAKEN));
+    assert_eq!(harness.create(json!({"username": "ada"})).await, Err(NAME_TAKEN));
 }
 
-pub async fn a_deleted_user_frees_its_name_and_address(scene: Scene) {
+pub async fn a_deleted_user_frees_its_name_and_address(harness: Harness) {
     let body = json!({"username": "ada", "email": "ada@example.com"});
     for round in 1..=3 {
-        let user = scene.user(body.clone()).await;
-        scene.delete(user.id).await.expect("there");
-        assert_eq!(scene.head().await.deleted, round);
+        let user = harness.user(body.clone()).await;
+        harness.delete(user.id).await.expect("there");
+        assert_eq!(harness.head().await.deleted, round);
     }
-    scene.user(body).await;
+    harness.user(body).await;
 }
 
-pub async fn a_changed_name_and_address_are_free_at_once(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+pub async fn a_changed_name_and_address_are_free_at_once(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     let body = json!({"username": "countess", "email": "countess@example.com"});
-    scene.replace(user.id, body).await.expect("valid");
-    scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+    harness.replace(user.id, body).await.expect("valid");
+    harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
 }
 
-pub async fn a_cleared_address_is_free_at_once(scene: Scene) {
-    let user = scene.user(json!({"username": "ada", "email": "ada@example.com"})).await;
-    scene.replace(user.id, json!({"username": "ada"})).await.expect("valid");
-    scene.user(json!({"username": "grace", "email": "ada@example.com"})).await;
+pub async fn a_cleared_address_is_free_at_once(harness: Harness) {
+    let user = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+    harness.replace(user.id, json!({"username": "ada"})).await.expect("valid");
+    harness.user(json!({"username": "grace", "email": "ada@example.com"})).await;
 }
 
-pub async fn names_are_taken_and_freed_within_one_batch(scene: Scene) {
-    let ada = || scene.creating(&json!({"username": "ada", "email": "ada@example.com"}));
-    let id = scene.clock.new_id();
+pub async fn names_are_taken_and_freed_within_one_batch(harness: Harness) {
+    let ada = || harness.creating(&json!({"username": "ada", "email": "ada@example.com"}));
+    let id = harness.clock.new_id();
     let mut first = ada();
     if let Act::Create { id: made, .. } = &mut first {
         *made = id;
@@ -182,29 +182,29 @@ pub async fn names_are_taken_and_freed_within_one_batch(scene: Scene) {
         email: true,
         external_id: false,
     }));
-    let results = scene.apply(acts).await;
+    let results = harness.apply(acts).await;
     let [Ok(_), second, Ok(_), Ok(fourth), fifth, Ok(_)] = &results[..] else {
         panic!("{results:?}")
     };
     assert_eq!((second, fifth), (&taken, &taken));
-    assert_eq!((fourth.position, scene.head().await.position), (3, 4));
-    let image = scene.image().await;
+    assert_eq!((fourth.position, harness.head().await.position), (3, 4));
+    let image = harness.image().await;
     assert_eq!(image.users, std::slice::from_ref(&fourth.stored));
 }
 
-pub async fn two_users_swap_names_by_way_of_a_third_name(scene: Scene) {
+pub async fn two_users_swap_names_by_way_of_a_third_name(harness: Harness) {
     let (ada, grace) = (
-        scene.user(json!({"username": "ada"})).await.id,
-        scene.user(json!({"username": "grace"})).await.id,
+        harness.user(json!({"username": "ada"})).await.id,
+        harness.user(json!({"username": "grace"})).await.id,
     );
     let name = |id, name: &str| replacing(id, &json!({"username": name}), Preconditions::default());
-    let direct = scene.apply(vec![name(ada, "grace"), name(grace, "ada")]).await;
+    let direct = harness.apply(vec![name(ada, "grace"), name(grace, "ada")]).await;
     assert_eq!(direct, [Err(NAME_TAKEN), Err(NAME_TAKEN)]);
-    let around = scene.apply(vec![name(ada, "x"), name(grace, "ada"), name(ada, "grace")]).await;
+    let around = harness.apply(vec![name(ada, "x"), name(grace, "ada"), name(ada, "grace")]).await;
     assert!(around.iter().all(Result::is_ok), "{around:?}");
 }
 
-pub async fn the_external_id_may_be_shared_by_default(scene: Scene) {
-    scene.user(json!({"username": "ada", "external_id": "7"})).await;
-    scene.user(json!({"username": "grace", "external_id": "7"})).await;
+pub async fn the_external_id_may_be_shared_by_default(harness: Harness) {
+    harness.user(json!({"username": "ada", "external_id": "7"})).await;
+    harness.user(json!({"username": "grace", "external_id": "7"})).await;
 }

@@ -14,7 +14,7 @@ use roster_core::{
 use super::Pair;
 use crate::{
     arbitrary::{GroupEdited, GroupQuestion, GroupStep, Held, Mark, MembersEdited},
-    conformance::scene::refused,
+    conformance::harness::refused,
 };
 
 impl Pair {

@@ -18,13 +18,13 @@ use super::failing::Failing;
 const DAY: Duration = Duration::from_hours(24);
 
 /// A directory on a store that can be made to fail, and its clock.
-pub(crate) struct Scene {
+pub(crate) struct Harness {
     pub(crate) directory: Directory,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) store: Arc<Failing>,
 }
 
-impl Scene {
+impl Harness {
     pub(crate) fn new(rules: Rules) -> Self {
         let clock = Arc::new(TestClock::new());
         let store = Arc::new(Failing::new(Oracle::new(rules)));
@@ -91,25 +91,25 @@ fn purged(purged: u64) -> Round {
 
 #[tokio::test]
 async fn deleted_users_are_purged_when_their_time_is_over_and_not_before() {
-    let scene = Scene::new(Rules::default());
+    let harness = Harness::new(Rules::default());
     let (ada, eve, kept) =
-        (scene.create("ada").await, scene.create("eve").await, scene.create("kept").await);
-    scene.delete(eve).await;
-    scene.elapse(DAY);
-    scene.delete(ada).await;
-    let mut housekeeping = scene.housekeeping(Some(3 * DAY)).await;
-    scene.elapse(2 * DAY);
+        (harness.create("ada").await, harness.create("eve").await, harness.create("kept").await);
+    harness.delete(eve).await;
+    harness.elapse(DAY);
+    harness.delete(ada).await;
+    let mut housekeeping = harness.housekeeping(Some(3 * DAY)).await;
+    harness.elapse(2 * DAY);
     assert_eq!(housekeeping.round().await, purged(0), "three days are over at their end");
-    scene.elapse(Duration::from_millis(1));
+    harness.elapse(Duration::from_millis(1));
     assert_eq!(housekeeping.round().await, purged(1));
-    assert_eq!(scene.deleted().await, [ada]);
-    scene.elapse(DAY);
+    assert_eq!(harness.deleted().await, [ada]);
+    harness.elapse(DAY);
     assert_eq!(housekeeping.round().await, purged(1));
     assert_eq!(housekeeping.round().await, purged(0));
-    assert!(scene.deleted().await.is_empty());
-    assert!(scene.directory.get(may(), kept).await.unwrap().is_some());
+    assert!(harness.deleted().await.is_empty());
+    assert!(harness.directory.get(may(), kept).await.unwrap().is_some());
 
-    let events = scene.events().await;
+    let events = harness.events().await;
     let purges: Vec<&Event> =
         events.iter().filter(|event| event.kind == EventKind::Purged).collect();
     let ids: Vec<UserId> = purges.iter().map(|event| event.user_id).collect();
@@ -124,42 +124,42 @@ async fn deleted_users_are_purged_when_their_time_is_over_and_not_before() {
 
 #[tokio::test]
 async fn what_is_kept_for_good_is_never_purged() {
-    let scene = Scene::new(Rules::default());
-    let ada = scene.create("ada").await;
-    scene.delete(ada).await;
+    let harness = Harness::new(Rules::default());
+    let ada = harness.create("ada").await;
+    harness.delete(ada).await;
     let keep = Keep { deleted: None, events: None };
-    let mut housekeeping = scene.keeping(keep, HousekeepingMetrics::default()).await;
-    scene.elapse(100_000 * DAY);
+    let mut housekeeping = harness.keeping(keep, HousekeepingMetrics::default()).await;
+    harness.elapse(100_000 * DAY);
     assert_eq!(housekeeping.round().await, Round::default());
-    assert_eq!(scene.deleted().await, [ada]);
-    assert_eq!(scene.events().await.len(), 2);
+    assert_eq!(harness.deleted().await, [ada]);
+    assert_eq!(harness.events().await.len(), 2);
 }
 
 #[tokio::test]
 async fn a_guard_on_deletes_does_not_keep_housekeeping_out() {
-    let scene = Scene::new(Rules { delete: Guard::On, ..Rules::default() });
-    let ada = scene.create("ada").await;
-    scene.delete(ada).await;
-    let mut housekeeping = scene.housekeeping(Some(DAY)).await;
-    scene.elapse(2 * DAY);
+    let harness = Harness::new(Rules { delete: Guard::On, ..Rules::default() });
+    let ada = harness.create("ada").await;
+    harness.delete(ada).await;
+    let mut housekeeping = harness.housekeeping(Some(DAY)).await;
+    harness.elapse(2 * DAY);
     assert_eq!(housekeeping.round().await, purged(1));
 }
 
 #[tokio::test]
 async fn a_round_purges_so_many_and_the_next_goes_on() {
-    let scene = Scene::new(Rules::default());
+    let harness = Harness::new(Rules::default());
     let mut ids = Vec::new();
     for n in 0..1100 {
-        ids.push(scene.create(&format!("u{n}")).await);
+        ids.push(harness.create(&format!("u{n}")).await);
     }
     for id in &ids {
-        scene.delete(*id).await;
-        scene.elapse(Duration::from_millis(1));
+        harness.delete(*id).await;
+        harness.elapse(Duration::from_millis(1));
     }
-    let mut housekeeping = scene.housekeeping(Some(DAY)).await;
-    scene.elapse(2 * DAY);
+    let mut housekeeping = harness.housekeeping(Some(DAY)).await;
+    harness.elapse(2 * DAY);
     assert_eq!(housekeeping.round().await, purged(1000));
-    let mut left = scene.deleted().await;
+    let mut left = harness.deleted().await;
     left.reverse();
     assert_eq!(left, ids[1000..]);
     assert_eq!(housekeeping.round().await, purged(100));
@@ -167,50 +167,50 @@ async fn a_round_purges_so_many_and_the_next_goes_on() {
 
 #[tokio::test]
 async fn events_and_idempotency_keys_are_forgotten_when_their_time_is_over() {
-    let scene = Scene::new(Rules::default());
+    let harness = Harness::new(Rules::default());
     let draft = || Draft::parse(json::read(br#"{"username":"ada"}"#).unwrap());
     let twice =
         Terms { idempotency: Some(Idempotency { key: [1; 32], fingerprint: [2; 32] }), ..terms() };
-    let created = scene.directory.create(may(), draft(), twice.clone()).await.unwrap();
-    let mut housekeeping = scene.housekeeping(None).await;
-    scene.elapse(Duration::from_hours(23));
+    let created = harness.directory.create(may(), draft(), twice.clone()).await.unwrap();
+    let mut housekeeping = harness.housekeeping(None).await;
+    harness.elapse(Duration::from_hours(23));
     assert_eq!(housekeeping.round().await, Round::default());
-    assert!(scene.directory.create(may(), draft(), twice.clone()).await.unwrap().replayed);
-    scene.elapse(Duration::from_hours(1) + Duration::from_millis(1));
+    assert!(harness.directory.create(may(), draft(), twice.clone()).await.unwrap().replayed);
+    harness.elapse(Duration::from_hours(1) + Duration::from_millis(1));
     assert_eq!(housekeeping.round().await, Round { forgotten: 1, ..Round::default() });
     assert!(
-        scene.directory.create(may(), draft(), twice).await.is_err(),
+        harness.directory.create(may(), draft(), twice).await.is_err(),
         "the name is taken by now"
     );
 
-    scene.elapse(5 * DAY);
-    scene.create("eve").await;
-    scene.elapse(4 * DAY);
+    harness.elapse(5 * DAY);
+    harness.create("eve").await;
+    harness.elapse(4 * DAY);
     assert_eq!(housekeeping.round().await, Round { forgotten: 1, ..Round::default() });
-    let page = scene.directory.events(may(), EventsQuery::after(0, 10)).await.unwrap();
+    let page = harness.directory.events(may(), EventsQuery::after(0, 10)).await.unwrap();
     assert_eq!((page.oldest, page.head), (2, 2));
-    assert!(scene.directory.get(may(), created.stored.id).await.unwrap().is_some());
+    assert!(harness.directory.get(may(), created.stored.id).await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_store_that_fails_ends_neither_the_round_nor_the_task() {
-    let scene = Scene::new(Rules::default());
-    let ada = scene.create("ada").await;
-    scene.delete(ada).await;
-    let mut housekeeping = scene.housekeeping(Some(Duration::from_secs(1))).await;
-    scene.elapse(Duration::from_hours(12));
-    scene.store.fail(true);
+    let harness = Harness::new(Rules::default());
+    let ada = harness.create("ada").await;
+    harness.delete(ada).await;
+    let mut housekeeping = harness.housekeeping(Some(Duration::from_secs(1))).await;
+    harness.elapse(Duration::from_hours(12));
+    harness.store.fail(true);
     let failed = Round { failed: 2, ..Round::default() };
     assert_eq!(housekeeping.round().await, failed, "both duties are tried");
     // The task itself, which goes every second where things are kept so shortly.
     let task = tokio::spawn(housekeeping.run());
-    let begun = scene.store.failures();
-    while scene.store.failures() < begun + 2 {
+    let begun = harness.store.failures();
+    while harness.store.failures() < begun + 2 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(scene.deleted().await, [ada]);
-    scene.store.fail(false);
-    while !scene.deleted().await.is_empty() {
+    assert_eq!(harness.deleted().await, [ada]);
+    harness.store.fail(false);
+    while !harness.deleted().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(!task.is_finished());
@@ -219,42 +219,42 @@ async fn a_store_that_fails_ends_neither_the_round_nor_the_task() {
 
 #[tokio::test]
 async fn a_user_whose_purge_fails_is_skipped_and_tried_again() {
-    let scene = Scene::new(Rules::default());
+    let harness = Harness::new(Rules::default());
     let mut ids = Vec::new();
     for name in ["ada", "eve", "bob"] {
-        let id = scene.create(name).await;
-        scene.delete(id).await;
-        scene.elapse(Duration::from_millis(1));
+        let id = harness.create(name).await;
+        harness.delete(id).await;
+        harness.elapse(Duration::from_millis(1));
         ids.push(id);
     }
     let (keep, metrics) = (Some(DAY), HousekeepingMetrics::default());
     let keep = Keep { deleted: keep, events: Some(DAY) };
-    let mut housekeeping = scene.keeping(keep, metrics.clone()).await;
-    scene.store.damage([ids[0]]);
-    scene.elapse(DAY + Duration::from_secs(90));
+    let mut housekeeping = harness.keeping(keep, metrics.clone()).await;
+    harness.store.damage([ids[0]]);
+    harness.elapse(DAY + Duration::from_secs(90));
     let round = housekeeping.round().await;
     assert_eq!(round, Round { purged: 2, forgotten: 6, failed: 1 }, "all duties are done");
-    assert_eq!(scene.deleted().await, [ids[0]]);
+    assert_eq!(harness.deleted().await, [ids[0]]);
     assert_eq!(metrics.failures(Duty::DeletedUsers), 1);
     assert_eq!((metrics.lag(Duty::DeletedUsers), metrics.lag(Duty::Events)), (90, 0));
-    scene.store.damage([]);
+    harness.store.damage([]);
     assert_eq!(housekeeping.round().await, purged(1));
     assert_eq!(metrics.lag(Duty::DeletedUsers), 0);
 }
 
 #[tokio::test]
 async fn many_users_whose_purge_fails_do_not_hold_up_those_behind_them() {
-    let scene = Scene::new(Rules::default());
+    let harness = Harness::new(Rules::default());
     let mut ids = Vec::new();
     for n in 0..40 {
-        let id = scene.create(&format!("u{n}")).await;
-        scene.delete(id).await;
-        scene.elapse(Duration::from_millis(1));
+        let id = harness.create(&format!("u{n}")).await;
+        harness.delete(id).await;
+        harness.elapse(Duration::from_millis(1));
         ids.push(id);
     }
-    let mut housekeeping = scene.housekeeping(Some(DAY)).await;
-    scene.store.damage(ids[..25].iter().copied());
-    scene.elapse(2 * DAY);
+    let mut housekeeping = harness.housekeeping(Some(DAY)).await;
+    harness.store.damage(ids[..25].iter().copied());
+    harness.elapse(2 * DAY);
     let mut purges = Vec::new();
     for _ in 0..4 {
         let Round { purged, failed, .. } = housekeeping.round().await;

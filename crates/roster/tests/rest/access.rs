@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
 };
 
 /// A target of the route: what it names need not be there.
@@ -63,8 +63,8 @@ fn refused(reply: Reply, operation: Operation) -> Reply {
     reply.refused(401, "unauthenticated")
 }
 
-pub(crate) async fn each_operation_takes_its_scope_and_no_other(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn each_operation_takes_its_scope_and_no_other(backend: Backend) {
+    let service = backend.open().await;
     let admin = service.close().await;
     let mut keys = Vec::new();
     for scope in Scope::ALL {
@@ -125,10 +125,10 @@ async fn bad_keys(service: &Service, whole: &str) -> Vec<(&'static str, String)>
     ]
 }
 
-pub(crate) async fn no_credential_and_no_valid_one_open_nothing(stage: Stage) {
+pub(crate) async fn no_credential_and_no_valid_one_open_nothing(backend: Backend) {
     // More bad credentials are tried here than anybody may.
     let pressure = PressureSettings { failed_auth_per_minute: 0, ..PressureSettings::default() };
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let whole = service.close().await;
     let whole = whole["key"].as_str().expect("a key");
     let bad = bad_keys(&service, whole).await;
@@ -191,14 +191,14 @@ pub(crate) async fn foreign_pages_are_kept_out(service: &Service, credential: &s
     assert_eq!(service.head().await, before);
 }
 
-pub(crate) async fn no_foreign_page_acts_with_a_key(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn no_foreign_page_acts_with_a_key(backend: Backend) {
+    let service = backend.open().await;
     let key = service.close().await;
     foreign_pages_are_kept_out(&service, key["key"].as_str().expect("a key")).await;
 }
 
-pub(crate) async fn what_needs_nothing_stays_public(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_needs_nothing_stays_public(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     for (operation, method, target) in operations() {
         if operation.needs() != Need::Nothing {
@@ -212,15 +212,15 @@ pub(crate) async fn what_needs_nothing_stays_public(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_credential_is_judged_while_the_service_is_open_too(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_credential_is_judged_while_the_service_is_open_too(backend: Backend) {
+    let service = backend.open().await;
     service.get("/users").await.expect(200);
     let wrong = service.request("GET", "/users").bearer("x").send().await;
     wrong.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn the_first_key_closes_the_service_for_good(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_first_key_closes_the_service_for_good(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let key = service.close().await;
     let bare = || service.request("GET", &path(&user)).without("authorization").send();
@@ -230,8 +230,8 @@ pub(crate) async fn the_first_key_closes_the_service_for_good(stage: Stage) {
     bare().await.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn a_proxy_in_front_is_welcome_once_there_are_keys(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_proxy_in_front_is_welcome_once_there_are_keys(backend: Backend) {
+    let service = backend.open().await;
     let forwarded = || service.request("GET", "/users").header("x-forwarded-for", "192.0.2.1");
     forwarded().send().await.refused(403, "forwarded-request");
     service.close().await;
@@ -241,8 +241,8 @@ pub(crate) async fn a_proxy_in_front_is_welcome_once_there_are_keys(stage: Stage
     foreign.send().await.refused(403, "foreign-origin");
 }
 
-pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(backend: Backend) {
+    let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;
     let key = service.close().await;
     service.store.lose_keys();
@@ -266,8 +266,8 @@ pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(stage:
     assert_eq!(service.head().await.position, 1, "nothing else was written");
 }
 
-pub(crate) async fn a_service_that_requires_a_key_is_never_open(stage: Stage) {
-    let service = stage.open_with(Setup { require_key: true, ..Setup::default() }).await;
+pub(crate) async fn a_service_that_requires_a_key_is_never_open(backend: Backend) {
+    let service = backend.open_with(Setup { require_key: true, ..Setup::default() }).await;
     assert!(!service.app.is_open());
     for (operation, method, target) in operations() {
         let bare = || asking(&service, operation, &method, &target);
@@ -286,9 +286,9 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(stage: Stage) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn a_new_key_from_a_locked_address_is_admitted(stage: Stage) {
+pub(crate) async fn a_new_key_from_a_locked_address_is_admitted(backend: Backend) {
     let pressure = PressureSettings { failed_auth_per_minute: 5, ..PressureSettings::default() };
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
     let key = service.new_key(&["users:read"]).await;
     let revoked = service.new_key(&["users:read"]).await;
@@ -307,8 +307,8 @@ pub(crate) async fn a_new_key_from_a_locked_address_is_admitted(stage: Stage) {
     ask("x").await.refused(429, "rate-limited");
 }
 
-pub(crate) async fn an_idempotency_key_belongs_to_its_caller(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_idempotency_key_belongs_to_its_caller(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let send = |token: String, name: &'static str| {
         let request = service.request("POST", "/users").bearer(&token);
@@ -323,9 +323,9 @@ pub(crate) async fn an_idempotency_key_belongs_to_its_caller(stage: Stage) {
     assert_ne!(made[0]["id"], made[1]["id"]);
 }
 
-pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(stage: Stage) {
+pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(backend: Backend) {
     let pressure = PressureSettings { failed_auth_per_minute: 5, ..PressureSettings::default() };
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
     service.get("/users").await.expect(200);
     let guess = || service.request("GET", "/users").bearer("x").send();
@@ -341,10 +341,10 @@ pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(stage:
     bare.send().await.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn each_key_has_an_allowance_of_its_own(stage: Stage) {
+pub(crate) async fn each_key_has_an_allowance_of_its_own(backend: Backend) {
     let mut pressure = PressureSettings::default();
     (pressure.rate_limit_per_s, pressure.rate_limit_burst) = (1, 6);
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
     let one = service.new_key(&["users:read"]).await;
     let one = one["key"].as_str().expect("a key");
@@ -357,8 +357,8 @@ pub(crate) async fn each_key_has_an_allowance_of_its_own(stage: Stage) {
     service.get("/users").await.expect(200);
 }
 
-pub(crate) async fn a_cursor_belongs_to_its_caller(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_cursor_belongs_to_its_caller(backend: Backend) {
+    let service = backend.open().await;
     let group = service.group("Engines").await;
     for name in ["ada", "grace"] {
         let user = service.user(json!({"username": name})).await;

@@ -20,7 +20,7 @@ use tokio::{
 use crate::{
     bulk::shut_out::{begin_line, line_is_refused},
     client::Begun,
-    service::{Service, Stage, group_path, path},
+    service::{Backend, Service, group_path, path},
 };
 
 const NDJSON: &str = "application/x-ndjson";
@@ -180,8 +180,8 @@ fn scopes() -> Vec<&'static str> {
     all.filter(|scope| *scope != "scim:strict").collect()
 }
 
-pub(crate) async fn nothing_is_done_for_a_key_that_is_revoked_during_the_body(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_is_done_for_a_key_that_is_revoked_during_the_body(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&scopes()).await;
     let (id, text) = (key["id"].as_str().expect("an id"), key["key"].as_str());
@@ -189,8 +189,8 @@ pub(crate) async fn nothing_is_done_for_a_key_that_is_revoked_during_the_body(st
     nothing_is_done_after(&service, text, revoke).await;
 }
 
-pub(crate) async fn nothing_is_done_for_a_key_that_expires_during_the_body(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_is_done_for_a_key_that_expires_during_the_body(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let body = json!({"name": "short", "scopes": scopes(),
         "expires_at": "2026-01-01T01:00:00Z"});
@@ -199,14 +199,16 @@ pub(crate) async fn nothing_is_done_for_a_key_that_expires_during_the_body(stage
     nothing_is_done_after(&service, key["key"].as_str(), expire).await;
 }
 
-pub(crate) async fn nothing_is_done_for_nobody_once_the_first_key_closed_the_service(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_is_done_for_nobody_once_the_first_key_closed_the_service(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     let close = async || drop(service.close().await);
     nothing_is_done_after(&service, None, close).await;
 }
 
-pub(crate) async fn an_operation_without_a_body_waits_for_none(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_operation_without_a_body_waits_for_none(backend: Backend) {
+    let service = backend.open().await;
     let fixture = Fixture::new(&service).await;
     let operations = without_body(&fixture);
     assert!(operations.len() >= 9, "{} are known", operations.len());
@@ -222,8 +224,8 @@ pub(crate) async fn an_operation_without_a_body_waits_for_none(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_end_of_one_key_refuses_no_body_of_another(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_end_of_one_key_refuses_no_body_of_another(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let [one, other] = [service.new_key(&scopes()).await, service.new_key(&scopes()).await];
     let request = service.request("POST", "/users").json(&json!({"username": "grace"}));

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
 };
 
 const ADMIN: &str = "https://admin.example";
 const OTHER: &str = "http://localhost:3000";
 
-async fn listing(stage: &Stage) -> Service {
-    stage.open_with(Setup { cors_origins: &[ADMIN, OTHER], ..Setup::default() }).await
+async fn listing(backend: &Backend) -> Service {
+    backend.open_with(Setup { cors_origins: &[ADMIN, OTHER], ..Setup::default() }).await
 }
 
 /// A request as a browser sends it for a page of this origin.
@@ -53,8 +53,8 @@ fn granted(reply: &Reply, origin: &str) {
     assert!(varies(reply));
 }
 
-pub(crate) async fn pages_of_a_listed_origin_read_and_write_with_a_key(stage: Stage) {
-    let service = listing(&stage).await;
+pub(crate) async fn pages_of_a_listed_origin_read_and_write_with_a_key(backend: Backend) {
+    let service = listing(&backend).await;
     service.close().await;
     for (origin, name) in [(ADMIN, "ada"), (OTHER, "grace")] {
         let create = from_page(&service, "POST", "/users", origin);
@@ -71,8 +71,8 @@ pub(crate) async fn pages_of_a_listed_origin_read_and_write_with_a_key(stage: St
     assert!(told(&plain).is_empty() && varies(&plain));
 }
 
-pub(crate) async fn a_preflight_names_the_methods_of_its_path(stage: Stage) {
-    let service = listing(&stage).await;
+pub(crate) async fn a_preflight_names_the_methods_of_its_path(backend: Backend) {
+    let service = listing(&backend).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.close().await;
     for (target, methods) in [
@@ -92,8 +92,8 @@ pub(crate) async fn a_preflight_names_the_methods_of_its_path(stage: Stage) {
     assert_eq!(bare.find("access-control-allow-methods"), None);
 }
 
-pub(crate) async fn whoever_is_not_listed_is_told_nothing(stage: Stage) {
-    let service = listing(&stage).await;
+pub(crate) async fn whoever_is_not_listed_is_told_nothing(backend: Backend) {
+    let service = listing(&backend).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.close().await;
     let before = service.head().await.position;
@@ -130,8 +130,8 @@ pub(crate) async fn whoever_is_not_listed_is_told_nothing(stage: Stage) {
     assert_eq!(service.head().await.position, before);
 }
 
-pub(crate) async fn nobody_is_listed_until_there_is_a_key(stage: Stage) {
-    let service = listing(&stage).await;
+pub(crate) async fn nobody_is_listed_until_there_is_a_key(backend: Backend) {
+    let service = listing(&backend).await;
     let requests = [("GET", "/users"), ("POST", "/users"), ("POST", "/keys"), ("GET", "/")];
     for (method, target) in requests {
         let reply = from_page(&service, method, target, ADMIN).json(&json!({})).send().await;
@@ -143,8 +143,8 @@ pub(crate) async fn nobody_is_listed_until_there_is_a_key(stage: Stage) {
     granted(&from_page(&service, "GET", "/users", ADMIN).send().await.expect(200), ADMIN);
 }
 
-pub(crate) async fn a_refusal_can_be_read_by_the_page_it_is_for(stage: Stage) {
-    let service = listing(&stage).await;
+pub(crate) async fn a_refusal_can_be_read_by_the_page_it_is_for(backend: Backend) {
+    let service = listing(&backend).await;
     service.close().await;
     let page = |method, target| from_page(&service, method, target, ADMIN);
     let nobody = page("GET", "/users").without("authorization").send().await;
@@ -177,8 +177,10 @@ fn documented(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-pub(crate) async fn a_page_may_read_and_send_every_header_that_the_description_names(stage: Stage) {
-    let service = listing(&stage).await;
+pub(crate) async fn a_page_may_read_and_send_every_header_that_the_description_names(
+    backend: Backend,
+) {
+    let service = listing(&backend).await;
     service.close().await;
     let reply = preflight(&service, "GET", "/users", ADMIN).send().await.expect(204);
     let document: Value =

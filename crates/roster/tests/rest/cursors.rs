@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
 };
 
 async fn fill(service: &Service, count: usize) -> Vec<Value> {
@@ -34,8 +34,8 @@ fn next(reply: &Reply) -> String {
     target.unwrap_or_else(|| panic!("{link} names the next page")).to_owned()
 }
 
-pub(crate) async fn the_link_and_the_cursor_lead_to_the_same_page(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_link_and_the_cursor_lead_to_the_same_page(backend: Backend) {
+    let service = backend.open().await;
     fill(&service, 5).await;
     let query = "/users?limit=2&sort=-email&status=active&fields=id,email&count=true";
     let first = service.get(query).await.expect(200);
@@ -51,9 +51,9 @@ pub(crate) async fn the_link_and_the_cursor_lead_to_the_same_page(stage: Stage) 
     assert_eq!(last.find("link"), None);
 }
 
-pub(crate) async fn the_link_keeps_every_condition_as_it_was_meant(stage: Stage) {
+pub(crate) async fn the_link_keeps_every_condition_as_it_was_meant(backend: Backend) {
     let rules = Rules { email: Sharing::Shared, ..Rules::default() };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     for name in ["a", "b", "c"] {
         let body = json!({"username": name, "email": "desk+1@x.org", "phone_number": "+1 22",
             "external_id": "a&b=c d+e"});
@@ -69,8 +69,8 @@ pub(crate) async fn the_link_keeps_every_condition_as_it_was_meant(stage: Stage)
     assert_eq!(reply.json()["next_cursor"], Value::Null);
 }
 
-pub(crate) async fn a_cursor_tells_nothing_of_the_users(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_cursor_tells_nothing_of_the_users(backend: Backend) {
+    let service = backend.open().await;
     fill(&service, 2).await;
     let one = cursor(&service.get("/users?limit=1&sort=email").await.expect(200));
     let two = cursor(&service.get("/users?limit=1&sort=email").await.expect(200));
@@ -78,8 +78,8 @@ pub(crate) async fn a_cursor_tells_nothing_of_the_users(stage: Stage) {
     assert!(one.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')), "{one}");
 }
 
-pub(crate) async fn an_altered_cursor_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_altered_cursor_is_refused(backend: Backend) {
+    let service = backend.open().await;
     fill(&service, 3).await;
     let good = cursor(&service.get("/users?limit=1").await.expect(200));
     let mut altered: Vec<String> = [0, 20, 40, good.len() - 1]
@@ -98,8 +98,8 @@ pub(crate) async fn an_altered_cursor_is_refused(stage: Stage) {
     service.get(&format!("/users?limit=1&cursor={good}")).await.expect(200);
 }
 
-pub(crate) async fn a_cursor_goes_with_its_order_and_conditions_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_cursor_goes_with_its_order_and_conditions_alone(backend: Backend) {
+    let service = backend.open().await;
     fill(&service, 3).await;
     let good = cursor(&service.get("/users?limit=1&sort=name&status=active").await.expect(200));
     for query in [
@@ -121,20 +121,20 @@ pub(crate) async fn a_cursor_goes_with_its_order_and_conditions_alone(stage: Sta
     );
 }
 
-pub(crate) async fn a_cursor_of_another_store_is_refused(stage: Stage) {
+pub(crate) async fn a_cursor_of_another_store_is_refused(backend: Backend) {
     let secret = Some(Secret([9; 32]));
-    let other = stage.open_with(Setup { secret, ..Setup::default() }).await;
+    let other = backend.open_with(Setup { secret, ..Setup::default() }).await;
     fill(&other, 2).await;
     let foreign = cursor(&other.get("/users?limit=1").await.expect(200));
-    let service = stage.open().await;
+    let service = backend.open().await;
     fill(&service, 2).await;
     let reply = service.get(&format!("/users?cursor={foreign}")).await;
     let reply = reply.refused(400, "invalid-cursor");
     assert!(!reply.text().contains(&foreign));
 }
 
-pub(crate) async fn a_walk_meets_everybody_who_lives_through_it_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_walk_meets_everybody_who_lives_through_it_once(backend: Backend) {
+    let service = backend.open().await;
     let users = fill(&service, 6).await;
     let first = service.get("/users?limit=2").await.expect(200);
     // The row that the cursor stands on goes away, one behind it too, and one comes.
@@ -153,8 +153,8 @@ pub(crate) async fn a_walk_meets_everybody_who_lives_through_it_once(stage: Stag
     assert_eq!(two, ["user5", "late"]);
 }
 
-pub(crate) async fn a_page_ends_early_at_four_mebibytes(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_page_ends_early_at_four_mebibytes(backend: Backend) {
+    let service = backend.open().await;
     let certificate = json!({"value": "A".repeat(8192)});
     for number in 0..80 {
         let body = json!({"username": format!("user{number}"),
@@ -178,8 +178,8 @@ fn made(items: Vec<Stored>) -> Page {
     Page { items, next: Some(place), position: 3, total, examined }
 }
 
-pub(crate) async fn a_page_that_ends_early_says_how_many_it_looked_at(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_page_that_ends_early_says_how_many_it_looked_at(backend: Backend) {
+    let service = backend.open().await;
     service.store.make_page(made(Vec::new()));
     let reply = service.get("/users?status=active&count=true").await.expect(200);
     let body = reply.json();
@@ -189,8 +189,8 @@ pub(crate) async fn a_page_that_ends_early_says_how_many_it_looked_at(stage: Sta
     assert!(next(&reply).contains(&cursor(&reply)));
 }
 
-pub(crate) async fn a_damaged_record_on_a_page_is_500(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_damaged_record_on_a_page_is_500(backend: Backend) {
+    let service = backend.open().await;
     let record = bytes::Bytes::from_static(b"{\"id\":");
     let id = UserId::from_bytes([7; 16]);
     service.store.make_page(made(vec![Stored { id, version: 1, record }]));

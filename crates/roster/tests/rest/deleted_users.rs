@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Setup, Stage, kept, path},
+    service::{Backend, Service, Setup, kept, path},
     transcript::Transcript,
 };
 
@@ -44,8 +44,8 @@ async fn walk(service: &Service, query: &str) -> Vec<String> {
     panic!("the list ends");
 }
 
-pub(crate) async fn deleted_users_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn deleted_users_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let ada = service.left(json!({"email": "ada@example.com", "name": "Ada"})).await;
     service.clock.step(1000);
@@ -82,8 +82,8 @@ pub(crate) async fn deleted_users_are_answered_like_this(stage: Stage) {
     page.settle("deleted_users");
 }
 
-pub(crate) async fn a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"email": "ada@example.com", "name": "Ada", "attributes": {"x": [1, "}"]}});
     let user = service.user(body).await;
     service.clock.step(5000);
@@ -104,8 +104,8 @@ pub(crate) async fn a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge
     assert_eq!(service.get("/users?email=ada@example.com").await.json()["items"], json!([]));
 }
 
-pub(crate) async fn those_who_left_last_are_listed_first_and_nobody_twice(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn those_who_left_last_are_listed_first_and_nobody_twice(backend: Backend) {
+    let service = backend.open().await;
     for name in ["a", "b", "c", "d", "e"] {
         service.left(json!({"username": name})).await;
         // Two leave at once: their ids keep them apart.
@@ -123,8 +123,10 @@ pub(crate) async fn those_who_left_last_are_listed_first_and_nobody_twice(stage:
     }
 }
 
-pub(crate) async fn a_walk_over_deleted_users_goes_on_when_the_last_one_is_purged(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_walk_over_deleted_users_goes_on_when_the_last_one_is_purged(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     let mut users = Vec::new();
     for name in ["a", "b", "c", "d"] {
         users.push(service.left(json!({"username": name})).await);
@@ -140,8 +142,8 @@ pub(crate) async fn a_walk_over_deleted_users_goes_on_when_the_last_one_is_purge
     assert_eq!((names(&second), &second.json()["total"]), (vec!["d".into()], &json!(2)));
 }
 
-pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(backend: Backend) {
+    let service = backend.open().await;
     for name in ["a", "b", "c"] {
         service.left(json!({"username": name})).await;
         service.user(json!({"username": name})).await;
@@ -165,8 +167,8 @@ pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(stage
     service.get(&format!("/deleted-users?limit=9&cursor={deleted}")).await.expect(200);
 }
 
-pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(backend: Backend) {
+    let service = backend.open().await;
     let rows = [
         ("limit=0", "limit", "out-of-range"),
         ("limit=1001", "limit", "out-of-range"),
@@ -200,8 +202,8 @@ pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(stage: St
     service.get(&kept(&user)).await.expect(200);
 }
 
-pub(crate) async fn polling_unchanged_deleted_users_is_answered_304(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn polling_unchanged_deleted_users_is_answered_304(backend: Backend) {
+    let service = backend.open().await;
     let user = service.left(json!({"username": "ada"})).await;
     let poll = |tag: &str| service.request("GET", "/deleted-users").header("if-none-match", tag);
     let tag = service.get("/deleted-users").await.header("etag").to_owned();
@@ -217,8 +219,8 @@ pub(crate) async fn polling_unchanged_deleted_users_is_answered_304(stage: Stage
     held("1").await.refused(400, "invalid-request");
 }
 
-pub(crate) async fn a_restored_user_is_back_as_it_was_with_the_next_version(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_restored_user_is_back_as_it_was_with_the_next_version(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "email": "ada@example.com", "status": "suspended",
         "attributes": {"team": "core"}});
     let user = service.left(body).await;
@@ -239,9 +241,9 @@ pub(crate) async fn a_restored_user_is_back_as_it_was_with_the_next_version(stag
     assert_eq!(restore(&service, &user).await.expect(200).json()["version"], 5);
 }
 
-pub(crate) async fn a_restore_below_a_base_path_tells_the_whole_path(stage: Stage) {
+pub(crate) async fn a_restore_below_a_base_path_tells_the_whole_path(backend: Backend) {
     let setup = Setup { base_url: "http://roster.test/v1", ..Setup::default() };
-    let service = stage.open_with(setup).await;
+    let service = backend.open_with(setup).await;
     let request = service.request("POST", "/v1/users").json(&json!({"username": "ada"}));
     let user = request.send().await.expect(201).json();
     service.delete(&format!("/v1{}", path(&user))).await.expect(204);
@@ -251,9 +253,9 @@ pub(crate) async fn a_restore_below_a_base_path_tells_the_whole_path(stage: Stag
     service.get(&location).await.expect(200);
 }
 
-pub(crate) async fn who_others_stand_in_for_is_not_restored(stage: Stage) {
+pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
     let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let body = json!({"username": "ada", "email": "ada@x.org", "external_id": "e1"});
     let user = service.left(body).await;
     let at = |pointer: &str, code: &str| (pointer.to_owned(), code.to_owned());
@@ -286,8 +288,8 @@ pub(crate) async fn who_others_stand_in_for_is_not_restored(stage: Stage) {
     restore(&service, &user).await.expect(200);
 }
 
-pub(crate) async fn only_who_has_left_is_restored_or_purged(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn only_who_has_left_is_restored_or_purged(backend: Backend) {
+    let service = backend.open().await;
     let live = service.user(json!({"username": "ada"})).await;
     let strange = ["/deleted-users/ada", "/deleted-users/%2e%2e", "/deleted-users/a%2Fb"];
     let upper = NOBODY.to_uppercase().replace("DELETED-USERS", "deleted-users");
@@ -304,8 +306,8 @@ pub(crate) async fn only_who_has_left_is_restored_or_purged(stage: Stage) {
     assert_eq!(service.head().await.position, 1);
 }
 
-pub(crate) async fn restore_and_purge_hold_the_version_that_is_named(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn restore_and_purge_hold_the_version_that_is_named(backend: Backend) {
+    let service = backend.open().await;
     let user = service.left(json!({"username": "ada"})).await;
     let ask = |method: &'static str, target: String, name: &'static str, tag: &'static str| {
         let service = &service;
@@ -333,9 +335,9 @@ pub(crate) async fn restore_and_purge_hold_the_version_that_is_named(stage: Stag
     ask("DELETE", kept(&user), "if-match", "\"9\", \"4\"").await.expect(204);
 }
 
-pub(crate) async fn a_guarded_purge_needs_a_precondition(stage: Stage) {
+pub(crate) async fn a_guarded_purge_needs_a_precondition(backend: Backend) {
     let rules = Rules { delete: Guard::On, ..Rules::default() };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let user = service.user(json!({"username": "ada"})).await;
     let held =
         |target: String| service.request("DELETE", &{ target }).header("if-match", "*").send();
@@ -344,8 +346,8 @@ pub(crate) async fn a_guarded_purge_needs_a_precondition(stage: Stage) {
     held(kept(&user)).await.expect(204);
 }
 
-pub(crate) async fn a_dry_run_restores_and_purges_nobody(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_dry_run_restores_and_purges_nobody(backend: Backend) {
+    let service = backend.open().await;
     let user = service.left(json!({"username": "ada", "email": "ada@example.com"})).await;
     let mut expected = user.clone();
     for member in ["id", "version", "created_at", "updated_at"] {
@@ -368,8 +370,8 @@ pub(crate) async fn a_dry_run_restores_and_purges_nobody(stage: Stage) {
     service.get(&kept(&user)).await.expect(200);
 }
 
-pub(crate) async fn a_restore_or_purge_that_comes_twice_happens_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_restore_or_purge_that_comes_twice_happens_once(backend: Backend) {
+    let service = backend.open().await;
     let user = service.left(json!({"username": "ada"})).await;
     let ask = |method: &'static str, target: String, key: &'static str| {
         let service = &service;
@@ -401,8 +403,8 @@ pub(crate) async fn a_restore_or_purge_that_comes_twice_happens_once(stage: Stag
     ask("POST", restoring(&user), "\"one\"").await.refused(404, "user-not-found");
 }
 
-pub(crate) async fn a_restore_may_leave_the_body_out_and_looks_at_none(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_restore_may_leave_the_body_out_and_looks_at_none(backend: Backend) {
+    let service = backend.open().await;
     let user = service.left(json!({"username": "ada"})).await;
     let minimal = service.request("POST", &restoring(&user)).header("prefer", "return=minimal");
     let reply = minimal.send().await.expect(204);
@@ -420,8 +422,8 @@ pub(crate) async fn a_restore_may_leave_the_body_out_and_looks_at_none(stage: St
     }
 }
 
-pub(crate) async fn a_purge_leaves_nothing_of_the_person(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_purge_leaves_nothing_of_the_person(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "countess", "email": "ada@example.com", "name": "Ada Lovelace"});
     let user = service.user(body.clone()).await;
     service.patch(&user, json!({"phone_number": "+44 20 7946 0958"})).await.expect(200);

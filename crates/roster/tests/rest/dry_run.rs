@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Setup, Stage, kept, path},
+    service::{Backend, Service, Setup, kept, path},
     transcript::Transcript,
 };
 
@@ -40,8 +40,8 @@ fn is_rehearsal(reply: &Reply) {
     assert_eq!(body, without_server_made(body.clone()));
 }
 
-pub(crate) async fn a_dry_write_shows_what_the_write_then_does(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_dry_write_shows_what_the_write_then_does(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "email": "ada@x.org", "name": "Ada"})).await;
     let live = path(&user);
     let writes = [
@@ -66,8 +66,8 @@ pub(crate) async fn a_dry_write_shows_what_the_write_then_does(stage: Stage) {
     assert_eq!(service.head().await.position, 5);
 }
 
-pub(crate) async fn a_dry_delete_shows_who_would_leave(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_dry_delete_shows_who_would_leave(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "attributes": {"n": 1e2}})).await;
     let other = service.left(json!({"username": "grace"})).await;
     let before = visible(&service).await;
@@ -119,14 +119,14 @@ fn faulty<'a>(service: &'a Service, ada: &str, query: &str) -> Vec<(Request<'a>,
     ]
 }
 
-pub(crate) async fn what_is_refused_is_refused_dry_in_the_same_words(stage: Stage) {
+pub(crate) async fn what_is_refused_is_refused_dry_in_the_same_words(backend: Backend) {
     let rules = Rules {
         external_id: Sharing::Unique,
         put: Guard::On,
         delete: Guard::On,
         ..Rules::default()
     };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let ada = path(&service.user(json!({"username": "ada", "name": "Ada"})).await);
     let grace = json!({"username": "grace", "email": "g@x.org", "external_id": "e"});
     service.user(grace).await;
@@ -146,8 +146,8 @@ pub(crate) async fn what_is_refused_is_refused_dry_in_the_same_words(stage: Stag
     assert_eq!(service.head().await.position, 2);
 }
 
-pub(crate) async fn only_true_and_false_say_whether_a_write_is_dry(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn only_true_and_false_say_whether_a_write_is_dry(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let live = path(&user);
     let rows = [
@@ -185,8 +185,8 @@ pub(crate) async fn only_true_and_false_say_whether_a_write_is_dry(stage: Stage)
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn a_dry_run_is_always_shown(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_dry_run_is_always_shown(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let rows = [("POST", "/users".to_owned()), ("PUT", path(&user)), ("PATCH", path(&user))];
     for (method, target) in rows {
@@ -198,8 +198,8 @@ pub(crate) async fn a_dry_run_is_always_shown(stage: Stage) {
     }
 }
 
-pub(crate) async fn dry_runs_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn dry_runs_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let user = service.user(json!({"username": "ada", "name": "Ada"})).await;
     let dry = |method: &str, path: &str| service.request(method, &format!("{path}?dry_run=true"));

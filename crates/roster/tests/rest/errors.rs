@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     bulk::{import_lines, verdicts_of},
     client::Reply,
-    service::{Service, Stage, group_path, path},
+    service::{Backend, Service, group_path, path},
 };
 
 /// A response of 32 errors is no longer than this.
@@ -31,8 +31,8 @@ fn capped(reply: Reply, status: u16, code: &str) -> Reply {
     reply
 }
 
-pub(crate) async fn a_response_lists_32_errors_of_a_body_and_counts_the_others(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_response_lists_32_errors_of_a_body_and_counts_the_others(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let key = service.new_key(&["keys:admin", "users:read", "users:write"]).await;
@@ -57,8 +57,8 @@ pub(crate) async fn a_response_lists_32_errors_of_a_body_and_counts_the_others(s
     capped(request.send().await, 422, "invalid-key");
 }
 
-pub(crate) async fn few_errors_are_all_listed_and_none_is_counted(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn few_errors_are_all_listed_and_none_is_counted(backend: Backend) {
+    let service = backend.open().await;
     let members: Map<_, _> = (0..32).map(|number| (format!("m{number}"), json!(1))).collect();
     let body = Value::Object(members);
     let body = service.post(body).await.refused(422, "invalid-user").json();
@@ -69,8 +69,8 @@ pub(crate) async fn few_errors_are_all_listed_and_none_is_counted(stage: Stage) 
     assert_eq!((body["errors"].as_array().map(Vec::len), body.get("more")), (Some(32), None));
 }
 
-pub(crate) async fn a_query_of_more_than_64_parameters_is_one_error(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_query_of_more_than_64_parameters_is_one_error(backend: Backend) {
+    let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let endless = "a&".repeat(8_000);
     for target in ["/", "/users", "/events", "/groups", "/deleted-users", "/docs", user.as_str()] {
@@ -107,8 +107,8 @@ async fn verdict_bytes(service: &Service, member: &str, lines: usize) -> usize {
     bytes
 }
 
-pub(crate) async fn a_verdict_on_a_line_lists_32_errors(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_verdict_on_a_line_lists_32_errors(backend: Backend) {
+    let service = backend.open().await;
     let bytes = verdict_bytes(&service, "emial", 64).await;
     assert!(bytes < 64 * BYTES_MAX, "{bytes}");
 }

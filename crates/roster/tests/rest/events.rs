@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{REQUEST_ID, Reply},
-    service::{Service, Stage, kept, path},
+    service::{Backend, Service, kept, path},
     transcript::Transcript,
 };
 
@@ -52,8 +52,8 @@ fn place(service: &Service, number: i64) -> String {
     format!("{}-{number}", service.store.log_id())
 }
 
-pub(crate) async fn events_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn events_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let ada = service.user(json!({"email": "ada@example.com"})).await;
     service.clock.step(1000);
@@ -81,8 +81,8 @@ pub(crate) async fn events_are_answered_like_this(stage: Stage) {
     page.settle("events");
 }
 
-pub(crate) async fn a_place_beyond_all_positions_is_answered_410(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_place_beyond_all_positions_is_answered_410(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     for number in [i64::MAX - 1, i64::MAX] {
         let after = format!("after={}", place(&service, number));
@@ -97,8 +97,8 @@ pub(crate) async fn a_place_beyond_all_positions_is_answered_410(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_event_is_a_cloud_event_with_the_record_after_the_change(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_event_is_a_cloud_event_with_the_record_after_the_change(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     service.clock.step(1000);
     let marked = service.request("PATCH", &path(&user)).without("x-request-id");
@@ -128,8 +128,8 @@ pub(crate) async fn an_event_is_a_cloud_event_with_the_record_after_the_change(s
     assert_eq!(items(&page), expected);
 }
 
-pub(crate) async fn each_change_has_its_event_and_what_changes_nothing_has_none(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn each_change_has_its_event_and_what_changes_nothing_has_none(backend: Backend) {
+    let service = backend.open().await;
     let (ada, grace) = live_through_it(&service).await;
     service.put(&grace, json!({"name": "Grace"})).await.expect(200);
     service.post(json!({"username": "grace"})).await.refused(409, "username-taken");
@@ -165,8 +165,8 @@ pub(crate) async fn each_change_has_its_event_and_what_changes_nothing_has_none(
     }
 }
 
-pub(crate) async fn a_reader_misses_nothing_however_it_follows(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_reader_misses_nothing_however_it_follows(backend: Backend) {
+    let service = backend.open().await;
     live_through_it(&service).await;
     let whole = items(&service.get("/events").await.expect(200));
     assert_eq!(whole.len(), 8);
@@ -202,8 +202,8 @@ pub(crate) async fn a_reader_misses_nothing_however_it_follows(stage: Stage) {
     }
 }
 
-pub(crate) async fn who_read_the_collection_goes_on_from_its_position(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn who_read_the_collection_goes_on_from_its_position(backend: Backend) {
+    let service = backend.open().await;
     let (_, grace) = live_through_it(&service).await;
     let listed = service.get("/users").await.expect(200);
     let deleted = service.get("/deleted-users").await.expect(200);
@@ -224,8 +224,8 @@ pub(crate) async fn who_read_the_collection_goes_on_from_its_position(stage: Sta
     assert_eq!(numbers(&service.get(&format!("/events?after={end}")).await), [11]);
 }
 
-pub(crate) async fn events_are_picked_by_kind_and_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn events_are_picked_by_kind_and_user(backend: Backend) {
+    let service = backend.open().await;
     let (ada, grace) = live_through_it(&service).await;
     let id = |user: &Value| user["id"].as_str().expect("an id").to_owned();
     let (ada, grace) = (id(&ada), id(&grace));
@@ -247,8 +247,8 @@ pub(crate) async fn events_are_picked_by_kind_and_user(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_history_of_a_user_is_the_logs(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_history_of_a_user_is_the_logs(backend: Backend) {
+    let service = backend.open().await;
     let (ada, grace) = live_through_it(&service).await;
     let whole = items(&service.get("/events").await.expect(200));
     for (user, expected) in [(&ada, vec![1, 3, 4, 5, 7, 8]), (&grace, vec![2, 6])] {
@@ -282,8 +282,8 @@ pub(crate) async fn the_history_of_a_user_is_the_logs(stage: Stage) {
     service.get(&by_query).await.refused(400, "invalid-query");
 }
 
-pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(backend: Backend) {
+    let service = backend.open().await;
     let (_, grace) = live_through_it(&service).await;
     let history = format!("{}/events", path(&grace));
     let refused = async |parameter: &str, place: &str| {
@@ -326,8 +326,8 @@ pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(stage: Stage) {
     assert_eq!(numbers(&service.get("/events").await.expect(200)), [9]);
 }
 
-pub(crate) async fn every_fault_of_the_query_for_events_is_told(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_fault_of_the_query_for_events_is_told(backend: Backend) {
+    let service = backend.open().await;
     let value = "invalid-value";
     let log = service.store.log_id().to_string();
     let upper = format!("after={}-0", "ABCDEF0123456789");
@@ -363,8 +363,8 @@ pub(crate) async fn every_fault_of_the_query_for_events_is_told(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_page_that_shows_nothing_still_says_where_to_go_on(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_page_that_shows_nothing_still_says_where_to_go_on(backend: Backend) {
+    let service = backend.open().await;
     live_through_it(&service).await;
     // As a page over very many events of other kinds ends: early.
     let made = EventsPage { events: Vec::new(), reached: 5, head: 8, oldest: 1 };
@@ -379,8 +379,8 @@ pub(crate) async fn a_page_that_shows_nothing_still_says_where_to_go_on(stage: S
     assert_eq!(page.header("link"), link);
 }
 
-pub(crate) async fn a_page_of_events_ends_early_at_four_mebibytes(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_page_of_events_ends_early_at_four_mebibytes(backend: Backend) {
+    let service = backend.open().await;
     let certificate = json!({"value": "A".repeat(8192)});
     for number in 0..80 {
         let body = json!({"username": format!("user{number}"),
@@ -398,8 +398,8 @@ pub(crate) async fn a_page_of_events_ends_early_at_four_mebibytes(stage: Stage) 
     assert_eq!(second.json()["next_cursor"], Value::Null);
 }
 
-pub(crate) async fn events_have_no_tag_that_if_match_could_name(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn events_have_no_tag_that_if_match_could_name(backend: Backend) {
+    let service = backend.open().await;
     let ask = |tag: &str| service.request("GET", "/events").header("if-match", tag).send();
     ask("\"1\"").await.refused(412, "version-mismatch");
     ask("W/\"1\"").await.refused(412, "version-mismatch");

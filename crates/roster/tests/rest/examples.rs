@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Service, Stage, kept, path};
+use crate::service::{Backend, Service, kept, path};
 
 async fn example(service: &Service, name: &str) -> Value {
     let document = service.get("/openapi.json").await.expect(200).json();
@@ -19,8 +19,8 @@ fn agree(mut example: Value, real: &Value) {
     assert_eq!(&example, real);
 }
 
-pub(crate) async fn the_examples_of_one_user_are_what_the_service_answers(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_examples_of_one_user_are_what_the_service_answers(backend: Backend) {
+    let service = backend.open().await;
     let created = service.user(example(&service, "UserCreate").await).await;
     agree(example(&service, "User").await, &created);
     let mut page = example(&service, "UserList").await;
@@ -32,7 +32,7 @@ pub(crate) async fn the_examples_of_one_user_are_what_the_service_answers(stage:
     let replace = example(&service, "UserReplace").await;
     let replaced = service.put(&created, replace).await.expect(200).json();
     agree(example(&service, "UserReplaced").await, &replaced);
-    hold_those_of_leaving(&stage.open().await).await;
+    hold_those_of_leaving(&backend.open().await).await;
 }
 
 /// The examples of a deleted user, of coming back, and of the log that tells of it.
@@ -70,16 +70,16 @@ async fn hold_those_of_leaving(service: &Service) {
     assert_eq!(page, real);
 }
 
-pub(crate) async fn the_example_of_a_patch_is_what_the_service_answers(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_example_of_a_patch_is_what_the_service_answers(backend: Backend) {
+    let service = backend.open().await;
     let created = service.user(example(&service, "UserCreate").await).await;
     let patch = example(&service, "UserPatch").await;
     let patched = service.patch(&created, patch).await.expect(200).json();
     agree(example(&service, "UserPatched").await, &patched);
 }
 
-pub(crate) async fn the_long_example_is_taken(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_long_example_is_taken(backend: Backend) {
+    let service = backend.open().await;
     let long = example(&service, "UserCreateLong").await;
     let user = service.user(long.clone()).await;
     for (name, value) in long.as_object().expect("an object") {
@@ -87,8 +87,8 @@ pub(crate) async fn the_long_example_is_taken(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_examples_of_documents_are_what_the_service_answers(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_examples_of_documents_are_what_the_service_answers(backend: Backend) {
+    let service = backend.open().await;
     let mut shown = example(&service, "ServiceDocument").await;
     let real = service.get("/").await.expect(200).json();
     for (name, limit) in shown["limits"].as_object().expect("limits") {
@@ -101,8 +101,8 @@ pub(crate) async fn the_examples_of_documents_are_what_the_service_answers(stage
     assert_eq!(example(&service, "ProblemKind").await, explained);
 }
 
-pub(crate) async fn the_example_of_a_problem_has_the_members_of_a_real_one(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_example_of_a_problem_has_the_members_of_a_real_one(backend: Backend) {
+    let service = backend.open().await;
     let explained = service.get("/problems/user-not-found").await.expect(200).json();
     let mut shown = explained["example"].clone();
     let user = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    service::{Service, Stage, group_path, kept, member_path, path},
+    service::{Backend, Service, group_path, kept, member_path, path},
     store::Fault,
 };
 
@@ -47,8 +47,8 @@ fn body_for(target: &str) -> Value {
     }
 }
 
-async fn each(stage: &Stage, fault: Fault, status: u16, code: &str) {
-    let service = stage.open().await;
+async fn each(backend: &Backend, fault: Fault, status: u16, code: &str) {
+    let service = backend.open().await;
     let requests = asking(&service).await;
     service.store.fail(fault);
     for (method, target) in requests {
@@ -68,22 +68,22 @@ async fn each(stage: &Stage, fault: Fault, status: u16, code: &str) {
     service.get("/users").await.expect(200);
 }
 
-pub(crate) async fn a_store_that_is_away_is_503_and_may_be_tried_again(stage: Stage) {
-    each(&stage, Fault::Unavailable, 503, "unavailable").await;
-    each(&stage, Fault::TimedOut, 503, "unavailable").await;
+pub(crate) async fn a_store_that_is_away_is_503_and_may_be_tried_again(backend: Backend) {
+    each(&backend, Fault::Unavailable, 503, "unavailable").await;
+    each(&backend, Fault::TimedOut, 503, "unavailable").await;
 }
 
-pub(crate) async fn writes_that_have_stopped_are_503_without_a_time(stage: Stage) {
-    each(&stage, Fault::WritesStopped, 503, "unavailable").await;
+pub(crate) async fn writes_that_have_stopped_are_503_without_a_time(backend: Backend) {
+    each(&backend, Fault::WritesStopped, 503, "unavailable").await;
 }
 
-pub(crate) async fn damage_and_surprise_are_500_and_tell_nothing(stage: Stage) {
-    each(&stage, Fault::Corrupt, 500, "internal").await;
-    each(&stage, Fault::Internal, 500, "internal").await;
+pub(crate) async fn damage_and_surprise_are_500_and_tell_nothing(backend: Backend) {
+    each(&backend, Fault::Corrupt, 500, "internal").await;
+    each(&backend, Fault::Internal, 500, "internal").await;
 }
 
-pub(crate) async fn a_handler_that_panics_is_500_and_tells_nothing(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_handler_that_panics_is_500_and_tells_nothing(backend: Backend) {
+    let service = backend.open().await;
     service.store.fail(Fault::Panic);
     let reply = service.get("/users").await.refused(500, "internal");
     assert!(!reply.text().contains("7G"));
@@ -91,8 +91,8 @@ pub(crate) async fn a_handler_that_panics_is_500_and_tells_nothing(stage: Stage)
     service.get("/users").await.expect(200);
 }
 
-pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let gone = kept(&service.left(json!({"username": "grace"})).await);
     let group = service.group("team").await;
@@ -125,7 +125,7 @@ pub(crate) async fn a_full_disk_is_507_on_writes(stage: Stage) {
     service.delete(&key).await.refused(507, "storage-full");
 }
 
-pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {
+pub(crate) async fn readiness_follows_the_store_and_the_disk(backend: Backend) {
     for fault in [
         Fault::Unavailable,
         Fault::WritesStopped,
@@ -134,12 +134,12 @@ pub(crate) async fn readiness_follows_the_store_and_the_disk(stage: Stage) {
         Fault::Corrupt,
         Fault::Internal,
     ] {
-        let service = stage.open().await;
+        let service = backend.open().await;
         service.store.fail(fault);
         service.get("/readyz").await.refused(503, "unavailable");
         service.get("/livez").await.expect(200);
     }
-    let service = stage.open().await;
+    let service = backend.open().await;
     service.get("/readyz").await.expect(200);
     service.store.fail(Fault::Unavailable);
     readiness_becomes(&service, 503).await;
@@ -160,8 +160,8 @@ async fn readiness_becomes(service: &Service, status: u16) {
     }
 }
 
-pub(crate) async fn readiness_asks_the_store_one_question_a_second(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn readiness_asks_the_store_one_question_a_second(backend: Backend) {
+    let service = backend.open().await;
     let began = Instant::now();
     for _ in 0..10 {
         let asked = (0..20).map(|_| service.get("/readyz"));
@@ -174,8 +174,8 @@ pub(crate) async fn readiness_asks_the_store_one_question_a_second(stage: Stage)
     assert!((1..=most).contains(&questions), "{questions} questions, not {most}");
 }
 
-pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(backend: Backend) {
+    let service = backend.open().await;
     service.store.fail(Fault::Hang);
     let began = Instant::now();
     // They go away without an answer, and so free no place for another question.
@@ -190,8 +190,8 @@ pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(stage: Sta
     service.store.fail(None);
 }
 
-pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(backend: Backend) {
+    let service = backend.open().await;
     service.get("/readyz").await.expect(200);
     service.app.drain();
     let reply = service.get("/readyz").await.refused(503, "draining");
@@ -200,8 +200,8 @@ pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(stage:
     service.post(json!({"username": "ada"})).await.expect(201);
 }
 
-pub(crate) async fn measurements_are_given_even_when_the_store_is_away(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn measurements_are_given_even_when_the_store_is_away(backend: Backend) {
+    let service = backend.open().await;
     service.user(json!({"username": "ada", "status": "suspended"})).await;
     let page = service.get("/metrics").await.expect(200);
     assert!(page.text().contains("roster_users{status=\"suspended\"} 1\n"), "{}", page.text());

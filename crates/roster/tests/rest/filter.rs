@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     transcript::Transcript,
 };
 
@@ -97,8 +97,8 @@ async fn fill(service: &Service) -> Vec<Value> {
 }
 
 /// Holds each filter against the users that it means, in pages of two sizes and in one stream.
-async fn each(stage: Stage, rows: &[(&str, &[&str])]) {
-    let service = stage.open().await;
+async fn each(backend: Backend, rows: &[(&str, &[&str])]) {
+    let service = backend.open().await;
     fill(&service).await;
     for (filter, expected) in rows {
         for limit in [1, 50] {
@@ -123,7 +123,7 @@ const BUT_BOB: &[&str] = &["Ada", "grace", "\u{c9}mile", "zoe"];
 const WITH_EMAIL: &[&str] = &["Ada", "grace", "\u{c9}mile"];
 const ALL: &[&str] = &["Ada", "grace", "\u{c9}mile", "bob", "zoe"];
 
-pub(crate) async fn every_operator_finds_those_it_should(stage: Stage) {
+pub(crate) async fn every_operator_finds_those_it_should(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
         (r#"username eq "ADA""#, ADA),
         (r#"username eq "E\u0301MILE""#, EMILE),
@@ -151,10 +151,10 @@ pub(crate) async fn every_operator_finds_those_it_should(stage: Stage) {
         (r#"created_at le "2026-01-01T02:00:01.000+02:00""#, &["Ada", "grace"]),
         (r#"updated_at eq "2026-01-01T00:00:03.000Z""#, BOB),
     ];
-    each(stage, rows).await;
+    each(backend, rows).await;
 }
 
-pub(crate) async fn each_member_is_compared_in_its_own_way(stage: Stage) {
+pub(crate) async fn each_member_is_compared_in_its_own_way(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
         // Exactly.
         (r#"external_id eq "E-1""#, ADA),
@@ -205,10 +205,10 @@ pub(crate) async fn each_member_is_compared_in_its_own_way(stage: Stage) {
         ("attributes.TEAM pr", NONE),
         ("attributes pr and not (attributes.office pr)", &["grace", "zoe"]),
     ];
-    each(stage, rows).await;
+    each(backend, rows).await;
 }
 
-pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(stage: Stage) {
+pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
         // `and` binds closer than `or`.
         (r#"username eq "bob" or username eq "ada" and status eq "suspended""#, BOB),
@@ -236,11 +236,11 @@ pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(stage: Stag
         (r#"addresses.country eq "DE" and addresses.locality pr"#, ZOE),
         (r#"roles[value eq "ops" and type eq "x"] or emails[value sw "gh@"]"#, &["grace", "zoe"]),
     ];
-    each(stage, rows).await;
+    each(backend, rows).await;
 }
 
-pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(backend: Backend) {
+    let service = backend.open().await;
     let rows = [
         ("", 0, "the name of a member was expected"),
         ("   ", 3, "the name of a member was expected"),
@@ -302,8 +302,8 @@ pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(stage: Stage) 
     }
 }
 
-pub(crate) async fn the_limits_of_a_filter_are_held(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_limits_of_a_filter_are_held(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let nested = |depth: usize| format!("{}title pr{}", "(".repeat(depth), ")".repeat(depth));
     let chain = |tests: usize| vec!["title pr"; tests].join(" or ");
@@ -327,8 +327,8 @@ pub(crate) async fn the_limits_of_a_filter_are_held(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let rows = [
         ("filter=title+pr", ADA),
@@ -349,8 +349,8 @@ pub(crate) async fn a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped(stag
     assert_eq!(walk(&service, "email=ada@work.example&filter=title+pr").await, ADA);
 }
 
-pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(backend: Backend) {
+    let service = backend.open().await;
     let users = fill(&service).await;
     let with_family = of("family_name pr");
     let orders: [(&str, &[&str]); 6] = [
@@ -389,8 +389,8 @@ pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(stage: Stage)
     }
 }
 
-pub(crate) async fn a_cursor_goes_with_its_filter_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_cursor_goes_with_its_filter_alone(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let target = format!("/users?limit=1&{}", of(r#"family_name pr and status eq "active""#));
     let first = service.get(&target).await.expect(200);
@@ -415,8 +415,8 @@ pub(crate) async fn a_cursor_goes_with_its_filter_alone(stage: Stage) {
     assert_eq!(names(&second), ["\u{c9}mile", "zoe"]);
 }
 
-pub(crate) async fn a_change_moves_users_into_and_out_of_a_filter_at_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_change_moves_users_into_and_out_of_a_filter_at_once(backend: Backend) {
+    let service = backend.open().await;
     let users = fill(&service).await;
     let query = of(r#"title sw "count" or emails ew "@new.example""#);
     assert_eq!(walk(&service, &query).await, ADA);
@@ -432,8 +432,8 @@ pub(crate) async fn a_change_moves_users_into_and_out_of_a_filter_at_once(stage:
     assert_eq!(walk(&service, &query).await, ZOE);
 }
 
-pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(backend: Backend) {
+    let service = backend.open().await;
     let reply = service.get("/users?filter=nope&limit=0&colour=red").await;
     let faults = reply.refused(400, "invalid-query").faults();
     let places: Vec<&str> = faults.iter().map(|(place, _)| place.as_str()).collect();
@@ -449,8 +449,8 @@ pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(stage: Stage) 
     lines.refused(400, "invalid-filter");
 }
 
-pub(crate) async fn filters_and_searches_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn filters_and_searches_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let mut page = Transcript::of(&service);
     let filter = of(r#"family_name sw "love" and not (status eq "suspended")"#);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Setup, Stage, group_path, member_path, path},
+    service::{Backend, Service, Setup, group_path, member_path, path},
 };
 
 const NOBODY: &str = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
@@ -33,8 +33,8 @@ async fn members(service: &Service, group: &Value) -> Vec<Value> {
     items.iter().map(|member| member["id"].clone()).collect()
 }
 
-pub(crate) async fn a_group_is_made_read_changed_and_deleted(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_group_is_made_read_changed_and_deleted(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"display_name": "Core Team", "external_id": "A-7"});
     let made = post(&service, &body).send().await.expect(201);
     let group = made.json();
@@ -77,8 +77,8 @@ pub(crate) async fn a_group_is_made_read_changed_and_deleted(stage: Stage) {
     service.get(&of).await.refused(404, "group-not-found");
 }
 
-pub(crate) async fn a_group_that_is_not_valid_is_told_all_its_faults(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_group_that_is_not_valid_is_told_all_its_faults(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"name": "x", "external_id": 7, "members": []});
     let refused = post(&service, &body).send().await.refused(422, "invalid-group");
     let at = |place: &str, code: &str| (place.to_owned(), code.to_owned());
@@ -101,8 +101,8 @@ pub(crate) async fn a_group_that_is_not_valid_is_told_all_its_faults(stage: Stag
     assert_eq!(refused.faults(), [at("/id", "id-mismatch")]);
 }
 
-pub(crate) async fn no_two_groups_have_one_name(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn no_two_groups_have_one_name(backend: Backend) {
+    let service = backend.open().await;
     service.group("Straße").await;
     let clash = post(&service, &json!({"display_name": "STRASSE"})).send().await;
     let clash = clash.refused(409, "group-name-taken");
@@ -113,8 +113,8 @@ pub(crate) async fn no_two_groups_have_one_name(stage: Stage) {
     patch(&service, &other, body).await.refused(409, "group-name-taken");
 }
 
-pub(crate) async fn a_write_of_a_group_is_held_to_its_version(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_write_of_a_group_is_held_to_its_version(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let held_to_old = |method: &str, target: &str| {
@@ -144,8 +144,8 @@ pub(crate) async fn a_write_of_a_group_is_held_to_its_version(stage: Stage) {
     }
 }
 
-pub(crate) async fn members_join_and_leave_and_the_group_changes(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn members_join_and_leave_and_the_group_changes(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let joined = service.join(&group, &ada).await.expect(200);
@@ -163,8 +163,8 @@ pub(crate) async fn members_join_and_leave_and_the_group_changes(stage: Stage) {
     gone.refused(404, "member-not-found");
 }
 
-pub(crate) async fn nobody_else_joins_a_group(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nobody_else_joins_a_group(backend: Backend) {
+    let service = backend.open().await;
     let gone = service.left(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     for member in [gone.clone(), json!({"id": NOBODY}), json!({"id": "ada"})] {
@@ -177,8 +177,8 @@ pub(crate) async fn nobody_else_joins_a_group(stage: Stage) {
     assert_eq!(now(&service, &group).await, group);
 }
 
-pub(crate) async fn groups_stand_within_groups_and_form_no_circle(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn groups_stand_within_groups_and_form_no_circle(backend: Backend) {
+    let service = backend.open().await;
     let bottom = service.group("level 1").await;
     let mut top = bottom.clone();
     for level in 2..=8 {
@@ -202,8 +202,8 @@ pub(crate) async fn groups_stand_within_groups_and_form_no_circle(stage: Stage) 
     service.join(&above, &top).await.expect(200);
 }
 
-pub(crate) async fn a_full_group_takes_nobody(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_full_group_takes_nobody(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let mut groups = Vec::new();
     for number in 0..=1000 {
@@ -222,8 +222,8 @@ pub(crate) async fn a_full_group_takes_nobody(stage: Stage) {
     assert_eq!(service.head().await.position, before + 1001);
 }
 
-pub(crate) async fn members_are_paged(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn members_are_paged(backend: Backend) {
+    let service = backend.open().await;
     let group = service.group("team").await;
     let mut expected = Vec::new();
     for number in 0..5 {
@@ -255,8 +255,8 @@ pub(crate) async fn members_are_paged(stage: Stage) {
     service.get(&wrong).await.refused(400, "invalid-query");
 }
 
-pub(crate) async fn groups_are_paged_and_found(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn groups_are_paged_and_found(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let mut ids = Vec::new();
     for name in ["One", "Two", "Three"] {
@@ -289,8 +289,8 @@ pub(crate) async fn groups_are_paged_and_found(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_unchanged_list_of_groups_is_304(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_unchanged_list_of_groups_is_304(backend: Backend) {
+    let service = backend.open().await;
     let group = service.group("team").await;
     for target in ["/groups".to_owned(), format!("{}/members", group_path(&group))] {
         let tag = service.get(&target).await.expect(200).header("etag").to_owned();
@@ -305,8 +305,8 @@ pub(crate) async fn an_unchanged_list_of_groups_is_304(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_deleted_user_leaves_its_groups(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_deleted_user_leaves_its_groups(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     service.join(&group, &ada).await.expect(200);
@@ -324,8 +324,8 @@ pub(crate) async fn a_deleted_user_leaves_its_groups(stage: Stage) {
     assert_eq!(members(&service, &group).await, Vec::<Value>::new());
 }
 
-pub(crate) async fn the_change_log_tells_of_groups(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_change_log_tells_of_groups(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     service.join(&group, &ada).await.expect(200);
@@ -369,8 +369,8 @@ pub(crate) async fn the_change_log_tells_of_groups(stage: Stage) {
     history.refused(404, "user-not-found");
 }
 
-pub(crate) async fn a_dry_run_of_a_group_stores_nothing(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_dry_run_of_a_group_stores_nothing(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let grace = service.user(json!({"username": "grace"})).await;
     let group = service.group("team").await;
@@ -395,8 +395,8 @@ pub(crate) async fn a_dry_run_of_a_group_stores_nothing(stage: Stage) {
     clash.json(&json!({"display_name": "TEAM"})).send().await.refused(409, "group-name-taken");
 }
 
-pub(crate) async fn a_request_on_a_group_may_come_twice(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_request_on_a_group_may_come_twice(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let body = json!({"display_name": "team"});
     let send = || post(&service, &body).header("idempotency-key", "one").send();
@@ -428,9 +428,9 @@ pub(crate) async fn a_request_on_a_group_may_come_twice(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_guarded_service_asks_for_versions_of_groups_too(stage: Stage) {
+pub(crate) async fn a_guarded_service_asks_for_versions_of_groups_too(backend: Backend) {
     let rules = Rules { put: Guard::On, delete: Guard::On, ..Rules::default() };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let body = json!({"display_name": "team", "external_id": "x"});
     let group = post(&service, &body).send().await.expect(201).json();
     let refused = put(&service, &group, json!({"display_name": "team"})).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     access::{NOBODY, operations},
     client::REQUEST_ID,
-    service::{Service, Setup, Stage, kept, path},
+    service::{Backend, Service, Setup, kept, path},
 };
 
 /// A group that nobody made.
@@ -36,8 +36,8 @@ pub(crate) async fn guarded(service: &Service) -> Vec<(String, String)> {
     all.map(|(_, method, target)| (method, about(target))).collect()
 }
 
-pub(crate) async fn a_host_that_is_not_ours_is_misdirected(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_host_that_is_not_ours_is_misdirected(backend: Backend) {
+    let service = backend.open().await;
     for (method, target) in guarded(&service).await {
         let reply = service.request(&method, &target).host("evil.example").send().await;
         reply.refused(421, "misdirected-request");
@@ -49,8 +49,8 @@ pub(crate) async fn a_host_that_is_not_ours_is_misdirected(stage: Stage) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn our_own_names_pass_with_any_port(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn our_own_names_pass_with_any_port(backend: Backend) {
+    let service = backend.open().await;
     for host in [
         "roster.test",
         "Roster.TEST:80",
@@ -65,8 +65,8 @@ pub(crate) async fn our_own_names_pass_with_any_port(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_host_with_a_port_passes_with_that_port_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_host_with_a_port_passes_with_that_port_alone(backend: Backend) {
+    let service = backend.open().await;
     let get = |host: &str| service.request("GET", "/users").host(host).send();
     get("port.example:8443").await.expect(200);
     get("PORT.example:8443").await.expect(200);
@@ -75,8 +75,8 @@ pub(crate) async fn a_host_with_a_port_passes_with_that_port_alone(stage: Stage)
     }
 }
 
-pub(crate) async fn exactly_one_valid_host_is_needed(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn exactly_one_valid_host_is_needed(backend: Backend) {
+    let service = backend.open().await;
     let get = || service.request("GET", "/users");
     get().without("host").send().await.refused(400, "invalid-request");
     get().header("host", "roster.test").send().await.refused(400, "invalid-request");
@@ -85,8 +85,8 @@ pub(crate) async fn exactly_one_valid_host_is_needed(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_target_in_absolute_form_is_held_to_the_same_names(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_target_in_absolute_form_is_held_to_the_same_names(backend: Backend) {
+    let service = backend.open().await;
     let absolute = |authority: &str| service.request("GET", &format!("http://{authority}/livez"));
     // Not through the description, which knows paths alone.
     assert_eq!(absolute("roster.test").unwitnessed().await.status(), 200);
@@ -96,8 +96,8 @@ pub(crate) async fn a_target_in_absolute_form_is_held_to_the_same_names(stage: S
     assert_eq!(users.unwitnessed().await.status(), 421);
 }
 
-pub(crate) async fn a_web_page_elsewhere_is_kept_out(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_web_page_elsewhere_is_kept_out(backend: Backend) {
+    let service = backend.open().await;
     for (method, target) in guarded(&service).await {
         for origin in ["https://evil.example", "null", "http://roster.test:81", "roster.test"] {
             let reply = service.request(&method, &target).header("origin", origin).send().await;
@@ -114,8 +114,8 @@ pub(crate) async fn a_web_page_elsewhere_is_kept_out(stage: Stage) {
     service.request("GET", "/users").header("sec-fetch-site", "none").send().await.expect(200);
 }
 
-pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(backend: Backend) {
+    let service = backend.open().await;
     let navigate = |target: &str| {
         let request = service.request("GET", target).header("sec-fetch-site", "cross-site");
         request.header("sec-fetch-mode", "navigate").send()
@@ -130,8 +130,8 @@ pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(stage: Stage) {
     framed.header("sec-fetch-mode", "no-cors").send().await.refused(403, "foreign-origin");
 }
 
-pub(crate) async fn what_came_through_a_proxy_is_kept_out(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_came_through_a_proxy_is_kept_out(backend: Backend) {
+    let service = backend.open().await;
     for (method, target) in guarded(&service).await {
         for header in [
             "forwarded",
@@ -161,8 +161,8 @@ pub(crate) async fn what_came_through_a_proxy_is_kept_out(stage: Stage) {
     }
 }
 
-pub(crate) async fn health_answers_under_any_name(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn health_answers_under_any_name(backend: Backend) {
+    let service = backend.open().await;
     for target in ["/livez", "/readyz"] {
         let request = service.request("GET", target).host("10.0.0.7:8080");
         let request = request.header("x-forwarded-for", "192.0.2.1").header("expect", "a miracle");
@@ -171,8 +171,8 @@ pub(crate) async fn health_answers_under_any_name(stage: Stage) {
     }
 }
 
-pub(crate) async fn limits_are_held_before_the_routes(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn limits_are_held_before_the_routes(backend: Backend) {
+    let service = backend.open().await;
     let long = "x".repeat(20_000);
     for (method, target) in guarded(&service).await {
         let reply = service.request(&method, &format!("{target}?x={long}")).send().await;
@@ -184,14 +184,14 @@ pub(crate) async fn limits_are_held_before_the_routes(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_expected_continue_is_granted(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_expected_continue_is_granted(backend: Backend) {
+    let service = backend.open().await;
     let request = service.request("POST", "/users").header("expect", "100-continue");
     request.json(&json!({"username": "ada"})).send().await.expect(201);
 }
 
-pub(crate) async fn only_json_in_utf8_is_taken(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn only_json_in_utf8_is_taken(backend: Backend) {
+    let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = r#"{"username":"grace"}"#;
     for (method, target) in with_body(&user) {
@@ -227,8 +227,8 @@ pub(crate) async fn only_json_in_utf8_is_taken(stage: Stage) {
     assert_eq!(service.head().await.position, 1);
 }
 
-pub(crate) async fn what_is_no_json_text_is_malformed(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_is_no_json_text_is_malformed(backend: Backend) {
+    let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let deep = format!("{{\"attributes\":{}{}}}", "[".repeat(65), "]".repeat(65));
     let bodies: [&[u8]; 11] = [
@@ -252,8 +252,8 @@ pub(crate) async fn what_is_no_json_text_is_malformed(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(backend: Backend) {
+    let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
     for (method, target) in with_body(&user) {
@@ -264,9 +264,9 @@ pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(stage: Sta
     }
 }
 
-pub(crate) async fn a_body_that_stalls_is_given_up(stage: Stage) {
+pub(crate) async fn a_body_that_stalls_is_given_up(backend: Backend) {
     let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
-    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     for (method, target) in with_body(&user) {
         let request = service.request(method, target).json(&json!({"username": "grace"}));
@@ -275,8 +275,8 @@ pub(crate) async fn a_body_that_stalls_is_given_up(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_usable_request_id_is_kept_and_any_other_replaced(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_usable_request_id_is_kept_and_any_other_replaced(backend: Backend) {
+    let service = backend.open().await;
     let kept = service.get("/nothing").await.refused(404, "not-found");
     assert_eq!(kept.header("x-request-id"), REQUEST_ID);
     let mut made = Vec::new();

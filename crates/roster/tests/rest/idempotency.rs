@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Stage, kept, path},
+    service::{Backend, Service, kept, path},
     store::Fault,
     transcript::Transcript,
 };
@@ -37,8 +37,8 @@ fn told(reply: &Reply) -> (bool, u16, Vec<(String, String)>, String) {
     (replayed.is_some(), exchange.status, headers, reply.text().to_owned())
 }
 
-pub(crate) async fn a_member_that_was_not_found_is_looked_for_again(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_member_that_was_not_found_is_looked_for_again(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let member = format!("/groups/{}/members/{}", text(&group["id"]), text(&ada["id"]));
@@ -53,8 +53,8 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "email": "ada@example.com"});
     let first = create(&service, "create", body.clone()).await.expect(201);
     let user = first.json();
@@ -93,8 +93,8 @@ pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(s
     assert_eq!(service.head().await.position, 7);
 }
 
-pub(crate) async fn a_purge_takes_the_keys_of_that_person_along(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_purge_takes_the_keys_of_that_person_along(backend: Backend) {
+    let service = backend.open().await;
     let other = create(&service, "other", json!({"username": "grace"})).await.expect(201).json();
     let body = json!({"username": "ada"});
     let user = create(&service, "k", body.clone()).await.expect(201).json();
@@ -110,8 +110,8 @@ pub(crate) async fn a_purge_takes_the_keys_of_that_person_along(stage: Stage) {
     assert_eq!((again.header("idempotent-replayed"), again.json()), ("true", other));
 }
 
-pub(crate) async fn a_key_goes_with_one_request_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_goes_with_one_request_alone(backend: Backend) {
+    let service = backend.open().await;
     let (one, two) = (
         service.user(json!({"username": "one"})).await,
         service.user(json!({"email": "t@x.org"})).await,
@@ -163,8 +163,8 @@ pub(crate) async fn a_key_goes_with_one_request_alone(stage: Stage) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn a_replay_comes_before_preconditions(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_replay_comes_before_preconditions(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let put = |key: &str, tag: &str| {
         let body = json!({"name": "Ada"});
@@ -186,8 +186,8 @@ pub(crate) async fn a_replay_comes_before_preconditions(stage: Stage) {
     put("k", "1").await.refused(400, "invalid-request");
 }
 
-pub(crate) async fn what_is_refused_is_judged_anew(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_is_refused_is_judged_anew(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let send = |method: &'static str, target: &str, body: Value| {
         let target = target.to_owned();
@@ -216,8 +216,8 @@ pub(crate) async fn what_is_refused_is_judged_anew(stage: Stage) {
     send("POST", "/users", json!({})).await.refused(422, "idempotency-key-reused");
 }
 
-pub(crate) async fn a_write_that_changed_nothing_is_answered_again_too(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_write_that_changed_nothing_is_answered_again_too(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "name": "Ada"})).await;
     let body = json!({"name": "Ada"});
     let put = || marked(&service, "k", ("PUT", &path(&user), &body)).send();
@@ -229,8 +229,8 @@ pub(crate) async fn a_write_that_changed_nothing_is_answered_again_too(stage: St
     assert_eq!(service.now(&user).await["name"], "King");
 }
 
-pub(crate) async fn one_key_may_be_written_in_two_ways(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn one_key_may_be_written_in_two_ways(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada"});
     create(&service, "8e03978e-40d5-43dd-bc93-6894a57f9324", body.clone()).await.expect(201);
     let quoted = create(&service, "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"", body).await;
@@ -247,8 +247,8 @@ pub(crate) async fn one_key_may_be_written_in_two_ways(stage: Stage) {
     assert_eq!(reply.find("idempotent-replayed"), None);
 }
 
-pub(crate) async fn what_is_no_key_is_refused_on_every_write(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_is_no_key_is_refused_on_every_write(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "gone"})).await;
     let (live, gone, long) = (path(&user), kept(&gone), "k".repeat(256));
@@ -296,8 +296,8 @@ pub(crate) async fn what_is_no_key_is_refused_on_every_write(stage: Stage) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn of_many_at_once_one_happens(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn of_many_at_once_one_happens(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "counted"})).await;
     let bodies = [json!({"username": "ada"}), json!({"name": "Ada"})];
     let writes = [("POST", "/users".to_owned(), &bodies[0]), ("PATCH", path(&user), &bodies[1])];
@@ -314,8 +314,8 @@ pub(crate) async fn of_many_at_once_one_happens(stage: Stage) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn a_key_is_remembered_for_a_day(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_is_remembered_for_a_day(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada"});
     create(&service, "k", body.clone()).await.expect(201);
     service.clock.step(IDEMPOTENCY_KEEP_MS - 1);
@@ -327,8 +327,8 @@ pub(crate) async fn a_key_is_remembered_for_a_day(stage: Stage) {
     assert_eq!(reply.find("idempotent-replayed"), None);
 }
 
-pub(crate) async fn a_dry_run_neither_leaves_a_mark_nor_minds_one(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_dry_run_neither_leaves_a_mark_nor_minds_one(backend: Backend) {
+    let service = backend.open().await;
     let dry = |body: Value| {
         let service = &service;
         async move { marked(service, "k", ("POST", "/users?dry_run=true", &body)).send().await }
@@ -342,8 +342,8 @@ pub(crate) async fn a_dry_run_neither_leaves_a_mark_nor_minds_one(stage: Stage) 
     assert_eq!((other.header("dry-run"), other.find("idempotent-replayed")), ("true", None));
 }
 
-pub(crate) async fn repeated_requests_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn repeated_requests_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let body = json!({"username": "ada"});
     let first = create(&service, "\"order 4711\"", body.clone()).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage, kept, path},
+    service::{Backend, Service, kept, path},
 };
 
 fn at(key: &Value) -> String {
@@ -25,8 +25,8 @@ async fn rotate(service: &Service, key: &Value, query: &str) -> Reply {
     service.request("POST", &format!("{}/rotate{query}", at(key))).send().await
 }
 
-pub(crate) async fn a_key_is_shown_once_and_never_again(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_is_shown_once_and_never_again(backend: Backend) {
+    let service = backend.open().await;
     let admin = service.close().await;
     service.clock.step(1);
     let body = json!({"name": " Billing ", "scopes": ["users:read"], "expires_at": null});
@@ -50,8 +50,8 @@ pub(crate) async fn a_key_is_shown_once_and_never_again(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_key_that_is_not_valid_is_told_all_its_faults(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_that_is_not_valid_is_told_all_its_faults(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"name": "", "scopes": ["root"], "expires_at": 7, "secret": "x"});
     let refused = service.request("POST", "/keys").json(&body).send().await;
     let refused = refused.refused(422, "invalid-key");
@@ -67,8 +67,8 @@ pub(crate) async fn a_key_that_is_not_valid_is_told_all_its_faults(stage: Stage)
     service.get("/users").await.expect(200);
 }
 
-pub(crate) async fn both_secrets_of_a_rotated_key_open_for_a_while(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn both_secrets_of_a_rotated_key_open_for_a_while(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read"]).await;
     let rotated = rotate(&service, &key, "?overlap_s=60").await.expect(200).json();
@@ -90,8 +90,8 @@ pub(crate) async fn both_secrets_of_a_rotated_key_open_for_a_while(stage: Stage)
     }
 }
 
-pub(crate) async fn a_revoked_key_opens_nothing_at_once_and_for_good(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_revoked_key_opens_nothing_at_once_and_for_good(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read"]).await;
     users_by(&service, text(&key)).await.expect(200);
@@ -104,16 +104,16 @@ pub(crate) async fn a_revoked_key_opens_nothing_at_once_and_for_good(stage: Stag
     rotate(&service, &key, "").await.refused(409, "key-ended");
 }
 
-pub(crate) async fn an_expired_key_opens_nothing(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_expired_key_opens_nothing(backend: Backend) {
+    let service = backend.open().await;
     let admin = service.close().await;
     service.clock.step(365 * 24 * 3600 * 1000);
     let refused = users_by(&service, text(&admin)).await.refused(401, "unauthenticated");
     assert!(refused.text().contains("expired"), "{}", refused.text());
 }
 
-pub(crate) async fn a_key_that_is_not_there_is_not_found(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_that_is_not_there_is_not_found(backend: Backend) {
+    let service = backend.open().await;
     for id in ["3hGk9PzQ7a", "x", "3hGk9PzQ7-", "%33hGk9PzQ7a"] {
         let target = format!("/keys/{id}");
         service.get(&target).await.refused(404, "key-not-found");
@@ -123,8 +123,8 @@ pub(crate) async fn a_key_that_is_not_there_is_not_found(stage: Stage) {
     }
 }
 
-pub(crate) async fn keys_take_no_parameters_and_are_json(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn keys_take_no_parameters_and_are_json(backend: Backend) {
+    let service = backend.open().await;
     let key = at(&service.close().await);
     let rotate = format!("{key}/rotate");
     for (method, target) in
@@ -139,8 +139,8 @@ pub(crate) async fn keys_take_no_parameters_and_are_json(stage: Stage) {
     }
 }
 
-pub(crate) async fn there_are_only_so_many_keys(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn there_are_only_so_many_keys(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let mut last = Value::Null;
     for _ in 1..roster_core::limits::KEYS_MAX {
@@ -154,8 +154,8 @@ pub(crate) async fn there_are_only_so_many_keys(stage: Stage) {
     service.get(&at(&last)).await.refused(404, "key-not-found");
 }
 
-pub(crate) async fn the_change_log_names_the_key_that_acted(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_change_log_names_the_key_that_acted(backend: Backend) {
+    let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;
     let admin = service.close().await;
     service.user(json!({"username": "grace"})).await;
@@ -165,8 +165,8 @@ pub(crate) async fn the_change_log_names_the_key_that_acted(stage: Stage) {
     assert_eq!(events["items"][1]["actor"], actor);
 }
 
-pub(crate) async fn every_kind_of_change_names_its_actor(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_kind_of_change_names_its_actor(backend: Backend) {
+    let service = backend.open().await;
     let admin = service.close().await;
     let user = service.user(json!({"username": "ada"})).await;
     service.put(&user, json!({"username": "ada", "name": "Ada"})).await.expect(200);
@@ -192,8 +192,8 @@ pub(crate) async fn every_kind_of_change_names_its_actor(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_use_of_a_key_shows_after_a_while(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_use_of_a_key_shows_after_a_while(backend: Backend) {
+    let service = backend.open().await;
     let admin = service.close().await;
     service.clock.step(5_000);
     service.get("/users").await.expect(200);

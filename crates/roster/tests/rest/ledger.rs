@@ -5,10 +5,10 @@ use std::{collections::BTreeSet, pin::Pin, sync::PoisonError};
 use roster_http::problem::{registry::PROBLEMS, violations::VIOLATIONS};
 use roster_testkit::openapi::Description;
 
-use crate::service::{Engine, Stage};
+use crate::service::{Backend, Engine};
 
-/// A case, to be run on a stage.
-pub(crate) type Case = fn(Stage) -> Pin<Box<dyn Future<Output = ()>>>;
+/// A case, to be run on a backend.
+pub(crate) type Case = fn(Backend) -> Pin<Box<dyn Future<Output = ()>>>;
 
 /// Documented answers that no case can get, each with its reason.
 const EXEMPT: &[(&str, u16, &str)] = &[];
@@ -21,23 +21,23 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn every_documented_answer_and_every_code_was_seen() {
-    let stage = Stage::new(Engine::Oracle);
+    let backend = Backend::new(Engine::Oracle);
     for (name, case) in crate::all_cases() {
-        runtime().block_on(case(stage.clone()));
+        runtime().block_on(case(backend.clone()));
         println!("{name}");
     }
     let document = roster_http::description::openapi("http://roster.test");
     let description = Description::load(&document).expect("the document is read");
     let exempt: Vec<(&str, u16)> = EXEMPT.iter().map(|(id, status, _)| (*id, *status)).collect();
-    let unseen: Vec<_> = stage.seen.ledger.unobserved(&description, &exempt);
+    let unseen: Vec<_> = backend.seen.ledger.unobserved(&description, &exempt);
     // The SCIM face has a suite of its own.
     let unseen: Vec<_> =
         unseen.into_iter().filter(|(operation, _)| !operation.starts_with("scim")).collect();
     assert_eq!(unseen, [], "documented, but never given");
-    let needless = stage.seen.ledger.needless(&description, &exempt);
+    let needless = backend.seen.ledger.needless(&description, &exempt);
     assert_eq!(needless, [], "exempt without need");
 
-    let codes = stage.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
+    let codes = backend.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
     let known =
         PROBLEMS.iter().map(|kind| kind.code).chain(VIOLATIONS.iter().map(|kind| kind.code));
     let known: BTreeSet<String> = known.map(str::to_owned).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Service, Stage, path};
+use crate::service::{Backend, Service, path};
 
 /// Users whose members order them differently under every sort.
 async fn fill(service: &Service) -> Vec<Value> {
@@ -41,8 +41,8 @@ async fn walk(service: &Service, query: &str) -> Vec<String> {
     panic!("the list ends");
 }
 
-pub(crate) async fn every_order_holds_in_both_directions_and_at_every_page_size(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_order_holds_in_both_directions_and_at_every_page_size(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let created = ["charlie", "Alice", "bob", "dora", "\u{e9}mile"];
     let orders = [
@@ -67,8 +67,8 @@ pub(crate) async fn every_order_holds_in_both_directions_and_at_every_page_size(
     assert_eq!(walk(&service, "").await, created);
 }
 
-pub(crate) async fn conditions_are_compared_as_uniqueness_is(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn conditions_are_compared_as_uniqueness_is(backend: Backend) {
+    let service = backend.open().await;
     let users = fill(&service).await;
     let extra = json!({"username": "eve smith", "external_id": "E 1"});
     let eve = service.user(extra).await;
@@ -100,8 +100,8 @@ pub(crate) async fn conditions_are_compared_as_uniqueness_is(stage: Stage) {
     }
 }
 
-pub(crate) async fn fields_show_the_named_members_and_always_id_and_version(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn fields_show_the_named_members_and_always_id_and_version(backend: Backend) {
+    let service = backend.open().await;
     let user = fill(&service).await.remove(1);
     let shown = |query: &str| {
         let target = format!("/users?id={}&{query}", user["id"].as_str().expect("an id"));
@@ -114,8 +114,8 @@ pub(crate) async fn fields_show_the_named_members_and_always_id_and_version(stag
     assert_eq!(shown("limit=5").await, user);
 }
 
-pub(crate) async fn a_count_is_given_when_it_is_asked_for(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_count_is_given_when_it_is_asked_for(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let total = |query: &'static str| {
         let target = format!("/users?limit=1&{query}");
@@ -128,8 +128,8 @@ pub(crate) async fn a_count_is_given_when_it_is_asked_for(stage: Stage) {
     assert_eq!(total("").await, None);
 }
 
-pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(backend: Backend) {
+    let service = backend.open().await;
     let (out, value) = ("out-of-range", "invalid-value");
     let long = format!("username={}", "x".repeat(257));
     let ids = "id=01a1f84a-963b-7c3e-9a41-5d2e8f604b17&".repeat(101);
@@ -171,8 +171,8 @@ pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(stage: Sta
     assert_eq!(places, ["limit", "sort", "offset"]);
 }
 
-pub(crate) async fn polling_an_unchanged_list_costs_no_page(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn polling_an_unchanged_list_costs_no_page(backend: Backend) {
+    let service = backend.open().await;
     let user = fill(&service).await.remove(0);
     let poll = |target: &'static str, tag: &str| {
         service.request("GET", target).header("if-none-match", tag).send()
@@ -196,8 +196,8 @@ pub(crate) async fn polling_an_unchanged_list_costs_no_page(stage: Stage) {
     assert_ne!(after.header("etag"), tag);
 }
 
-pub(crate) async fn no_weak_tag_of_a_list_matches_if_match(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn no_weak_tag_of_a_list_matches_if_match(backend: Backend) {
+    let service = backend.open().await;
     let list = |tag: &str| service.request("GET", "/users").header("if-match", tag).send();
     let tag = service.get("/users").await.header("etag").to_owned();
     list(&tag).await.refused(412, "version-mismatch");
@@ -206,14 +206,14 @@ pub(crate) async fn no_weak_tag_of_a_list_matches_if_match(stage: Stage) {
     list("1").await.refused(400, "invalid-request");
 }
 
-pub(crate) async fn a_malformed_tag_of_a_list_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_malformed_tag_of_a_list_is_refused(backend: Backend) {
+    let service = backend.open().await;
     let reply = service.request("GET", "/users").header("if-none-match", "1").send().await;
     reply.refused(400, "invalid-request");
 }
 
-pub(crate) async fn the_position_grows_with_each_change_and_with_nothing_else(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_position_grows_with_each_change_and_with_nothing_else(backend: Backend) {
+    let service = backend.open().await;
     let position = |reply: &crate::client::Reply| {
         let position = reply.header("roster-position").to_owned();
         let (log, number) = position.rsplit_once('-').expect("a log and a number");

@@ -1,7 +1,7 @@
 //! The REST face as its callers meet it: over sockets, with every exchange held against the
 //! description.
 //!
-//! A case is a sentence and a function that is given a stage; it runs over each engine. One more
+//! A case is a sentence and a function that is given a backend; it runs over each engine. One more
 //! test runs all cases in this process and then asks the books whether every documented answer
 //! and every code was seen.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
@@ -44,11 +44,11 @@ mod transcripts;
 mod writes;
 
 use bulk::{export, import, intake, on_conflict, shut_out};
-use service::{Engine, Stage};
+use service::{Backend, Engine};
 
 /// Runs one case over an engine.
-fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Stage) -> F) {
-    ledger::runtime().block_on(case(Stage::new(engine)));
+fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Backend) -> F) {
+    ledger::runtime().block_on(case(Backend::new(engine)));
 }
 
 /// One test of each case over one engine.
@@ -79,7 +79,7 @@ macro_rules! cases {
 
         /// Every case, for the ledger.
         fn all_cases() -> Vec<(&'static str, ledger::Case)> {
-            vec![$($((stringify!($case), |stage| Box::pin($module::$case(stage))),)*)*]
+            vec![$($((stringify!($case), |backend| Box::pin($module::$case(backend))),)*)*]
         }
     };
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     client::Reply,
-    service::{Service, Stage, group_path, kept, member_path, path},
+    service::{Backend, Service, group_path, kept, member_path, path},
 };
 
 /// Every path, with something in place of its template.
@@ -40,8 +40,8 @@ fn steady(reply: &Reply, except: &[&str]) -> BTreeSet<(String, String)> {
     steady.cloned().collect()
 }
 
-pub(crate) async fn head_is_get_without_the_body(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn head_is_get_without_the_body(backend: Backend) {
+    let service = backend.open().await;
     for (target, allow) in targets(&service).await {
         if !allow.starts_with("GET, HEAD") {
             continue;
@@ -60,8 +60,8 @@ pub(crate) async fn head_is_get_without_the_body(stage: Stage) {
     }
 }
 
-pub(crate) async fn head_checks_all_that_get_checks(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn head_checks_all_that_get_checks(backend: Backend) {
+    let service = backend.open().await;
     let nobody = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
     for (target, accept, status) in [
         (nobody, "*/*", 404),
@@ -91,8 +91,8 @@ pub(crate) async fn head_checks_all_that_get_checks(stage: Stage) {
     }
 }
 
-pub(crate) async fn head_of_a_list_asks_for_no_page(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn head_of_a_list_asks_for_no_page(backend: Backend) {
+    let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;
     service.user(json!({"username": "grace"})).await;
     let before = service.store.pages();
@@ -107,8 +107,8 @@ pub(crate) async fn head_of_a_list_asks_for_no_page(stage: Stage) {
     assert_eq!(head.header("roster-position"), get.header("roster-position"));
 }
 
-pub(crate) async fn options_names_every_method_that_is_offered(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn options_names_every_method_that_is_offered(backend: Backend) {
+    let service = backend.open().await;
     for (target, allow) in targets(&service).await {
         let reply = service.request("OPTIONS", &target).send().await.expect(204);
         assert_eq!(reply.header("allow"), allow);
@@ -119,8 +119,8 @@ pub(crate) async fn options_names_every_method_that_is_offered(stage: Stage) {
     service.request("OPTIONS", "/nothing").send().await.refused(404, "not-found");
 }
 
-pub(crate) async fn a_known_method_that_is_not_offered_is_405_and_told_what_is(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_known_method_that_is_not_offered_is_405_and_told_what_is(backend: Backend) {
+    let service = backend.open().await;
     for (target, allow) in targets(&service).await {
         for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "QUERY"] {
             if allow.split(", ").any(|offered| offered == method) {
@@ -133,16 +133,16 @@ pub(crate) async fn a_known_method_that_is_not_offered_is_405_and_told_what_is(s
     }
 }
 
-pub(crate) async fn an_unknown_method_is_501(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_unknown_method_is_501(backend: Backend) {
+    let service = backend.open().await;
     for method in ["BREW", "get", "PROPFIND"] {
         let reply = service.request(method, "/users").send().await;
         reply.refused(501, "method-not-implemented");
     }
 }
 
-pub(crate) async fn a_path_is_compared_exactly(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_path_is_compared_exactly(backend: Backend) {
+    let service = backend.open().await;
     for target in [
         "/users/",
         "//users",
@@ -165,8 +165,8 @@ pub(crate) async fn a_path_is_compared_exactly(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_unknown_parameter_is_refused_everywhere(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let body = json!({"username": "edsger"});
     let group = service.group("team").await;
@@ -213,15 +213,15 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(stage: Stage) {
     assert_eq!(service.head().await.position, 4);
 }
 
-pub(crate) async fn a_broken_escape_in_the_query_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_broken_escape_in_the_query_is_refused(backend: Backend) {
+    let service = backend.open().await;
     for query in ["username=%", "username=%f", "username=%zz", "%ff=1", "username=%C3"] {
         service.get(&format!("/users?{query}")).await.refused(400, "invalid-query");
     }
 }
 
-pub(crate) async fn only_an_acceptable_form_is_sent(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn only_an_acceptable_form_is_sent(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let (members, member) = (group_path(&group) + "/members", member_path(&group, &user));

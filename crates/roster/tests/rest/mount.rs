@@ -3,15 +3,15 @@
 
 use serde_json::json;
 
-use crate::service::{Service, Setup, Stage};
+use crate::service::{Backend, Service, Setup};
 
-async fn mounted(stage: &Stage) -> Service {
+async fn mounted(backend: &Backend) -> Service {
     let base_url = "http://directory.example:8080/v1";
-    stage.open_with(Setup { base_url, ..Setup::default() }).await
+    backend.open_with(Setup { base_url, ..Setup::default() }).await
 }
 
-pub(crate) async fn routes_are_below_the_path_of_the_base_url(stage: Stage) {
-    let service = mounted(&stage).await;
+pub(crate) async fn routes_are_below_the_path_of_the_base_url(backend: Backend) {
+    let service = mounted(&backend).await;
     for target in ["/v1/users", "/v1/", "/v1", "/v1/docs", "/v1/openapi.json", "/v1/problems"] {
         service.get(target).await.expect(200);
     }
@@ -20,16 +20,16 @@ pub(crate) async fn routes_are_below_the_path_of_the_base_url(stage: Stage) {
     }
 }
 
-pub(crate) async fn health_answers_below_the_path_and_at_the_root(stage: Stage) {
-    let service = mounted(&stage).await;
+pub(crate) async fn health_answers_below_the_path_and_at_the_root(backend: Backend) {
+    let service = mounted(&backend).await;
     for target in ["/livez", "/readyz", "/metrics"] {
         service.get(&format!("/v1{target}")).await.expect(200);
         assert_eq!(service.request("GET", target).unwitnessed().await.status(), 200);
     }
 }
 
-pub(crate) async fn every_link_knows_the_path(stage: Stage) {
-    let service = mounted(&stage).await;
+pub(crate) async fn every_link_knows_the_path(backend: Backend) {
+    let service = mounted(&backend).await;
     for name in ["ada", "grace"] {
         let request = service.request("POST", "/v1/users").json(&json!({"username": name}));
         let reply = request.send().await.expect(201);

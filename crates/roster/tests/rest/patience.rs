@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::{
     access::{asking, operations},
     client::Reply,
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
     store::Fault,
 };
 
@@ -22,8 +22,8 @@ fn late(reply: Reply, expected: &str) {
     assert_eq!(told, expected);
 }
 
-pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(backend: Backend) {
+    let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.store.fail(Fault::Hang);
     let mut late_ones = 0;
@@ -50,9 +50,9 @@ pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(s
     assert!([200, 503].contains(&reply.status()), "at hand or not: {}", reply.text());
 }
 
-pub(crate) async fn a_reading_takes_as_long_as_is_set_and_no_longer(stage: Stage) {
+pub(crate) async fn a_reading_takes_as_long_as_is_set_and_no_longer(backend: Backend) {
     let read_wait_max = Duration::from_millis(300);
-    let service = stage.open_with(Setup { read_wait_max, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { read_wait_max, ..Setup::default() }).await;
     let limits = service.get("/").await.expect(200).json()["limits"].clone();
     assert_eq!(limits["read_wait_max_ms"], 300);
     service.get("/users").await.expect(200);
@@ -66,11 +66,11 @@ pub(crate) async fn a_reading_takes_as_long_as_is_set_and_no_longer(stage: Stage
     }
 }
 
-pub(crate) async fn a_search_takes_no_longer_than_a_list(stage: Stage) {
+pub(crate) async fn a_search_takes_no_longer_than_a_list(backend: Backend) {
     let body = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]});
     let bounded = Setup { read_wait_max: Duration::from_millis(300), ..Setup::default() };
     for (setup, prefer) in [(bounded, "wait=60"), (Setup::default(), "wait=0")] {
-        let service = stage.open_with(setup).await;
+        let service = backend.open_with(setup).await;
         service.store.fail(Fault::Hang);
         for target in ["/.search", "/Users/.search", "/Groups/.search"] {
             let request = service.request("POST", &format!("/scim/v2{target}"));
@@ -98,8 +98,8 @@ async fn writes(service: &Service) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(backend: Backend) {
+    let service = backend.open().await;
     let writes = writes(&service).await;
     let before = service.head().await;
     service.store.fail(Fault::Hang);
@@ -124,8 +124,10 @@ pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(stage: Stage
     assert_eq!((after.position, after.active), (before.position + 1, before.active + 1));
 }
 
-pub(crate) async fn whoever_watches_the_service_is_answered_though_the_store_hangs(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn whoever_watches_the_service_is_answered_though_the_store_hangs(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     service.get("/users").await.expect(200);
     service.store.fail(Fault::Hang);
     for (target, status) in [("/livez", 200), ("/readyz", 503), ("/metrics", 200)] {
@@ -135,8 +137,8 @@ pub(crate) async fn whoever_watches_the_service_is_answered_though_the_store_han
     }
 }
 
-pub(crate) async fn whoever_would_wait_long_enough_is_answered(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn whoever_would_wait_long_enough_is_answered(backend: Backend) {
+    let service = backend.open().await;
     service.get("/users").await.expect(200);
     service.store.fail(Fault::Hang);
     let user = json!({"username": "ada"});

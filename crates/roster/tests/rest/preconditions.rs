@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage, path},
+    service::{Backend, Service, path},
 };
 
 async fn at_version_two(service: &Service) -> Value {
@@ -29,16 +29,16 @@ async fn conditional(
     }
 }
 
-pub(crate) async fn the_tag_of_a_user_is_its_version_and_strong(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_tag_of_a_user_is_its_version_and_strong(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     let reply = service.get(&path(&user)).await.expect(200);
     assert_eq!(reply.header("etag"), "\"2\"");
     assert_eq!(reply.json()["version"], 2);
 }
 
-pub(crate) async fn if_match_lets_the_named_versions_pass(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn if_match_lets_the_named_versions_pass(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     let rows = [
         ("\"2\"", true),
@@ -72,8 +72,8 @@ pub(crate) async fn if_match_lets_the_named_versions_pass(stage: Stage) {
     conditional(&service, "DELETE", &user, &lines, None).await.expect(204);
 }
 
-pub(crate) async fn if_none_match_answers_a_read_304_and_a_write_412(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn if_none_match_answers_a_read_304_and_a_write_412(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     let rows = [
         ("\"2\"", true),
@@ -99,8 +99,8 @@ pub(crate) async fn if_none_match_answers_a_read_304_and_a_write_412(stage: Stag
     conditional(&service, "DELETE", &user, &[("if-none-match", "*")], None).await.expect(412);
 }
 
-pub(crate) async fn if_match_is_evaluated_before_if_none_match(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn if_match_is_evaluated_before_if_none_match(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     let other = [("if-match", "\"1\""), ("if-none-match", "\"2\"")];
     conditional(&service, "GET", &user, &other, None).await.refused(412, "version-mismatch");
@@ -108,8 +108,8 @@ pub(crate) async fn if_match_is_evaluated_before_if_none_match(stage: Stage) {
     conditional(&service, "GET", &user, &same, None).await.expect(304);
 }
 
-pub(crate) async fn header_and_body_version_must_both_hold(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn header_and_body_version_must_both_hold(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     let put = |tags: &'static str, version: i64| {
         let request = service.request("PUT", &path(&user)).header("if-match", tags);
@@ -120,8 +120,8 @@ pub(crate) async fn header_and_body_version_must_both_hold(stage: Stage) {
     put("\"2\"", 2).await.expect(200);
 }
 
-pub(crate) async fn a_malformed_tag_is_refused_and_never_passed_over(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_malformed_tag_is_refused_and_never_passed_over(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     for header in ["if-match", "if-none-match"] {
         for tags in ["2", "", "\"2", "'2'", "*, \"2\"", "\"2\" \"3\"", "w/\"2\""] {
@@ -140,8 +140,8 @@ pub(crate) async fn a_malformed_tag_is_refused_and_never_passed_over(stage: Stag
     assert_eq!(service.now(&user).await, user);
 }
 
-pub(crate) async fn who_is_not_there_is_404_whatever_is_held(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn who_is_not_there_is_404_whatever_is_held(backend: Backend) {
+    let service = backend.open().await;
     let nobody = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});
     for held in [("if-match", "*"), ("if-match", "\"1\""), ("if-none-match", "*")] {
         for (method, body) in [("GET", None), ("PUT", Some(json!({}))), ("DELETE", None)] {
@@ -151,8 +151,8 @@ pub(crate) async fn who_is_not_there_is_404_whatever_is_held(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_stale_version_is_told_before_a_fault_of_the_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_stale_version_is_told_before_a_fault_of_the_user(backend: Backend) {
+    let service = backend.open().await;
     let user = at_version_two(&service).await;
     let held = [("if-match", "\"1\"")];
     let invalid = json!({"email": "nope"});

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     guards::guarded,
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
     store::Fault,
 };
 
@@ -34,8 +34,10 @@ fn narrow() -> Setup {
     Setup { pressure, ..Setup::default() }
 }
 
-pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_health(stage: Stage) {
-    let service = stage.open_with(limited(50)).await;
+pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_health(
+    backend: Backend,
+) {
+    let service = backend.open_with(limited(50)).await;
     for (method, target) in guarded(&service).await {
         let mut refused = None;
         // What was granted is used up first.
@@ -59,8 +61,8 @@ pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_heal
     }
 }
 
-pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(stage: Stage) {
-    let service = stage.open_with(limited(20)).await;
+pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(backend: Backend) {
+    let service = backend.open_with(limited(20)).await;
     for (left, (target, status)) in
         [("/users", 200), ("/users/42", 404), ("/nowhere", 404), ("/users?x=1", 400)]
             .into_iter()
@@ -75,8 +77,8 @@ pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(stage: S
     }
 }
 
-pub(crate) async fn without_a_limit_nothing_is_told_of_one(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn without_a_limit_nothing_is_told_of_one(backend: Backend) {
+    let service = backend.open().await;
     let reply = service.get("/users").await.expect(200);
     assert_eq!((reply.find("ratelimit"), reply.find("ratelimit-policy")), (None, None));
 }
@@ -88,8 +90,8 @@ async fn standing_still(service: &Service) -> String {
     user
 }
 
-pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(stage: Stage) {
-    let service = stage.open_with(narrow()).await;
+pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(backend: Backend) {
+    let service = backend.open_with(narrow()).await;
     let user = standing_still(&service).await;
     let gone = "/deleted-users/019a9f2e-0000-7000-8000-000000000000";
     for (method, target) in [
@@ -138,8 +140,8 @@ pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(stage: 
     }
 }
 
-pub(crate) async fn a_class_that_stands_still_leaves_the_others_alone(stage: Stage) {
-    let service = stage.open_with(narrow()).await;
+pub(crate) async fn a_class_that_stands_still_leaves_the_others_alone(backend: Backend) {
+    let service = backend.open_with(narrow()).await;
     let user = service.user(json!({"username": "ada"})).await;
     let body = json!({"username": "grace"});
     for target in ["/users", "/users?limit=1000"] {
@@ -158,8 +160,8 @@ pub(crate) async fn a_class_that_stands_still_leaves_the_others_alone(stage: Sta
     service.post(body).await.expect(201);
 }
 
-pub(crate) async fn refusals_are_counted_by_reason(stage: Stage) {
-    let service = stage.open_with(limited(1)).await;
+pub(crate) async fn refusals_are_counted_by_reason(backend: Backend) {
+    let service = backend.open_with(limited(1)).await;
     while service.get("/users").await.status() != 429 {}
     // One comes back each second.
     let page = loop {
@@ -178,8 +180,8 @@ pub(crate) async fn refusals_are_counted_by_reason(stage: Stage) {
     assert_eq!((count("overloaded"), count("failed-authentication")), (0, 0));
 }
 
-pub(crate) async fn a_page_of_a_thousand_is_whole(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_page_of_a_thousand_is_whole(backend: Backend) {
+    let service = backend.open().await;
     for n in 0..30 {
         let filler = "x".repeat(3_000);
         let body = json!({"username": format!("u{n}"), "attributes": {"filler": filler}});
@@ -196,9 +198,9 @@ pub(crate) async fn a_page_of_a_thousand_is_whole(stage: Stage) {
     service.get("/deleted-users?limit=1000").await.expect(200);
 }
 
-pub(crate) async fn a_refused_list_is_counted_and_does_not_reach_the_store(stage: Stage) {
+pub(crate) async fn a_refused_list_is_counted_and_does_not_reach_the_store(backend: Backend) {
     const REQUESTS: usize = 20;
-    let service = stage.open_with(narrow()).await;
+    let service = backend.open_with(narrow()).await;
     service.user(json!({"username": "ada"})).await;
     service.store.hang_pages(true);
     let requests = async {

@@ -7,14 +7,14 @@ use roster_http::problem::{
 };
 use serde_json::Value;
 
-use crate::service::{Service, Stage};
+use crate::service::{Backend, Service};
 
 async fn page(service: &Service, target: &str, accept: &str) -> crate::client::Reply {
     service.request("GET", target).header("accept", accept).send().await
 }
 
-pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(backend: Backend) {
+    let service = backend.open().await;
     let problems = PROBLEMS.iter().map(|kind| (kind.code, Some(kind.status), kind.title));
     let faults = VIOLATIONS.iter().map(|kind| (kind.code, None, kind.title));
     for (code, status, title) in problems.chain(faults) {
@@ -33,8 +33,8 @@ pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(stage: Sta
     page(&service, "/problems/Internal", "*/*").await.refused(404, "problem-not-found");
 }
 
-pub(crate) async fn the_list_of_problems_is_whole_in_both_forms(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_list_of_problems_is_whole_in_both_forms(backend: Backend) {
+    let service = backend.open().await;
     let list = page(&service, "/problems", "application/json").await.expect(200).json();
     let html = page(&service, "/problems", "text/html").await.expect(200);
     let codes = |name: &str| -> Vec<String> {
@@ -48,8 +48,8 @@ pub(crate) async fn the_list_of_problems_is_whole_in_both_forms(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_rules_and_the_pages_know_the_same_faults(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_rules_and_the_pages_know_the_same_faults(backend: Backend) {
+    let service = backend.open().await;
     for code in ViolationCode::ALL {
         let target = format!("/problems/{}", code.as_str());
         page(&service, &target, "application/json").await.expect(200);
@@ -60,8 +60,8 @@ pub(crate) async fn the_rules_and_the_pages_know_the_same_faults(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_documents_link_to_one_another_and_hold(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_documents_link_to_one_another_and_hold(backend: Backend) {
+    let service = backend.open().await;
     let document = service.get("/").await.expect(200).json();
     let links = document["links"].as_object().expect("links");
     for link in links.values().filter_map(Value::as_str) {

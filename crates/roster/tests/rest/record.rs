@@ -3,10 +3,10 @@
 use roster_core::ViolationCode;
 use serde_json::{Value, json};
 
-use crate::service::{Stage, path};
+use crate::service::{Backend, path};
 
-pub(crate) async fn an_email_alone_makes_a_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_email_alone_makes_a_user(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"email": "Ada@Example.com", "name": "Ada"})).await;
     assert_eq!(user["username"], "Ada@Example.com");
     assert_eq!(user["email"], "Ada@Example.com");
@@ -14,15 +14,15 @@ pub(crate) async fn an_email_alone_makes_a_user(stage: Stage) {
     assert_eq!(user["emails"], json!([{"value": "Ada@Example.com", "primary": true}]));
 }
 
-pub(crate) async fn a_username_alone_makes_a_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_username_alone_makes_a_user(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     assert_eq!(user.get("email"), None);
     assert_eq!(user.get("emails"), None);
 }
 
-pub(crate) async fn the_default_username_does_not_follow_the_email(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_default_username_does_not_follow_the_email(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"email": "ada@example.com"})).await;
     let user = service.put(&user, json!({"email": "king@example.com"})).await.expect(200).json();
     assert_eq!(user["username"], "ada@example.com");
@@ -64,8 +64,8 @@ fn rows() -> Vec<(Value, Option<Value>)> {
     ]
 }
 
-pub(crate) async fn the_short_form_and_its_list_obey_their_table(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_short_form_and_its_list_obey_their_table(backend: Backend) {
+    let service = backend.open().await;
     let stored = json!({"username": "ada", "emails": [{"value": "a@x.org", "type": "home"},
         {"value": "b@x.org", "type": "work", "primary": true}]});
     let user = service.user(stored.clone()).await;
@@ -82,8 +82,8 @@ pub(crate) async fn the_short_form_and_its_list_obey_their_table(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_patch_of_the_short_form_moves_the_primary_entry(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_of_the_short_form_moves_the_primary_entry(backend: Backend) {
+    let service = backend.open().await;
     let user = service
         .user(json!({"emails": [{"value": "a@x.org", "type": "home"}, {"value": "b@x.org"}]}))
         .await;
@@ -96,8 +96,8 @@ pub(crate) async fn a_patch_of_the_short_form_moves_the_primary_entry(stage: Sta
     assert_eq!(reply.json()["email"], "b@x.org");
 }
 
-pub(crate) async fn a_password_is_refused_with_the_reason(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_password_is_refused_with_the_reason(backend: Backend) {
+    let service = backend.open().await;
     let reply = service.post(json!({"username": "ada", "password": "hunter2"})).await;
     let reply = reply.refused(422, "invalid-user");
     let fault = ("/password".to_owned(), "password-not-kept".to_owned());
@@ -105,8 +105,8 @@ pub(crate) async fn a_password_is_refused_with_the_reason(stage: Stage) {
     assert!(!reply.text().contains("hunter2"));
 }
 
-pub(crate) async fn an_unknown_member_is_refused_with_the_one_that_was_meant(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_unknown_member_is_refused_with_the_one_that_was_meant(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "nmae": "Ada", "e~mail/s": 1,
         "emails": [{"value": "a@x.org", "tpye": "home"}], "zzzzzz": null});
     let reply = service.post(body).await.refused(422, "invalid-user");
@@ -124,8 +124,8 @@ pub(crate) async fn an_unknown_member_is_refused_with_the_one_that_was_meant(sta
     assert_eq!(reply.json()["detail"], "4 members need attention");
 }
 
-pub(crate) async fn all_faults_are_told_at_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn all_faults_are_told_at_once(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "", "email": "ada", "name": 7, "status": "away",
         "locale": "english please", "addresses": [{"country": "XX"}], "nmae": "x"});
     let reply = service.post(body).await.refused(422, "invalid-user");
@@ -215,8 +215,8 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-pub(crate) async fn every_fault_of_a_user_is_told_by_its_code(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_fault_of_a_user_is_told_by_its_code(backend: Backend) {
+    let service = backend.open().await;
     // Given where there is a stored user alone; elsewhere tested.
     let mut told = vec!["id-mismatch"];
     for (body, place, code) in violations() {
@@ -230,8 +230,8 @@ pub(crate) async fn every_fault_of_a_user_is_told_by_its_code(stage: Stage) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn what_just_fits_is_taken(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_just_fits_is_taken(backend: Backend) {
+    let service = backend.open().await;
     let nested = (0..7).fold(json!(1), |inner, _| json!({"a": inner}));
     let role = |n: usize| json!({"value": n.to_string()});
     let body = json!({"username": "u".repeat(256), "name": "\u{e9}".repeat(256),
@@ -247,8 +247,8 @@ pub(crate) async fn what_just_fits_is_taken(stage: Stage) {
     assert_eq!(reply.json()["title"], "\u{e9}".repeat(256));
 }
 
-pub(crate) async fn null_empty_and_absent_mean_the_same(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn null_empty_and_absent_mean_the_same(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "name": null, "emails": [], "attributes": {"a": null},
         "manager": null, "roles": null, "status": null});
     let user = service.user(body).await;
@@ -256,8 +256,8 @@ pub(crate) async fn null_empty_and_absent_mean_the_same(stage: Stage) {
     assert_eq!(members, ["created_at", "id", "status", "updated_at", "username", "version"]);
 }
 
-pub(crate) async fn own_data_keeps_its_numbers_and_order(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn own_data_keeps_its_numbers_and_order(backend: Backend) {
+    let service = backend.open().await;
     let body = r#"{"username":"ada","attributes":{"z":9223372036854775807,"a":-0.5,"e":1e300}}"#;
     let sent = service.request("POST", "/users").body("application/json", body).send().await;
     let text = sent.expect(201).text().to_owned();
@@ -267,8 +267,8 @@ pub(crate) async fn own_data_keeps_its_numbers_and_order(stage: Stage) {
     );
 }
 
-pub(crate) async fn a_put_that_changes_the_address_takes_its_proof_away(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_put_that_changes_the_address_takes_its_proof_away(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"email": "a@x.org", "email_verified": true})).await;
     assert_eq!(user["email_verified"], true);
     let kept = json!({"email": "A@x.org", "email_verified": true});

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     filter::{escaped, names, walk},
-    service::{Service, Stage, path},
+    service::{Backend, Service, path},
 };
 
 async fn fill(service: &Service) -> Vec<Value> {
@@ -32,8 +32,8 @@ async fn found(service: &Service, q: &str) -> Vec<String> {
     walk(service, &format!("q={}", escaped(q))).await
 }
 
-pub(crate) async fn users_are_found_by_the_beginnings_of_words(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn users_are_found_by_the_beginnings_of_words(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let rows: &[(&str, &[&str])] = &[
         ("ada", &["ada"]),
@@ -70,8 +70,8 @@ pub(crate) async fn users_are_found_by_the_beginnings_of_words(stage: Stage) {
     }
 }
 
-pub(crate) async fn every_word_must_be_found_in_whatever_order(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_word_must_be_found_in_whatever_order(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let rows: &[(&str, &[&str])] = &[
         ("ada love", &["ada"]),
@@ -92,8 +92,8 @@ pub(crate) async fn every_word_must_be_found_in_whatever_order(stage: Stage) {
     }
 }
 
-pub(crate) async fn case_width_and_form_make_no_difference_but_accents_do(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn case_width_and_form_make_no_difference_but_accents_do(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let rows: &[(&str, &[&str])] = &[
         ("\u{e9}mil", &["zola", "zola2"]),
@@ -117,8 +117,8 @@ pub(crate) async fn case_width_and_form_make_no_difference_but_accents_do(stage:
     assert_eq!(walk(&service, "q=love%2Bada").await, ["ada"]);
 }
 
-pub(crate) async fn what_cannot_be_searched_for_is_told(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_cannot_be_searched_for_is_told(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let (value, many, conflict) = ("invalid-value", "too-many", "conflicting-parameter");
     let (fits, long) = (format!("q=a{}", "-".repeat(1023)), format!("q=a{}", "-".repeat(1024)));
@@ -145,8 +145,8 @@ pub(crate) async fn what_cannot_be_searched_for_is_told(stage: Stage) {
     service.get(&format!("/users?{fits}")).await.expect(200);
 }
 
-pub(crate) async fn a_write_is_found_as_soon_as_it_is_answered(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_write_is_found_as_soon_as_it_is_answered(backend: Backend) {
+    let service = backend.open().await;
     let users = fill(&service).await;
     service.patch(&users[0], json!({"name": "Ada King"})).await.expect(200);
     assert_eq!(found(&service, "love").await, NOBODY);
@@ -163,8 +163,8 @@ pub(crate) async fn a_write_is_found_as_soon_as_it_is_answered(stage: Stage) {
 
 const NOBODY: [&str; 0] = [];
 
-pub(crate) async fn a_cursor_goes_with_its_words_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_cursor_goes_with_its_words_alone(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let first = service.get("/users?q=zola&limit=1").await.expect(200);
     let cursor = first.json()["next_cursor"].as_str().expect("more").to_owned();

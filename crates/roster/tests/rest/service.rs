@@ -46,7 +46,7 @@ pub(crate) enum Engine {
 
 /// What a case is given: an engine to open services over, and the books of what was seen.
 #[derive(Clone)]
-pub(crate) struct Stage {
+pub(crate) struct Backend {
     engine: Engine,
     pub(crate) seen: Arc<Seen>,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Service {
     _kept: Box<dyn Any + Send + Sync>,
 }
 
-impl Stage {
+impl Backend {
     pub(crate) fn new(engine: Engine) -> Self {
         Self { engine, seen: Arc::default() }
     }

@@ -5,15 +5,15 @@ use roster_http::front::FrontSettings;
 use serde_json::json;
 
 use crate::{
-    service::{Setup, Stage, path},
+    service::{Backend, Setup, path},
     store::Fault,
     transcript::Transcript,
 };
 
 const NOBODY: &str = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
-pub(crate) async fn the_five_endpoints_and_patch_answer_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_five_endpoints_and_patch_answer_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let created = service.post(json!({"email": "ada@example.com", "name": "Ada Lovelace"})).await;
     let user = created.json();
@@ -40,8 +40,8 @@ pub(crate) async fn the_five_endpoints_and_patch_answer_like_this(stage: Stage) 
     page.settle("users");
 }
 
-pub(crate) async fn a_list_answers_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_list_answers_like_this(backend: Backend) {
+    let service = backend.open().await;
     for name in ["ada", "grace", "edsger"] {
         service.user(json!({"username": name})).await;
     }
@@ -61,8 +61,8 @@ pub(crate) async fn a_list_answers_like_this(stage: Stage) {
     page.settle("list");
 }
 
-pub(crate) async fn the_documents_answer_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_documents_answer_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     page.note("service document", &service.get("/").await);
     page.note_heads("description", &service.get("/openapi.json").await);
@@ -80,14 +80,14 @@ pub(crate) async fn the_documents_answer_like_this(stage: Stage) {
     page.settle("documents");
 }
 
-pub(crate) async fn refused_users_are_answered_like_this(stage: Stage) {
+pub(crate) async fn refused_users_are_answered_like_this(backend: Backend) {
     let rules = Rules {
         external_id: Sharing::Unique,
         put: Guard::On,
         delete: Guard::On,
         ..Rules::default()
     };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let mut page = Transcript::of(&service);
     let taken = json!({"username": "ada", "email": "ada@example.com", "external_id": "e1"});
     let user = service.user(taken.clone()).await;
@@ -109,9 +109,9 @@ pub(crate) async fn refused_users_are_answered_like_this(stage: Stage) {
     page.settle("refused_users");
 }
 
-pub(crate) async fn refused_bodies_are_answered_like_this(stage: Stage) {
+pub(crate) async fn refused_bodies_are_answered_like_this(backend: Backend) {
     let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
-    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let mut page = Transcript::of(&service);
     let post = |kind: &str, body: &str| service.request("POST", "/users").body(kind, body).send();
     page.note("no JSON", &post("application/json", "{\"username\": \"ada\",}").await);
@@ -132,8 +132,8 @@ pub(crate) async fn refused_bodies_are_answered_like_this(stage: Stage) {
     page.settle("refused_bodies");
 }
 
-pub(crate) async fn refused_requests_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn refused_requests_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let get = || service.request("GET", "/users");
     page.note("nothing here", &service.get("/nothing").await);
@@ -155,8 +155,8 @@ pub(crate) async fn refused_requests_are_answered_like_this(stage: Stage) {
     page.settle("refused_requests");
 }
 
-pub(crate) async fn failures_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn failures_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     for fault in [
         Fault::Unavailable,

@@ -3,10 +3,10 @@
 use roster_core::{Guard, Rules, Sharing};
 use serde_json::{Value, json};
 
-use crate::service::{Setup, Stage, path};
+use crate::service::{Backend, Setup, path};
 
-pub(crate) async fn the_location_of_a_new_user_is_its_path(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_location_of_a_new_user_is_its_path(backend: Backend) {
+    let service = backend.open().await;
     let reply = service.post(json!({"username": "ada"})).await.expect(201);
     assert_eq!(reply.header("location"), path(&reply.json()));
     assert_eq!(reply.header("etag"), "\"1\"");
@@ -14,8 +14,8 @@ pub(crate) async fn the_location_of_a_new_user_is_its_path(stage: Stage) {
     assert_eq!(fetched.text(), reply.text());
 }
 
-pub(crate) async fn server_made_members_are_ignored_on_a_create(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn server_made_members_are_ignored_on_a_create(backend: Backend) {
+    let service = backend.open().await;
     let id = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
     let body = json!({"username": "ada", "id": id, "version": 7, "created_at": "yesterday",
         "updated_at": 5});
@@ -25,8 +25,8 @@ pub(crate) async fn server_made_members_are_ignored_on_a_create(stage: Stage) {
     assert_eq!(user["created_at"], "2026-01-01T00:00:00.000Z");
 }
 
-pub(crate) async fn what_a_get_gave_can_be_edited_and_put_back(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_a_get_gave_can_be_edited_and_put_back(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "name": "Ada", "status": "suspended",
         "emails": [{"value": "a@x.org"}, {"value": "b@x.org", "primary": true, "type": "work"}],
         "phone_number": "+44 20 7946 0958", "attributes": {"team": "core"}});
@@ -41,8 +41,8 @@ pub(crate) async fn what_a_get_gave_can_be_edited_and_put_back(stage: Stage) {
     assert_eq!(reply.header("etag"), "\"2\"");
 }
 
-pub(crate) async fn a_second_put_of_one_read_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_second_put_of_one_read_is_refused(backend: Backend) {
+    let service = backend.open().await;
     let read = service.user(json!({"username": "ada"})).await;
     let (mut one, mut other) = (read.clone(), read.clone());
     one["name"] = json!("One");
@@ -52,8 +52,8 @@ pub(crate) async fn a_second_put_of_one_read_is_refused(stage: Stage) {
     assert_eq!(service.now(&read).await["name"], "One");
 }
 
-pub(crate) async fn the_id_of_the_body_must_be_the_one_of_the_path(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_id_of_the_body_must_be_the_one_of_the_path(backend: Backend) {
+    let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let grace = service.user(json!({"username": "grace"})).await;
     let fault = ("/id".to_owned(), "id-mismatch".to_owned());
@@ -70,9 +70,9 @@ pub(crate) async fn the_id_of_the_body_must_be_the_one_of_the_path(stage: Stage)
 }
 
 pub(crate) async fn a_stale_version_in_the_body_is_refused_even_where_nothing_would_change(
-    stage: Stage,
+    backend: Backend,
 ) {
-    let service = stage.open().await;
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     service.patch(&user, json!({"name": "Ada"})).await.expect(200);
     let nothing_new = json!({"username": "ada", "name": "Ada", "version": 1});
@@ -83,8 +83,8 @@ pub(crate) async fn a_stale_version_in_the_body_is_refused_even_where_nothing_wo
     service.patch(&user, json!({"version": 2})).await.expect(200);
 }
 
-pub(crate) async fn a_put_clears_what_it_omits_but_status_and_username(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_put_clears_what_it_omits_but_status_and_username(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "name": "Ada", "email": "a@x.org", "status": "suspended"});
     let user = service.user(body).await;
     let after = service.put(&user, json!({"title": "Countess"})).await.expect(200).json();
@@ -94,8 +94,8 @@ pub(crate) async fn a_put_clears_what_it_omits_but_status_and_username(stage: St
     assert_eq!((after.get("name"), after.get("email")), (None, None));
 }
 
-pub(crate) async fn nobody_is_created_by_a_put(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nobody_is_created_by_a_put(backend: Backend) {
+    let service = backend.open().await;
     for id in ["01a1f84a-963b-7c3e-9a41-5d2e8f604b17", "ada", "%2F", "a%00b"] {
         let user = json!({"id": id});
         service.put(&user, json!({"username": "ada"})).await.refused(404, "user-not-found");
@@ -106,16 +106,16 @@ pub(crate) async fn nobody_is_created_by_a_put(stage: Stage) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn an_id_in_capitals_is_another_text(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_id_in_capitals_is_another_text(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let shouted = path(&user).to_ascii_uppercase().replace("/USERS", "/users");
     assert_ne!(shouted, path(&user));
     service.get(&shouted).await.refused(404, "user-not-found");
 }
 
-pub(crate) async fn a_put_that_changes_nothing_leaves_all_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_put_that_changes_nothing_leaves_all_alone(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "email": "a@x.org", "attributes": {"a": 1}});
     let created = service.post(body.clone()).await.expect(201);
     let user = created.json();
@@ -138,8 +138,10 @@ fn guarded(put: Guard, delete: Guard) -> Setup {
     Setup { rules: Rules { put, delete, ..Rules::default() }, ..Setup::default() }
 }
 
-pub(crate) async fn a_guarded_put_without_a_precondition_names_what_it_would_clear(stage: Stage) {
-    let service = stage.open_with(guarded(Guard::On, Guard::Off)).await;
+pub(crate) async fn a_guarded_put_without_a_precondition_names_what_it_would_clear(
+    backend: Backend,
+) {
+    let service = backend.open_with(guarded(Guard::On, Guard::Off)).await;
     let body = json!({"username": "ada", "name": "Ada", "phone_number": "12", "title": "x"});
     let user = service.user(body).await;
     let refused = service.put(&user, json!({"title": "x"})).await;
@@ -158,8 +160,8 @@ pub(crate) async fn a_guarded_put_without_a_precondition_names_what_it_would_cle
     service.delete(&path(&user)).await.expect(204);
 }
 
-pub(crate) async fn a_guarded_delete_needs_a_precondition(stage: Stage) {
-    let service = stage.open_with(guarded(Guard::Off, Guard::On)).await;
+pub(crate) async fn a_guarded_delete_needs_a_precondition(backend: Backend) {
+    let service = backend.open_with(guarded(Guard::Off, Guard::On)).await;
     let user = service.user(json!({"username": "ada"})).await;
     service.delete(&path(&user)).await.refused(428, "precondition-required");
     service.put(&user, json!({"name": "Ada"})).await.expect(200);
@@ -167,8 +169,8 @@ pub(crate) async fn a_guarded_delete_needs_a_precondition(stage: Stage) {
     held.send().await.expect(204);
 }
 
-pub(crate) async fn a_deleted_user_frees_its_name_and_address_at_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_deleted_user_frees_its_name_and_address_at_once(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"username": "ada", "email": "ada@example.com"});
     let user = service.user(body.clone()).await;
     service.post(body.clone()).await.refused(409, "username-taken");
@@ -181,9 +183,9 @@ pub(crate) async fn a_deleted_user_frees_its_name_and_address_at_once(stage: Sta
     assert_ne!(heir["id"], user["id"]);
 }
 
-pub(crate) async fn what_is_taken_is_told_at_once_but_not_whose_it_is(stage: Stage) {
+pub(crate) async fn what_is_taken_is_told_at_once_but_not_whose_it_is(backend: Backend) {
     let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let body = json!({"username": "ada", "email": "ada@x.org", "external_id": "e1"});
     let ada = service.user(body).await;
     let body = json!({"username": "ADA", "email": "Ada@X.org", "external_id": "e1"});
@@ -202,8 +204,8 @@ pub(crate) async fn what_is_taken_is_told_at_once_but_not_whose_it_is(stage: Sta
     reply.refused(409, "external-id-taken");
 }
 
-pub(crate) async fn a_default_username_that_does_not_work_asks_for_one(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_default_username_that_does_not_work_asks_for_one(backend: Backend) {
+    let service = backend.open().await;
     service.user(json!({"username": "ada@x.org"})).await;
     let reply = service.post(json!({"email": "ada@x.org"})).await.refused(409, "username-taken");
     assert_eq!(reply.faults(), [("/username".to_owned(), "username-taken".to_owned())]);
@@ -215,9 +217,9 @@ pub(crate) async fn a_default_username_that_does_not_work_asks_for_one(stage: St
     assert_eq!(reply.faults()[0].0, "/username");
 }
 
-pub(crate) async fn shared_mailboxes_are_taken_where_they_are_allowed(stage: Stage) {
+pub(crate) async fn shared_mailboxes_are_taken_where_they_are_allowed(backend: Backend) {
     let rules = Rules { email: Sharing::Shared, ..Rules::default() };
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     service.user(json!({"username": "ada", "email": "desk@x.org"})).await;
     service.user(json!({"username": "grace", "email": "desk@x.org"})).await;
     let found = service.get("/users?email=desk@x.org").await.expect(200).json();
@@ -226,8 +228,8 @@ pub(crate) async fn shared_mailboxes_are_taken_where_they_are_allowed(stage: Sta
     assert_eq!(document["capabilities"]["unique_email"], "none");
 }
 
-pub(crate) async fn a_merge_patch_is_taken_under_both_its_names(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_merge_patch_is_taken_under_both_its_names(backend: Backend) {
+    let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "attributes": {"a": 1, "b": 2}})).await;
     let send = |media_type: &'static str, body: Value| {
         let request = service.request("PATCH", &path(&user));
@@ -244,8 +246,8 @@ pub(crate) async fn a_merge_patch_is_taken_under_both_its_names(stage: Stage) {
     send("application/json", json!([])).await.refused(422, "invalid-user");
 }
 
-pub(crate) async fn minimal_leaves_the_body_out_and_says_so(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn minimal_leaves_the_body_out_and_says_so(backend: Backend) {
+    let service = backend.open().await;
     let minimal = |method: &str, target: &str, body: Value| {
         service.request(method, target).header("prefer", "return=minimal").json(&body).send()
     };

@@ -4,7 +4,7 @@ use roster_core::access::Scope;
 use roster_http::router::SCIM_ROUTES;
 
 use crate::{
-    service::Stage,
+    service::Backend,
     support::{ask, named, refused},
 };
 
@@ -22,8 +22,8 @@ fn targets() -> Vec<(String, String)> {
     offers.collect()
 }
 
-pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     for scope in Scope::ALL {
         let key = service.new_key(&[scope.as_str()]).await;
@@ -51,8 +51,8 @@ pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(stage: Stage
     }
 }
 
-pub(crate) async fn nobody_comes_in_without_a_credential(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nobody_comes_in_without_a_credential(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     for (method, target) in targets() {
         let reply = ask(&service, &method, &target).without("authorization").send().await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Setup, Stage},
+    service::{Backend, Service, Setup},
     store::Fault,
     support::{ENTERPRISE_URN, create, get, named, read, refused, send, with},
 };
@@ -41,8 +41,8 @@ fn below(location: &Value) -> String {
     location.split_once("/scim/v2").expect("a place of the face").1.to_owned()
 }
 
-pub(crate) async fn b1_each_operation_is_told_by_itself(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn b1_each_operation_is_told_by_itself(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let (id, location) = (ada["id"].as_str().expect("an id"), &ada["meta"]["location"]);
     let at = format!("/Users/{id}");
@@ -75,8 +75,8 @@ pub(crate) async fn b1_each_operation_is_told_by_itself(stage: Stage) {
     refused(get(&service, &at).await, 404, None);
 }
 
-pub(crate) async fn b1_references_are_resolved_in_whatever_order(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn b1_references_are_resolved_in_whatever_order(backend: Backend) {
+    let service = backend.open().await;
     let managed = |name: &str, by: &str| {
         let manager = json!({"manager": {"value": format!("bulkId:{by}")}});
         let mut operation = post(name);
@@ -99,8 +99,8 @@ pub(crate) async fn b1_references_are_resolved_in_whatever_order(stage: Stage) {
     assert_eq!(grace["title"], "Admiral");
 }
 
-pub(crate) async fn b1_a_group_is_made_with_the_users_of_the_same_request(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn b1_a_group_is_made_with_the_users_of_the_same_request(backend: Backend) {
+    let service = backend.open().await;
     let group = json!({"method": "POST", "path": "/Groups", "bulkId": "g",
         "data": {"schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
             "displayName": "Engines", "members": [{"value": "bulkId:ada"}]}});
@@ -120,8 +120,8 @@ pub(crate) async fn b1_a_group_is_made_with_the_users_of_the_same_request(stage:
     assert_eq!(statuses(&carried_out(&service, again, json!({})).await), ["412", "204", "404"]);
 }
 
-pub(crate) async fn b1_after_enough_failures_the_rest_is_left_undone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn b1_after_enough_failures_the_rest_is_left_undone(backend: Backend) {
+    let service = backend.open().await;
     let twice = |name: &str, bulk_id: &str| {
         let mut operation = post(name);
         operation["bulkId"] = json!(bulk_id);
@@ -134,8 +134,8 @@ pub(crate) async fn b1_after_enough_failures_the_rest_is_left_undone(stage: Stag
     assert_eq!(page["totalResults"], 1);
 }
 
-pub(crate) async fn b2_what_is_too_large_names_its_limit(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn b2_what_is_too_large_names_its_limit(backend: Backend) {
+    let service = backend.open().await;
     let config = read(&service, "/ServiceProviderConfig").await;
     assert_eq!(config["bulk"]["supported"], true);
     let most = config["bulk"]["maxOperations"].as_u64().expect("a number");
@@ -150,8 +150,8 @@ pub(crate) async fn b2_what_is_too_large_names_its_limit(stage: Stage) {
     assert!(reply.json()["detail"].as_str().expect("a detail").contains(&bytes.to_string()));
 }
 
-pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(backend: Backend) {
+    let service = backend.open().await;
     for operations in [
         json!([]),
         json!({}),
@@ -208,8 +208,8 @@ fn all_refused(told: &[Value], status: &str, word: &str) {
     }
 }
 
-pub(crate) async fn nothing_is_done_for_a_key_that_ends_while_its_bulk_runs(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_is_done_for_a_key_that_ends_while_its_bulk_runs(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let [key, other] = [service.new_key(&["scim"]).await, service.new_key(&["scim"]).await];
     let revoke = async || {
@@ -223,14 +223,14 @@ pub(crate) async fn nothing_is_done_for_a_key_that_ends_while_its_bulk_runs(stag
     assert_eq!(again.json()["Operations"][0]["status"], "201", "the other key's goes on");
 }
 
-pub(crate) async fn nothing_is_done_for_nobody_once_a_service_is_closed(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_is_done_for_nobody_once_a_service_is_closed(backend: Backend) {
+    let service = backend.open().await;
     let close = async || drop(service.close().await);
     all_refused(&while_it_runs(&service, None, close).await, "401", "");
 }
 
-pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["scim"]).await;
     let fail = async || {
@@ -245,13 +245,13 @@ pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(stage: Stage) {
     all_refused(&told, "503", "");
 }
 
-pub(crate) async fn operations_beyond_the_callers_limit_are_429_each(stage: Stage) {
+pub(crate) async fn operations_beyond_the_callers_limit_are_429_each(backend: Backend) {
     let pressure = PressureSettings {
         rate_limit_per_s: 1,
         rate_limit_burst: 5,
         ..PressureSettings::default()
     };
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let operations: Value = (0..100).map(|number| post(&format!("u{number}"))).collect();
     let began = Instant::now();
     let told = carried_out(&service, operations, json!({})).await;

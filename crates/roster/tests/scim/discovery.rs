@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::{
-    service::Stage,
+    service::Backend,
     support::{ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, get, read, refused},
 };
 
-pub(crate) async fn the_configuration_tells_what_works(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_configuration_tells_what_works(backend: Backend) {
+    let service = backend.open().await;
     let config = read(&service, "/ServiceProviderConfig").await;
     assert_eq!(
         config["schemas"],
@@ -26,8 +26,8 @@ pub(crate) async fn the_configuration_tells_what_works(stage: Stage) {
     assert_eq!(config["meta"]["location"], place);
 }
 
-pub(crate) async fn resource_types_and_schemas_are_told_one_by_one_and_together(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn resource_types_and_schemas_are_told_one_by_one_and_together(backend: Backend) {
+    let service = backend.open().await;
     let types = read(&service, "/ResourceTypes").await;
     let listed = types["Resources"].as_array().expect("types");
     assert_eq!(types["totalResults"], listed.len());
@@ -67,8 +67,8 @@ pub(crate) async fn resource_types_and_schemas_are_told_one_by_one_and_together(
     refused(get(&service, "/ResourceTypes/Device").await, 404, None);
 }
 
-pub(crate) async fn what_is_told_cannot_be_filtered_or_changed(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_is_told_cannot_be_filtered_or_changed(backend: Backend) {
+    let service = backend.open().await;
     for target in ["/ServiceProviderConfig", "/ResourceTypes", "/Schemas"] {
         let filtered = format!("{target}?filter=id%20pr");
         refused(get(&service, &filtered).await, 403, None);
@@ -85,8 +85,8 @@ pub(crate) async fn what_is_told_cannot_be_filtered_or_changed(stage: Stage) {
     assert_eq!(options.header("allow"), "GET, HEAD, POST, OPTIONS");
 }
 
-pub(crate) async fn me_is_not_implemented(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn me_is_not_implemented(backend: Backend) {
+    let service = backend.open().await;
     for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
         let reply = ask(&service, method, "/Me").body("application/scim+json", "{}").send().await;
         refused(reply, 501, None);
@@ -97,8 +97,8 @@ pub(crate) async fn me_is_not_implemented(stage: Stage) {
     );
 }
 
-pub(crate) async fn the_service_document_tells_the_same_limits(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_service_document_tells_the_same_limits(backend: Backend) {
+    let service = backend.open().await;
     let config = read(&service, "/ServiceProviderConfig").await;
     let limits = service.get("/").await.expect(200).json()["limits"].clone();
     let pages = &config["pagination"];

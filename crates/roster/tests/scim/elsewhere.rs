@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{
         ENTERPRISE_URN, at, create, escaped, get, named, names, put, read, refused, send, with,
     },
@@ -35,8 +35,8 @@ fn filtered(filter: &str) -> String {
     format!("/Users?filter={}", escaped(filter))
 }
 
-pub(crate) async fn active_is_switched_off_by_a_text(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn active_is_switched_off_by_a_text(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let off = json!([{"op": "Replace", "path": "active", "value": "False"}]);
     let now = patch(&service, &user, off).await.expect(200).json();
@@ -45,8 +45,8 @@ pub(crate) async fn active_is_switched_off_by_a_text(stage: Stage) {
     assert_eq!(record.expect(200).json()["status"], "suspended");
 }
 
-pub(crate) async fn a_patch_without_a_path_takes_dotted_and_qualified_names(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_without_a_path_takes_dotted_and_qualified_names(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let value = json!({"name.givenName": "Ada", "displayName": "A",
         format!("{ENTERPRISE_URN}:employeeNumber"): "7"});
@@ -56,8 +56,8 @@ pub(crate) async fn a_patch_without_a_path_takes_dotted_and_qualified_names(stag
     assert_eq!(now[ENTERPRISE_URN], json!({"employeeNumber": "7"}));
 }
 
-pub(crate) async fn another_address_that_becomes_primary_is_the_only_one(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn another_address_that_becomes_primary_is_the_only_one(backend: Backend) {
+    let service = backend.open().await;
     let user = with_two_addresses(&service).await;
     let path = "emails[type eq \"home\"].primary";
     let flag = json!([{"op": "replace", "path": path, "value": true}]);
@@ -69,9 +69,9 @@ pub(crate) async fn another_address_that_becomes_primary_is_the_only_one(stage: 
 }
 
 pub(crate) async fn replacing_a_typed_value_that_is_not_there_makes_it_by_tolerance_alone(
-    stage: Stage,
+    backend: Backend,
 ) {
-    let service = stage.open().await;
+    let service = backend.open().await;
     let user = with_two_addresses(&service).await;
     let path = "emails[type eq \"other\"].value";
     let missing = json!([{"op": "replace", "path": path, "value": "a@other.example"}]);
@@ -82,8 +82,8 @@ pub(crate) async fn replacing_a_typed_value_that_is_not_there_makes_it_by_tolera
     refused(reply, 400, Some("noTarget"));
 }
 
-pub(crate) async fn adding_to_a_typed_value_that_is_not_there_makes_it(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn adding_to_a_typed_value_that_is_not_there_makes_it(backend: Backend) {
+    let service = backend.open().await;
     let user = with_two_addresses(&service).await;
     let path = "phoneNumbers[type eq \"mobile\"].value";
     let add = json!([{"op": "Add", "path": path, "value": "+44 20 1"}]);
@@ -95,16 +95,16 @@ pub(crate) async fn adding_to_a_typed_value_that_is_not_there_makes_it(stage: St
     assert_eq!(now["emails"][2], json!({"type": "other", "value": "a@other.example"}));
 }
 
-pub(crate) async fn a_user_name_cannot_be_removed(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_user_name_cannot_be_removed(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let remove = json!([{"op": "remove", "path": "userName"}]);
     refused(patch(&service, &user, remove).await, 400, Some("mutability"));
     assert_eq!(read(&service, &at(&user)).await, user);
 }
 
-pub(crate) async fn an_id_is_never_replaced_and_an_equal_one_is_passed_over(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_id_is_never_replaced_and_an_equal_one_is_passed_over(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let replace = |id: Value| json!([{"op": "replace", "path": "id", "value": id}]);
     refused(patch(&service, &user, replace(json!("mine"))).await, 400, Some("mutability"));
@@ -112,8 +112,8 @@ pub(crate) async fn an_id_is_never_replaced_and_an_equal_one_is_passed_over(stag
     assert_eq!(same.expect(200).json(), user);
 }
 
-pub(crate) async fn a_second_operation_that_fails_takes_the_first_back(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_second_operation_that_fails_takes_the_first_back(backend: Backend) {
+    let service = backend.open().await;
     let user = with_two_addresses(&service).await;
     let before = service.head().await.position;
     let operations = json!([{"op": "replace", "path": "title", "value": "Lady"},
@@ -124,8 +124,8 @@ pub(crate) async fn a_second_operation_that_fails_takes_the_first_back(stage: St
     assert_eq!(service.head().await.position, before);
 }
 
-pub(crate) async fn a_put_upon_another_version_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_put_upon_another_version_is_refused(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let title = |title: &str| with(named("ada"), json!({"title": title}));
     put(&service, &user, title("a")).await.expect(200);
@@ -134,23 +134,23 @@ pub(crate) async fn a_put_upon_another_version_is_refused(stage: Stage) {
     assert_eq!(read(&service, &at(&user)).await["title"], "a");
 }
 
-pub(crate) async fn a_count_of_nothing_gives_the_total_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_count_of_nothing_gives_the_total_alone(backend: Backend) {
+    let service = backend.open().await;
     create(&service, named("ada")).await;
     let page = read(&service, "/Users?count=0").await;
     assert_eq!((&page["totalResults"], names(&page)), (&json!(1), vec![]));
 }
 
-pub(crate) async fn discovery_is_not_filtered(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn discovery_is_not_filtered(backend: Backend) {
+    let service = backend.open().await;
     for target in ["/Schemas", "/ResourceTypes", "/ServiceProviderConfig"] {
         let filtered = format!("{target}?filter=name%20eq%20%22User%22");
         refused(get(&service, &filtered).await, 403, None);
     }
 }
 
-pub(crate) async fn a_bare_cursor_begins_a_walk(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_bare_cursor_begins_a_walk(backend: Backend) {
+    let service = backend.open().await;
     create(&service, named("ada")).await;
     create(&service, named("bob")).await;
     let page = read(&service, "/Users?cursor&count=1").await;
@@ -160,8 +160,8 @@ pub(crate) async fn a_bare_cursor_begins_a_walk(stage: Stage) {
     assert_eq!((names(&page), page.get("nextCursor")), (vec!["bob"], None));
 }
 
-pub(crate) async fn filters_that_others_misread_are_read_by_the_letter(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn filters_that_others_misread_are_read_by_the_letter(backend: Backend) {
+    let service = backend.open().await;
     let members = json!({"title": "Countess", "displayName": "a \"b\" \\ c",
         ENTERPRISE_URN: {"manager": {"value": "7"}}});
     create(&service, with(named("ada"), members)).await;

@@ -4,13 +4,13 @@ use roster_http::PressureSettings;
 use serde_json::{Value, json};
 
 use crate::{
-    service::{Setup, Stage},
+    service::{Backend, Setup},
     store::Fault,
     support::{ask, at, create, get, named, post, put, refused, send, with},
 };
 
-pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(backend: Backend) {
+    let service = backend.open().await;
     for target in ["", "/", "/users", "/Users/", "/Users/a/b", "/Nothing", "/Devices"] {
         refused(get(&service, target).await, 404, None);
     }
@@ -25,14 +25,14 @@ pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(stage: Sta
     refused(send(&service, "POST", "/Users", &large).send().await, 413, None);
     let pressure =
         PressureSettings { rate_limit_per_s: 1, rate_limit_burst: 1, ..Default::default() };
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     get(&service, "/Users").await.expect(200);
     let reply = refused(get(&service, "/Users").await, 429, None);
     assert!(reply.find("retry-after").is_some());
 }
 
-pub(crate) async fn forms_that_are_not_spoken_are_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn forms_that_are_not_spoken_are_refused(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     for (accept, answered) in [
         ("application/scim+json", "application/scim+json"),
@@ -50,8 +50,8 @@ pub(crate) async fn forms_that_are_not_spoken_are_refused(stage: Stage) {
     refused(reply, 406, None);
 }
 
-pub(crate) async fn failures_of_the_store_tell_nothing(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn failures_of_the_store_tell_nothing(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     for (fault, status) in [
         (Fault::Unavailable, 503),
@@ -75,16 +75,16 @@ pub(crate) async fn failures_of_the_store_tell_nothing(stage: Stage) {
 }
 
 /// RFC 7644 section 3.13: the version stands in the URL.
-pub(crate) async fn another_version_of_the_protocol_is_not_spoken(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn another_version_of_the_protocol_is_not_spoken(backend: Backend) {
+    let service = backend.open().await;
     for path in ["/scim/Users", "/scim/v1/Users", "/scim/v3/Users", "/scim/V2/Users", "/Users"] {
         assert_eq!(service.get(path).await.status(), 404, "{path}");
     }
     service.get("/scim/v2/Users").await.expect(200);
 }
 
-pub(crate) async fn a_body_with_many_faults_is_a_short_error(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_body_with_many_faults_is_a_short_error(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let entries = |entry: Value| Value::Array(vec![entry; 20_000]);
     for emails in [
@@ -101,8 +101,10 @@ pub(crate) async fn a_body_with_many_faults_is_a_short_error(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_query_of_more_than_64_parameters_is_refused_in_one_sentence(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_query_of_more_than_64_parameters_is_refused_in_one_sentence(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     for target in ["/Users", "/Groups", "/ServiceProviderConfig", "/Schemas"] {
         let reply = get(&service, &format!("{target}?{}", "a&".repeat(8_000))).await;
         let reply = refused(reply, 400, Some("invalidValue"));

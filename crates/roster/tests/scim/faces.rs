@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     client::Reply,
     people::{Random, resource, taken, told},
-    service::{Service, Stage, path},
+    service::{Backend, Service, path},
     support::{ENTERPRISE_URN, ROSTER_URN, at, create, get, named, put, read, send, with},
 };
 
@@ -33,8 +33,8 @@ fn standard(shown: &Value) -> Value {
     standard
 }
 
-pub(crate) async fn a_user_of_one_face_is_the_same_user_at_the_other(stage: Stage) {
-    let (one, other) = (stage.open().await, stage.open().await);
+pub(crate) async fn a_user_of_one_face_is_the_same_user_at_the_other(backend: Backend) {
+    let (one, other) = (backend.open().await, backend.open().await);
     let tables = told(&one).await;
     for shown in taken(&one, &tables, &mut Random(1), USERS).await {
         // Made by either, read by SCIM, made there again by SCIM, read by REST.
@@ -49,8 +49,8 @@ pub(crate) async fn a_user_of_one_face_is_the_same_user_at_the_other(stage: Stag
     }
 }
 
-pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(backend: Backend) {
+    let service = backend.open().await;
     let tables = told(&service).await;
     let mut random = Random(2);
     let everybody = service.group("everybody").await;
@@ -120,8 +120,8 @@ async fn written(
     (request.header("if-match", &tag(by_scim)).send().await, by_scim)
 }
 
-pub(crate) async fn one_version_serves_both_tags(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn one_version_serves_both_tags(backend: Backend) {
+    let service = backend.open().await;
     let tables = told(&service).await;
     let mut random = Random(3);
     let weak_or_strong = |version: i64| {

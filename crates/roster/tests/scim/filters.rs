@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    service::{Service, Setup, Stage},
+    service::{Backend, Service, Setup},
     support::{
         ENTERPRISE_URN, ROSTER_URN, ask, create, escaped, get, named, names, put, read, refused,
         send, with,
@@ -50,8 +50,8 @@ async fn crowd(service: &Service) {
     }
 }
 
-pub(crate) async fn q3_every_operator_finds_whom_it_should(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q3_every_operator_finds_whom_it_should(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for (filter, expected) in [
         ("userName eq \"BJENSEN\"", &["bjensen"][..]),
@@ -79,8 +79,8 @@ pub(crate) async fn q3_every_operator_finds_whom_it_should(stage: Stage) {
     }
 }
 
-pub(crate) async fn q4_names_are_qualified_and_paths_go_into_parts(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q4_names_are_qualified_and_paths_go_into_parts(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     let urn = "urn:ietf:params:scim:schemas:core:2.0:User";
     for (filter, expected) in [
@@ -103,8 +103,8 @@ pub(crate) async fn q4_names_are_qualified_and_paths_go_into_parts(stage: Stage)
     }
 }
 
-pub(crate) async fn q5_brackets_bind_to_one_value(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q5_brackets_bind_to_one_value(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for (filter, expected) in [
         (
@@ -124,8 +124,8 @@ pub(crate) async fn q5_brackets_bind_to_one_value(stage: Stage) {
     }
 }
 
-pub(crate) async fn q6_moments_are_compared_as_moments_and_flags_not_at_all(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q6_moments_are_compared_as_moments_and_flags_not_at_all(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for (filter, expected) in [
         ("meta.created gt \"2026-01-01T00:00:00Z\"", &["Jsmith", "zoe"][..]),
@@ -146,8 +146,8 @@ pub(crate) async fn q6_moments_are_compared_as_moments_and_flags_not_at_all(stag
     }
 }
 
-pub(crate) async fn q7_what_does_not_parse_is_refused_with_its_place(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q7_what_does_not_parse_is_refused_with_its_place(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for filter in [
         "userName eq",
@@ -172,8 +172,8 @@ pub(crate) async fn q7_what_does_not_parse_is_refused_with_its_place(stage: Stag
     refused(asked(&service, &deep).await, 400, Some("invalidFilter"));
 }
 
-pub(crate) async fn q8_an_unknown_attribute_is_refused_with_those_there_are(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q8_an_unknown_attribute_is_refused_with_those_there_are(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for filter in ["favourite eq \"tea\"", "name.x pr", "urn:x:y:z pr", "password pr"] {
         let reply = refused(asked(&service, filter).await, 400, Some("invalidFilter"));
@@ -182,8 +182,10 @@ pub(crate) async fn q8_an_unknown_attribute_is_refused_with_those_there_are(stag
 }
 
 /// RFC 7644 section 3.4.2.1: an attribute that a kind does not have has no value.
-pub(crate) async fn q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     crowd(&service).await;
     let ada = create(&service, named("ada")).await;
     let member = format!("members[value eq {}]", ada["id"]);
@@ -210,8 +212,8 @@ pub(crate) async fn q8_where_all_kinds_are_searched_one_of_another_kind_has_no_v
     refused(search("colour eq \"x\"").await, 400, Some("invalidFilter"));
 }
 
-pub(crate) async fn a_filtered_list_is_paged_and_counted_like_any_other(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_filtered_list_is_paged_and_counted_like_any_other(backend: Backend) {
+    let service = backend.open().await;
     for number in 1..=9 {
         let kind = if number % 3 == 0 { "odd" } else { "even" };
         create(&service, with(named(&format!("u{number}")), json!({"userType": kind}))).await;
@@ -235,8 +237,8 @@ pub(crate) async fn a_filtered_list_is_paged_and_counted_like_any_other(stage: S
     assert_eq!((&none["totalResults"], names(&none)), (&json!(6), vec![]));
 }
 
-pub(crate) async fn a_change_moves_a_user_into_a_filter_at_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_change_moves_a_user_into_a_filter_at_once(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     finds(&service, "title eq \"Countess\"", &[]).await;
     put(&service, &user, with(named("ada"), json!({"title": "Countess"}))).await.expect(200);
@@ -247,8 +249,8 @@ pub(crate) async fn a_change_moves_a_user_into_a_filter_at_once(stage: Stage) {
     assert_eq!(read(&service, "/Users").await.get("Resources"), Some(&Value::Array(vec![])));
 }
 
-pub(crate) async fn a_filter_in_a_url_is_refused_where_the_settings_say_so(stage: Stage) {
-    let service = stage.open_with(Setup { scim_filter_guard: true, ..Setup::default() }).await;
+pub(crate) async fn a_filter_in_a_url_is_refused_where_the_settings_say_so(backend: Backend) {
+    let service = backend.open_with(Setup { scim_filter_guard: true, ..Setup::default() }).await;
     create(&service, named("ada")).await;
     for target in ["/Users?filter=userName%20eq%20%22ada%22", "/Users?FILTER=nothing&count=0"] {
         refused(ask(&service, "GET", target).unwitnessed().await, 403, Some("sensitive"));
@@ -264,7 +266,7 @@ pub(crate) async fn a_filter_in_a_url_is_refused_where_the_settings_say_so(stage
         assert_eq!(names(&page), ["ada"]);
     }
     // Without the setting nothing is refused: identity providers look users up so.
-    let other = stage.open().await;
+    let other = backend.open().await;
     create(&other, named("ada")).await;
     let page = read(&other, "/Users?filter=userName%20eq%20%22ada%22").await;
     assert_eq!(names(&page), ["ada"]);

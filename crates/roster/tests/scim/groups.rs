@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{ask, at, create, get, named, read, refused, send},
 };
 
@@ -46,8 +46,8 @@ fn filtered(text: &str) -> String {
     format!("/Groups?filter={}", escaped.replace(']', "%5D"))
 }
 
-pub(crate) async fn a_group_is_made_with_its_members_in_one_step(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_group_is_made_with_its_members_in_one_step(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let inner = group(&service, "inner", &[]).await;
     let before = service.head().await.position;
@@ -72,8 +72,8 @@ pub(crate) async fn a_group_is_made_with_its_members_in_one_step(stage: Stage) {
     known.send().await.expect(304);
 }
 
-pub(crate) async fn a_put_of_a_group_replaces_its_members(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_put_of_a_group_replaces_its_members(backend: Backend) {
+    let service = backend.open().await;
     let (ada, grace) =
         (create(&service, named("ada")).await, create(&service, named("grace")).await);
     let team = group(&service, "Team", &[&ada]).await;
@@ -91,8 +91,8 @@ pub(crate) async fn a_put_of_a_group_replaces_its_members(stage: Stage) {
     assert_eq!(minimal.send().await.expect(204).header("etag"), "W/\"4\"");
 }
 
-pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let grace = create(&service, named("grace")).await;
     let team = group(&service, "Team", &[]).await;
@@ -123,8 +123,8 @@ pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(stage: St
     assert_eq!(now.get("members"), None);
 }
 
-pub(crate) async fn a_patch_of_a_group_answers_as_it_is_asked_to(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_of_a_group_answers_as_it_is_asked_to(backend: Backend) {
+    let service = backend.open().await;
     let team = group(&service, "Team", &[]).await;
     let body = json!({"schemas": [PATCH_URN], "Operations":
         [{"op": "replace", "path": "displayName", "value": "Crew"}]});
@@ -135,8 +135,8 @@ pub(crate) async fn a_patch_of_a_group_answers_as_it_is_asked_to(stage: Stage) {
     refused(none, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn groups_are_found_by_what_clients_ask_for(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn groups_are_found_by_what_clients_ask_for(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let (id, team) = (ada["id"].as_str().expect("an id"), group(&service, "Team", &[&ada]).await);
     let body = json!({"displayName": "Crew", "externalId": "8aa1"});
@@ -165,8 +165,8 @@ pub(crate) async fn groups_are_found_by_what_clients_ask_for(stage: Stage) {
     assert_eq!(names(&found.json()), ["Team"]);
 }
 
-pub(crate) async fn excluded_members_are_never_asked_for(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn excluded_members_are_never_asked_for(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let team = group(&service, "Team", &[&ada]).await;
     let before = service.store.memberships();
@@ -185,8 +185,8 @@ pub(crate) async fn excluded_members_are_never_asked_for(stage: Stage) {
     assert_eq!(service.store.memberships(), before + 1);
 }
 
-pub(crate) async fn a_user_shows_its_direct_groups(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_user_shows_its_direct_groups(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     assert_eq!(ada.get("groups"), None);
     let team = group(&service, "Team", &[&ada]).await;
@@ -206,8 +206,8 @@ pub(crate) async fn a_user_shows_its_direct_groups(stage: Stage) {
     assert_eq!(put.json(), now);
 }
 
-pub(crate) async fn what_cannot_be_a_group_is_refused_in_words_of_scim(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_cannot_be_a_group_is_refused_in_words_of_scim(backend: Backend) {
+    let service = backend.open().await;
     let team = group(&service, "Team", &[]).await;
     let inner = group(&service, "inner", &[]).await;
     let post = |body: Value| send(&service, "POST", "/Groups", &body).send();
@@ -228,8 +228,8 @@ pub(crate) async fn what_cannot_be_a_group_is_refused_in_words_of_scim(stage: St
     refused(get(&service, "/Groups/ada").await, 404, None);
 }
 
-pub(crate) async fn groups_are_paged_like_users(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn groups_are_paged_like_users(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     for number in 1..=5 {
         group(&service, &format!("g{number}"), &[&ada]).await;
@@ -261,8 +261,8 @@ pub(crate) async fn groups_are_paged_like_users(stage: Stage) {
     assert_eq!(names(&walked.await), ["g3", "g4"]);
 }
 
-pub(crate) async fn a_stale_write_of_a_group_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_stale_write_of_a_group_is_refused(backend: Backend) {
+    let service = backend.open().await;
     let team = group(&service, "Team", &[]).await;
     let body = json!({"schemas": [PATCH_URN], "displayName": "x", "Operations":
         [{"op": "replace", "path": "displayName", "value": "x"}]});
@@ -277,8 +277,8 @@ pub(crate) async fn a_stale_write_of_a_group_is_refused(stage: Stage) {
     assert_eq!(fresh.send().await.expect(200).json()["displayName"], "x");
 }
 
-pub(crate) async fn a_deleted_group_is_gone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_deleted_group_is_gone(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let team = group(&service, "Team", &[&ada]).await;
     ask(&service, "DELETE", &group_at(&team)).send().await.expect(204);

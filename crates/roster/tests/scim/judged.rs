@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     judge::{Attribute, Condition, Place, Test},
     people::{Random, TEXTS, resource, taken, told},
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{ROSTER_URN, USER_URN, escaped, get, put, read},
 };
 
@@ -226,8 +226,8 @@ fn ids(users: &[Value]) -> Vec<&str> {
     users.iter().map(|user| user["id"].as_str().expect("an id")).collect()
 }
 
-pub(crate) async fn a_filter_finds_exactly_those_who_are_shown_to_meet_it(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_filter_finds_exactly_those_who_are_shown_to_meet_it(backend: Backend) {
+    let service = backend.open().await;
     let tables = told(&service).await;
     fill(&service, &tables, &mut Random(20_261_121)).await;
     let users = shown(&service).await;

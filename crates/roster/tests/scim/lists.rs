@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{
         ENTERPRISE_URN, USER_URN, ask, at, create, get, named, names, read, refused, send, with,
     },
@@ -15,8 +15,8 @@ async fn crowd(service: &Service, most: usize) {
     }
 }
 
-pub(crate) async fn q1_a_page_says_how_many_there_are_and_where_it_begins(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q1_a_page_says_how_many_there_are_and_where_it_begins(backend: Backend) {
+    let service = backend.open().await;
     let none = read(&service, "/Users").await;
     let urn = json!(["urn:ietf:params:scim:api:messages:2.0:ListResponse"]);
     assert_eq!(none["schemas"], urn);
@@ -32,8 +32,8 @@ pub(crate) async fn q1_a_page_says_how_many_there_are_and_where_it_begins(stage:
     assert_eq!(head.text(), "");
 }
 
-pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(backend: Backend) {
+    let service = backend.open().await;
     let ada = json!({"title": "t", "emails": [{"value": "a@example.com", "type": "work"}],
         "name": {"givenName": "A", "familyName": "L"},
         ENTERPRISE_URN: {"department": "d", "manager": {"value": "7"}}});
@@ -93,16 +93,16 @@ pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(stage: S
     refused(many, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn q9_what_cannot_be_counted_or_reached_is_too_many(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q9_what_cannot_be_counted_or_reached_is_too_many(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 2).await;
     // Nobody walked there, and nobody is passed over without a bound.
     refused(get(&service, "/Users?startIndex=20002").await, 400, Some("tooMany"));
     assert_eq!(read(&service, "/Users?startIndex=20001").await["totalResults"], 2);
 }
 
-pub(crate) async fn q9_more_matches_than_are_counted_are_too_many(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q9_more_matches_than_are_counted_are_too_many(backend: Backend) {
+    let service = backend.open().await;
     let lines = (0..=10_000).fold(String::new(), |mut lines, number| {
         lines.push_str(&format!("{{\"username\":\"u{number}\"}}\n"));
         lines
@@ -121,8 +121,10 @@ pub(crate) async fn q9_more_matches_than_are_counted_are_too_many(stage: Stage) 
     assert_eq!((names(&page), &page["totalResults"]), (vec!["u1"], &json!(10_000)));
 }
 
-pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     for (name, family, mail) in [
         ("bob", json!("Zander"), json!([{"value": "m@example.com"}])),
         (
@@ -164,8 +166,8 @@ pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_
     }
 }
 
-pub(crate) async fn q11_indexes_and_counts_are_brought_into_range(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q11_indexes_and_counts_are_brought_into_range(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 3).await;
     for query in ["startIndex=0&count=2", "startIndex=-5&count=2"] {
         let page = read(&service, &format!("/Users?{query}")).await;
@@ -184,8 +186,8 @@ pub(crate) async fn q11_indexes_and_counts_are_brought_into_range(stage: Stage) 
     refused(get(&service, "/Users?count=%zz").await, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn q12_a_walk_by_cursor_ends_where_there_is_no_next(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q12_a_walk_by_cursor_ends_where_there_is_no_next(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 5).await;
     let mut walked = Vec::new();
     let mut target = "/Users?cursor&count=2".to_owned();
@@ -215,8 +217,8 @@ pub(crate) async fn q12_a_walk_by_cursor_ends_where_there_is_no_next(stage: Stag
     assert_eq!((&totals["totalResults"], totals.get("nextCursor")), (&json!(5), None));
 }
 
-pub(crate) async fn q13_pages_go_by_index_unless_a_cursor_is_asked_for(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q13_pages_go_by_index_unless_a_cursor_is_asked_for(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 3).await;
     let page = read(&service, "/Users?count=2").await;
     assert_eq!((page.get("nextCursor"), &page["startIndex"]), (None, &json!(1)));
@@ -227,8 +229,8 @@ pub(crate) async fn q13_pages_go_by_index_unless_a_cursor_is_asked_for(stage: St
     refused(get(&service, "/Users?cursor&startIndex=1").await, 400, Some("invalidCursor"));
 }
 
-pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 3).await;
     service.close().await;
     let (one, other) = (service.new_key(&["scim"]).await, service.new_key(&["scim"]).await);
@@ -264,8 +266,8 @@ pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(s
     refused(list(&other, &format!("cursor={next}&count=1")).await, 400, Some("invalidCursor"));
 }
 
-pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 4).await;
     let urn = "urn:ietf:params:scim:api:messages:2.0:SearchRequest";
     let search = async |members: Value| {
@@ -291,8 +293,8 @@ pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(stage: Stage) {
     refused(reply, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn unknown_parameters_are_passed_over(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn unknown_parameters_are_passed_over(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service, 1).await;
     // One provider puts a flag of its own behind the base URL.
     for target in ["/Users?aadOptscim062020", "/Users?aadOptscim062020&count=5", "/Users?x=1&x=2"] {

@@ -43,10 +43,10 @@ mod writes;
 use std::pin::Pin;
 
 use roster_testkit::openapi::Description;
-use service::{Engine, Stage};
+use service::{Backend, Engine};
 
-/// A case, to be run on a stage.
-type Case = fn(Stage) -> Pin<Box<dyn Future<Output = ()>>>;
+/// A case, to be run on a backend.
+type Case = fn(Backend) -> Pin<Box<dyn Future<Output = ()>>>;
 
 fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -54,8 +54,8 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Runs one case over an engine.
-fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Stage) -> F) {
-    runtime().block_on(case(Stage::new(engine)));
+fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Backend) -> F) {
+    runtime().block_on(case(Backend::new(engine)));
 }
 
 macro_rules! tests {
@@ -85,7 +85,7 @@ macro_rules! cases {
 
         /// Every case, for the books.
         fn all_cases() -> Vec<(&'static str, Case)> {
-            vec![$($((stringify!($case), |stage| Box::pin($module::$case(stage))),)*)*]
+            vec![$($((stringify!($case), |backend| Box::pin($module::$case(backend))),)*)*]
         }
     };
 }
@@ -281,14 +281,14 @@ cases! {
 
 #[test]
 fn every_documented_answer_was_seen() {
-    let stage = Stage::new(Engine::Oracle);
+    let backend = Backend::new(Engine::Oracle);
     for (name, case) in all_cases() {
-        runtime().block_on(case(stage.clone()));
+        runtime().block_on(case(backend.clone()));
         println!("{name}");
     }
     let document = roster_http::description::openapi("http://roster.test");
     let description = Description::load(&document).expect("the document is read");
-    let unseen = stage.seen.ledger.unobserved(&description, &[]);
+    let unseen = backend.seen.ledger.unobserved(&description, &[]);
     let unseen: Vec<_> =
         unseen.into_iter().filter(|(operation, _)| operation.starts_with("scim")).collect();
     assert_eq!(unseen, [], "documented, but never given");

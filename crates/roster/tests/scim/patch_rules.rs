@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{ENTERPRISE_URN, ROSTER_URN, at, create, get, named, read, refused, send, with},
 };
 
@@ -27,8 +27,8 @@ async fn ada(service: &Service) -> Value {
     create(service, with(named("ada"), members)).await
 }
 
-pub(crate) async fn p1_operations_go_in_order_and_none_goes_alone(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p1_operations_go_in_order_and_none_goes_alone(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let replace = |value: &str| json!({"op": "replace", "path": "title", "value": value});
     let now = after(&service, &user, json!([replace("A"), replace("B")])).await;
@@ -46,8 +46,8 @@ pub(crate) async fn p1_operations_go_in_order_and_none_goes_alone(stage: Stage) 
     refused(patch(&service, &user, without).await, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn p2_a_removal_needs_a_path_and_others_do_not(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p2_a_removal_needs_a_path_and_others_do_not(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let department = format!("{ENTERPRISE_URN}:department");
     let now = after(
@@ -62,8 +62,8 @@ pub(crate) async fn p2_a_removal_needs_a_path_and_others_do_not(stage: Stage) {
     refused(patch(&service, &user, json!([{"op": "remove"}])).await, 400, Some("noTarget"));
 }
 
-pub(crate) async fn p3_a_path_that_is_none_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p3_a_path_that_is_none_is_refused(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     for path in
         ["emails[type eq \"work\"", "title title", "!", "title[type eq \"work\"]", "emails]"]
@@ -75,8 +75,8 @@ pub(crate) async fn p3_a_path_that_is_none_is_refused(stage: Stage) {
     refused(patch(&service, &user, operations).await, 400, Some("invalidFilter"));
 }
 
-pub(crate) async fn p4_adding_appends_merges_and_leaves_what_is_there(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p4_adding_appends_merges_and_leaves_what_is_there(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     service.clock.step(1000);
     let same = json!([
@@ -93,8 +93,8 @@ pub(crate) async fn p4_adding_appends_merges_and_leaves_what_is_there(stage: Sta
     assert_ne!(now["meta"]["lastModified"], user["meta"]["lastModified"]);
 }
 
-pub(crate) async fn p5_removing_unassigns_but_not_what_is_required(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p5_removing_unassigns_but_not_what_is_required(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     for path in ["userName", "id", "meta", "schemas"] {
         let operations = json!([{"op": "remove", "path": path}]);
@@ -115,8 +115,8 @@ pub(crate) async fn p5_removing_unassigns_but_not_what_is_required(stage: Stage)
     assert_eq!(now.get("emails"), None);
 }
 
-pub(crate) async fn p6_replacing_adds_merges_and_misses(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p6_replacing_adds_merges_and_misses(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let operations = json!([{"op": "replace", "path": "nickName", "value": "A"},
         {"op": "replace", "path": "name", "value": {"givenName": "A."}},
@@ -139,8 +139,8 @@ pub(crate) async fn p6_replacing_adds_merges_and_misses(stage: Stage) {
     refused(reply, 400, Some("noTarget"));
 }
 
-pub(crate) async fn p7_becoming_primary_takes_the_flag_from_the_others(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p7_becoming_primary_takes_the_flag_from_the_others(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let flag =
         json!([{"op": "replace", "path": "emails[type eq \"home\"].primary", "value": true}]);
@@ -155,8 +155,8 @@ pub(crate) async fn p7_becoming_primary_takes_the_flag_from_the_others(stage: St
     assert_eq!(now["emails"][2]["primary"], true);
 }
 
-pub(crate) async fn p8_what_the_service_makes_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p8_what_the_service_makes_is_refused(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let status = format!("{ROSTER_URN}:status");
     for (path, value) in [("id", "x"), ("meta.version", "x"), (status.as_str(), "suspended")] {
@@ -168,8 +168,8 @@ pub(crate) async fn p8_what_the_service_makes_is_refused(stage: Stage) {
     assert_eq!(after(&service, &user, equal).await, user);
 }
 
-pub(crate) async fn p9_an_attribute_of_an_extension_brings_its_urn(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p9_an_attribute_of_an_extension_brings_its_urn(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let urns = |user: &Value| user["schemas"].as_array().expect("URNs").clone();
     assert!(!urns(&user).contains(&json!(ENTERPRISE_URN)));
@@ -180,8 +180,8 @@ pub(crate) async fn p9_an_attribute_of_an_extension_brings_its_urn(stage: Stage)
     assert!(!urns(&after(&service, &user, remove).await).contains(&json!(ENTERPRISE_URN)));
 }
 
-pub(crate) async fn p10_the_answer_is_the_user_or_nothing_by_wish(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn p10_the_answer_is_the_user_or_nothing_by_wish(backend: Backend) {
+    let service = backend.open().await;
     let user = ada(&service).await;
     let body = |title: &str| {
         let operation = json!({"op": "replace", "path": "title", "value": title});

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{ENTERPRISE_URN, ROSTER_URN, at, create, named, post, read, refused, send, with},
 };
 
@@ -18,8 +18,8 @@ async fn patch(service: &Service, user: &Value, sent: Value) -> Reply {
     send(service, "PATCH", &at(user), &operations(sent)).send().await
 }
 
-pub(crate) async fn a_patch_answers_the_whole_user_and_is_kept(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_answers_the_whole_user_and_is_kept(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let now = patch(
         &service,
@@ -41,8 +41,8 @@ pub(crate) async fn a_patch_answers_the_whole_user_and_is_kept(stage: Stage) {
     assert_eq!(now.expect(200).json().get(ENTERPRISE_URN), None);
 }
 
-pub(crate) async fn a_patch_that_changes_nothing_leaves_no_trace(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_that_changes_nothing_leaves_no_trace(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, with(named("ada"), json!({"title": "Countess"}))).await;
     let before = service.head().await.position;
     service.clock.step(9000);
@@ -57,8 +57,8 @@ pub(crate) async fn a_patch_that_changes_nothing_leaves_no_trace(stage: Stage) {
     assert_eq!(service.head().await.position, before);
 }
 
-pub(crate) async fn a_patch_is_carried_out_whole_or_not_at_all(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_is_carried_out_whole_or_not_at_all(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let bad = patch(
         &service,
@@ -79,8 +79,8 @@ pub(crate) async fn a_patch_is_carried_out_whole_or_not_at_all(stage: Stage) {
     assert_eq!(read(&service, &at(&user)).await, user);
 }
 
-pub(crate) async fn what_providers_send_is_understood(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_providers_send_is_understood(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"emails": [{"value": "a@example.com", "type": "work", "primary": true},
         {"value": "b@example.com", "type": "home"}]});
     let user = create(&service, with(named("ada"), body)).await;
@@ -126,8 +126,8 @@ pub(crate) async fn what_providers_send_is_understood(stage: Stage) {
     assert_eq!(post(&service, named("bob")).await.status(), 409);
 }
 
-pub(crate) async fn a_patch_is_held_to_the_version_that_is_named(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_is_held_to_the_version_that_is_named(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let send = |tag: &str, title: &str| {
         let body = operations(json!([{"op": "add", "path": "title", "value": title}]));
@@ -139,8 +139,8 @@ pub(crate) async fn a_patch_is_held_to_the_version_that_is_named(stage: Stage) {
     assert_eq!(reply.header("etag"), "W/\"3\"");
 }
 
-pub(crate) async fn patches_at_once_lose_nothing(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn patches_at_once_lose_nothing(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let add = |number: usize| {
         let value = json!([{"value": format!("role{number}")}]);
@@ -155,8 +155,8 @@ pub(crate) async fn patches_at_once_lose_nothing(stage: Stage) {
     assert_eq!(now["meta"]["version"], "W/\"21\"");
 }
 
-pub(crate) async fn a_changed_address_loses_its_proof_unless_the_patch_names_it(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_changed_address_loses_its_proof_unless_the_patch_names_it(backend: Backend) {
+    let service = backend.open().await;
     let body =
         json!({"emails": [{"value": "a@example.com"}], ROSTER_URN: {"email_verified": true}});
     let user = create(&service, with(named("ada"), body)).await;

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, create, named, post, refused, with},
 };
 
-pub(crate) async fn booleans_as_texts_are_taken_at_every_depth(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn booleans_as_texts_are_taken_at_every_depth(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"active": "False", "roles": [{"value": "a", "primary": "True"}],
         "emails": [{"value": "a@example.com", "primary": "true"}],
         ROSTER_URN: {"email_verified": "TRUE", "attributes": {"kept": "True"}}});
@@ -23,8 +23,8 @@ pub(crate) async fn booleans_as_texts_are_taken_at_every_depth(stage: Stage) {
     refused(post(&service, odd).await, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn names_are_taken_in_any_case(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn names_are_taken_in_any_case(backend: Backend) {
+    let service = backend.open().await;
     let urn = ENTERPRISE_URN.to_uppercase();
     let body = json!({"SCHEMAS": [USER_URN], "USERNAME": "ada", "Name": {"GIVENNAME": "A"},
         "EMAILS": [{"Value": "a@example.com", "TYPE": "work"}], urn: {"DEPARTMENT": "d"}});
@@ -38,8 +38,8 @@ pub(crate) async fn names_are_taken_in_any_case(stage: Stage) {
     refused(post(&service, twice).await, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn unknown_attributes_and_schemas_are_passed_over(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn unknown_attributes_and_schemas_are_passed_over(backend: Backend) {
+    let service = backend.open().await;
     let foreign = "http://schemas.example.com/2006/11/ResourceManagement/ADSCIM/User";
     let body = json!({"schemas": [USER_URN, foreign], foreign: {"x": 1}, "favourite": "tea",
         "groups": [{"value": "g"}], "password": "secret", "emails": [{"value": "a@example.com",
@@ -57,8 +57,8 @@ pub(crate) async fn unknown_attributes_and_schemas_are_passed_over(stage: Stage)
     assert_eq!(user[ENTERPRISE_URN]["department"], "d");
 }
 
-pub(crate) async fn a_body_without_a_media_type_is_json(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_body_without_a_media_type_is_json(backend: Backend) {
+    let service = backend.open().await;
     let bare = ask(&service, "POST", "/Users").bytes(named("ada").to_string());
     bare.unwitnessed().await.expect(201);
     for (name, media) in
@@ -79,8 +79,8 @@ pub(crate) async fn a_body_without_a_media_type_is_json(stage: Stage) {
     refused(empty.send().await, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn what_identity_providers_send_is_kept_as_sent(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_identity_providers_send_is_kept_as_sent(backend: Backend) {
+    let service = backend.open().await;
     let sent = json!({"locale": "not a locale", "timezone": "GMT+1 or so",
         "preferredLanguage": "", "profileUrl": "no url", "photos": [{"value": "photo.png"}],
         "addresses": [{"country": "United Kingdom", "type": "work"}],
@@ -96,8 +96,8 @@ pub(crate) async fn what_identity_providers_send_is_kept_as_sent(stage: Stage) {
     assert_eq!(reply.expect(200).json(), record);
 }
 
-pub(crate) async fn a_manager_is_a_text_or_a_value(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_manager_is_a_text_or_a_value(backend: Backend) {
+    let service = backend.open().await;
     for (name, manager, kept) in [
         ("a", json!("26118915"), json!({"value": "26118915"})),
         (
@@ -115,8 +115,8 @@ pub(crate) async fn a_manager_is_a_text_or_a_value(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_entry_without_a_value_is_no_entry(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_entry_without_a_value_is_no_entry(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"emails": [{"type": "work", "primary": true}, {"value": "a@example.com"}],
         "phoneNumbers": [{"type": "work", "value": ""}], "roles": {"value": "one"},
         "entitlements": ["bare"], "ims": [null]});
@@ -132,8 +132,8 @@ async fn strictly(service: &Service, token: &str, body: &Value) -> Reply {
     request.body("application/scim+json", body.to_string()).send().await
 }
 
-pub(crate) async fn a_strict_caller_is_read_by_the_letter(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_strict_caller_is_read_by_the_letter(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let strict = service.new_key(&["scim", "scim:strict"]).await;
     let token = strict["key"].as_str().expect("a key");

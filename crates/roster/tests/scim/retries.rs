@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
-    service::{Service, Stage},
+    service::{Backend, Service},
     store::Fault,
     support::{ask, at, create, get, named, post, read, refused, send, with},
 };
@@ -43,8 +43,8 @@ fn group_at(group: &Value) -> String {
     format!("/Groups/{}", group["id"].as_str().expect("an id"))
 }
 
-pub(crate) async fn a_patch_of_a_user_that_comes_twice_happens_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_of_a_user_that_comes_twice_happens_once(backend: Backend) {
+    let service = backend.open().await;
     let place = at(&create(&service, named("ada")).await);
     let title = json!([{"op": "add", "path": "title", "value": "Countess"}]);
     let first = marked(&service, &place, &title, "k1").send().await.expect(200);
@@ -62,8 +62,8 @@ pub(crate) async fn a_patch_of_a_user_that_comes_twice_happens_once(stage: Stage
     told_again(minimal().send().await, &first);
 }
 
-pub(crate) async fn a_patch_is_told_again_though_it_would_be_refused_by_now(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_is_told_again_though_it_would_be_refused_by_now(backend: Backend) {
+    let service = backend.open().await;
     let address = json!({"emails": [{"value": "ada@example.com", "type": "home"}]});
     let place = at(&create(&service, with(named("ada"), address)).await);
     let moved = json!([{"op": "replace", "path": "emails[value sw \"ada@example.com\"].value",
@@ -85,8 +85,8 @@ pub(crate) async fn a_patch_is_told_again_though_it_would_be_refused_by_now(stag
     refused(marked(&service, "/Users/x", &moved, "k1").send().await, 404, None);
 }
 
-pub(crate) async fn a_patch_of_a_group_that_comes_twice_happens_once(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_patch_of_a_group_that_comes_twice_happens_once(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let place = group_at(&group(&service, "Engines", json!([])).await);
     let join = json!([{"op": "add", "path": "members", "value": [{"value": ada["id"]}]}]);
@@ -108,8 +108,8 @@ pub(crate) async fn a_patch_of_a_group_that_comes_twice_happens_once(stage: Stag
     refused(marked(&service, &place, &rename, "k3").send().await, 404, None);
 }
 
-pub(crate) async fn of_the_same_patch_twice_at_once_one_happens(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn of_the_same_patch_twice_at_once_one_happens(backend: Backend) {
+    let service = backend.open().await;
     let address = json!({"emails": [{"value": "a0@example.com"}]});
     let place = at(&create(&service, with(named("ada"), address)).await);
     for n in 0..20 {
@@ -126,8 +126,8 @@ pub(crate) async fn of_the_same_patch_twice_at_once_one_happens(stage: Stage) {
     assert_eq!(read(&service, &place).await["meta"]["version"], "W/\"21\"");
 }
 
-pub(crate) async fn a_bulk_request_takes_no_idempotency_key(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_bulk_request_takes_no_idempotency_key(backend: Backend) {
+    let service = backend.open().await;
     let body = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"],
         "Operations": [{"method": "POST", "path": "/Users", "bulkId": "ada",
             "data": named("ada")}]});
@@ -139,8 +139,8 @@ pub(crate) async fn a_bulk_request_takes_no_idempotency_key(stage: Stage) {
     send(&service, "POST", "/Bulk", &body).send().await.expect(200);
 }
 
-pub(crate) async fn a_write_that_did_not_begin_in_time_is_not_made(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_write_that_did_not_begin_in_time_is_not_made(backend: Backend) {
+    let service = backend.open().await;
     let user = at(&create(&service, named("ada")).await);
     let team = group_at(&group(&service, "Engines", json!([])).await);
     let before = service.head().await;

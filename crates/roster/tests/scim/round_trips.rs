@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     client::Reply,
     people::{Random, taken, told},
-    service::{Service, Stage, path},
+    service::{Backend, Service, path},
     support::{create, named, with},
 };
 
@@ -69,8 +69,8 @@ fn own_members(lines: &str) -> Vec<Value> {
     users.collect()
 }
 
-pub(crate) async fn users_that_scim_tolerated_are_imported_as_they_were_exported(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn users_that_scim_tolerated_are_imported_as_they_were_exported(backend: Backend) {
+    let service = backend.open().await;
     tolerated(&service).await;
     let lines = exported(&service).await;
     let count = lines.lines().count();
@@ -79,7 +79,7 @@ pub(crate) async fn users_that_scim_tolerated_are_imported_as_they_were_exported
     all_imported(&service, "?on_conflict=skip", &lines, &counts(0, 0, count)).await;
     assert_eq!(exported(&service).await, lines);
 
-    let empty = stage.open().await;
+    let empty = backend.open().await;
     all_imported(&empty, "?dry_run=true", &lines, &counts(count, 0, 0)).await;
     all_imported(&empty, "", &lines, &counts(count, 0, 0)).await;
     assert_eq!(own_members(&exported(&empty).await), own_members(&lines));
@@ -97,13 +97,13 @@ pub(crate) async fn users_that_scim_tolerated_are_imported_as_they_were_exported
     assert_eq!(own_members(&exported(&empty).await), own_members(&lines));
 }
 
-pub(crate) async fn a_line_that_is_no_whole_record_is_held_to_every_rule(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_line_that_is_no_whole_record_is_held_to_every_rule(backend: Backend) {
+    let service = backend.open().await;
     tolerated(&service).await;
     let lines = exported(&service).await;
     let line = lines.lines().find(|line| line.contains("klingon")).expect("a user");
     let record: Value = serde_json::from_str(line).expect("JSON");
-    let empty = stage.open().await;
+    let empty = backend.open().await;
     for made in ["id", "version", "created_at", "updated_at"] {
         let mut part = record.clone();
         part.as_object_mut().expect("an object").remove(made);

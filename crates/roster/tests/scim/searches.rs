@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{ask, at, create, named, refused, send, with},
 };
 
@@ -60,8 +60,8 @@ async fn crowd(service: &Service) -> Vec<Value> {
     all
 }
 
-pub(crate) async fn users_come_before_groups_and_pages_go_across_the_border(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn users_come_before_groups_and_pages_go_across_the_border(backend: Backend) {
+    let service = backend.open().await;
     let none = found(&service, json!({})).await;
     assert_eq!(none["schemas"], json!(["urn:ietf:params:scim:api:messages:2.0:ListResponse"]));
     assert_eq!((told(&none), &none["startIndex"]), ((vec![], 0), &json!(1)));
@@ -92,8 +92,8 @@ pub(crate) async fn users_come_before_groups_and_pages_go_across_the_border(stag
     }
 }
 
-pub(crate) async fn without_a_count_a_page_has_a_hundred(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn without_a_count_a_page_has_a_hundred(backend: Backend) {
+    let service = backend.open().await;
     for number in 0..99 {
         create(&service, named(&format!("u{number}"))).await;
     }
@@ -105,8 +105,8 @@ pub(crate) async fn without_a_count_a_page_has_a_hundred(stage: Stage) {
     assert_eq!((names.len(), names.last(), total), (100, Some(&"g0"), 102));
 }
 
-pub(crate) async fn a_search_finds_of_each_kind_what_its_filter_speaks_of(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_search_finds_of_each_kind_what_its_filter_speaks_of(backend: Backend) {
+    let service = backend.open().await;
     let ada = with(named("ada"), json!({"title": "Countess", "displayName": "Engines"}));
     let ada = create(&service, with(ada, json!({"externalId": "x-ada"}))).await;
     let grace = create(&service, with(named("grace"), json!({"title": "Admiral"}))).await;
@@ -148,8 +148,8 @@ pub(crate) async fn a_search_finds_of_each_kind_what_its_filter_speaks_of(stage:
     }
 }
 
-pub(crate) async fn a_search_shows_of_each_kind_the_attributes_that_it_has(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_search_shows_of_each_kind_the_attributes_that_it_has(backend: Backend) {
+    let service = backend.open().await;
     let ada = create(&service, with(named("ada"), json!({"displayName": "Ada"}))).await;
     group(&service, "Engines", &[&ada]).await;
     let keys = |page: &Value| {
@@ -189,8 +189,8 @@ pub(crate) async fn a_search_shows_of_each_kind_the_attributes_that_it_has(stage
     refused(search(&service, both).await, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn a_search_is_ordered_by_id_and_refuses_what_it_cannot_do(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_search_is_ordered_by_id_and_refuses_what_it_cannot_do(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for order in [json!({"sortBy": "id"}), json!({"sortBy": "ID", "sortOrder": "ascending"})] {
         assert_eq!(told(&found(&service, order).await), (NAMES.to_vec(), 7));
@@ -242,9 +242,9 @@ async fn walk(service: &Service, count: u64, mut between: impl AsyncFnMut(usize)
     seen
 }
 
-pub(crate) async fn a_walk_over_everything_loses_nobody_when_others_leave(stage: Stage) {
+pub(crate) async fn a_walk_over_everything_loses_nobody_when_others_leave(backend: Backend) {
     for count in [3, 7, 10] {
-        let service = stage.open().await;
+        let service = backend.open().await;
         let mut places = Vec::new();
         for number in 0..20 {
             places.push(at(&create(&service, named(&format!("u{number}"))).await));
@@ -272,8 +272,8 @@ pub(crate) async fn a_walk_over_everything_loses_nobody_when_others_leave(stage:
     }
 }
 
-pub(crate) async fn groups_wait_for_users_that_a_page_had_no_room_for(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn groups_wait_for_users_that_a_page_had_no_room_for(backend: Backend) {
+    let service = backend.open().await;
     group(&service, "Engines", &[]).await;
     let id = UserId::from_bytes([7; 16]);
     let title = "x".repeat(17 * 1024 * 1024);

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::{
-    service::Stage,
+    service::Backend,
     support::{
         ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, at, create, get, named, post, put, read,
         refused, send, with,
     },
 };
 
-pub(crate) async fn c1_a_new_user_is_201_with_its_place_and_its_whole_self(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c1_a_new_user_is_201_with_its_place_and_its_whole_self(backend: Backend) {
+    let service = backend.open().await;
     let reply = post(&service, named("ada")).await.expect(201);
     let user = reply.json();
     let place = format!("http://roster.test/scim/v2{}", at(&user));
@@ -23,8 +23,8 @@ pub(crate) async fn c1_a_new_user_is_201_with_its_place_and_its_whole_self(stage
     assert_eq!(read(&service, &at(&user)).await, user);
 }
 
-pub(crate) async fn c2_what_is_read_only_is_passed_over(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c2_what_is_read_only_is_passed_over(backend: Backend) {
+    let service = backend.open().await;
     let sent = json!({"id": "mine", "meta": {"version": "W/\"9\"", "resourceType": "Group"},
         ROSTER_URN: {"status": "suspended"}});
     let user = create(&service, with(named("ada"), sent.clone())).await;
@@ -41,8 +41,8 @@ pub(crate) async fn c2_what_is_read_only_is_passed_over(stage: Stage) {
     assert_eq!(replaced["active"], true);
 }
 
-pub(crate) async fn c3_null_empty_and_absent_are_the_same(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c3_null_empty_and_absent_are_the_same(backend: Backend) {
+    let service = backend.open().await;
     let full = json!({"title": "Countess", "emails": [{"value": "ada@example.com"}],
         "name": {"givenName": "Ada"}, ENTERPRISE_URN: {"department": "Engines"}});
     let mut versions = Vec::new();
@@ -63,8 +63,8 @@ pub(crate) async fn c3_null_empty_and_absent_are_the_same(stage: Stage) {
     assert_eq!(versions, vec![json!("W/\"2\""); 4]);
 }
 
-pub(crate) async fn c4_an_id_is_the_services_own_and_stays(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c4_an_id_is_the_services_own_and_stays(backend: Backend) {
+    let service = backend.open().await;
     // A number that a client sends is never taken for one of ours.
     let user = create(&service, with(named("ada"), json!({"id": "1", "externalId": "1"}))).await;
     let id = user["id"].as_str().expect("an id");
@@ -79,8 +79,8 @@ pub(crate) async fn c4_an_id_is_the_services_own_and_stays(stage: Stage) {
     assert_eq!(shown.get("userName"), None);
 }
 
-pub(crate) async fn c5_an_external_id_is_the_clients_own_and_told_apart_by_case(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c5_an_external_id_is_the_clients_own_and_told_apart_by_case(backend: Backend) {
+    let service = backend.open().await;
     let one = create(&service, with(named("ada"), json!({"externalId": "Ab-7"}))).await;
     let other = create(&service, with(named("bob"), json!({"externalId": "aB-7"}))).await;
     let third = create(&service, with(named("cid"), json!({"externalId": "Ab-7"}))).await;
@@ -94,8 +94,8 @@ pub(crate) async fn c5_an_external_id_is_the_clients_own_and_told_apart_by_case(
     );
 }
 
-pub(crate) async fn c6_meta_says_what_the_headers_say(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c6_meta_says_what_the_headers_say(backend: Backend) {
+    let service = backend.open().await;
     let created = post(&service, named("ada")).await.expect(201);
     let user = created.json();
     assert_eq!(user["meta"]["lastModified"], user["meta"]["created"]);
@@ -113,8 +113,8 @@ pub(crate) async fn c6_meta_says_what_the_headers_say(stage: Stage) {
     assert_eq!(now["meta"]["version"], "W/\"2\"");
 }
 
-pub(crate) async fn c7_a_put_never_creates_and_answers_the_whole_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c7_a_put_never_creates_and_answers_the_whole_user(backend: Backend) {
+    let service = backend.open().await;
     let nobody = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});
     refused(put(&service, &nobody, named("ada")).await, 404, None);
     refused(put(&service, &json!({"id": "x"}), named("ada")).await, 404, None);
@@ -125,8 +125,8 @@ pub(crate) async fn c7_a_put_never_creates_and_answers_the_whole_user(stage: Sta
     assert_eq!(now["nickName"], "A");
 }
 
-pub(crate) async fn c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name(backend: Backend) {
+    let service = backend.open().await;
     let full = with(
         named("ada"),
         json!({"title": "Countess", "active": false, "roles": [{"value": "a"}]}),
@@ -142,8 +142,8 @@ pub(crate) async fn c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name(sta
     }
 }
 
-pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let delete = || ask(&service, "DELETE", &at(&user)).send();
     assert_eq!(delete().await.expect(204).text(), "");
@@ -165,8 +165,8 @@ pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(stage: Stage) {
 }
 
 /// There is none to keep: RFC 7643 section 4.1.1 asks for it of those who offer the attribute.
-pub(crate) async fn c10_a_password_is_never_kept(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c10_a_password_is_never_kept(backend: Backend) {
+    let service = backend.open().await;
     let sent = with(named("ada"), json!({"password": "t1meMa$heen", "PASSWORD2": 1}));
     let user = create(&service, sent).await;
     assert_eq!(user.get("password"), None);
@@ -196,8 +196,8 @@ pub(crate) async fn c10_a_password_is_never_kept(stage: Stage) {
     }
 }
 
-pub(crate) async fn c11_one_value_at_most_is_primary(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c11_one_value_at_most_is_primary(backend: Backend) {
+    let service = backend.open().await;
     let mail = |value: &str| json!({"value": value, "primary": true});
     let two = json!({"emails": [mail("a@example.com"), mail("b@example.com")]});
     let reply = refused(post(&service, with(named("ada"), two)).await, 400, Some("invalidValue"));
@@ -220,8 +220,10 @@ pub(crate) async fn c11_one_value_at_most_is_primary(stage: Stage) {
     assert_eq!(now["roles"], json!([role, role]));
 }
 
-pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standards(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standards(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     service.close().await;
     let strict = service.new_key(&["scim", "scim:strict"]).await;
     let token = strict["key"].as_str().expect("a key");
@@ -246,8 +248,8 @@ pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standard
     }
 }
 
-pub(crate) async fn c13_schemas_name_what_is_in_use(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn c13_schemas_name_what_is_in_use(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     assert_eq!(user["schemas"], json!([USER_URN]));
     assert_eq!(user.get(ROSTER_URN), None);
@@ -260,8 +262,8 @@ pub(crate) async fn c13_schemas_name_what_is_in_use(stage: Stage) {
     assert_eq!(shown["schemas"], json!([USER_URN, ENTERPRISE_URN]));
 }
 
-pub(crate) async fn a_duplicate_in_another_case_is_a_conflict(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_duplicate_in_another_case_is_a_conflict(backend: Backend) {
+    let service = backend.open().await;
     let mail = json!({"emails": [{"value": "Ada@Example.com"}]});
     create(&service, with(named("Ada"), mail)).await;
     let reply = refused(post(&service, named("aDA")).await, 409, Some("uniqueness"));
@@ -274,8 +276,8 @@ pub(crate) async fn a_duplicate_in_another_case_is_a_conflict(stage: Stage) {
 }
 
 /// RFC 7644 section 7.8: names are compared as RFC 8265 prepares them.
-pub(crate) async fn a_user_name_is_prepared_before_it_is_compared(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_user_name_is_prepared_before_it_is_compared(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("zo\u{eb}")).await;
     for same in ["ZO\u{cb}", "zoe\u{308}", "\u{ff5a}o\u{eb}"] {
         refused(post(&service, named(same)).await, 409, Some("uniqueness"));
@@ -288,8 +290,8 @@ pub(crate) async fn a_user_name_is_prepared_before_it_is_compared(stage: Stage) 
     refused(post(&service, named("a\u{0}b")).await, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn every_attribute_of_the_tables_comes_back_as_it_was_sent(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_attribute_of_the_tables_comes_back_as_it_was_sent(backend: Backend) {
+    let service = backend.open().await;
     let entry = |value: &str| {
         json!([{"value": value, "type": "work", "primary": true, "display": "shown"},
             {"value": format!("{value}2"), "type": "home"}])

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    service::{Service, Stage},
+    service::{Backend, Service},
     support::{USER_URN, ask, at, create, get, named, names, put, read, refused},
 };
 
@@ -55,8 +55,8 @@ impl Walk {
     }
 }
 
-pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(backend: Backend) {
+    let service = backend.open().await;
     let users = crowd(&service).await;
     let mut walk = Walk::new(7);
     let mut pages = 0;
@@ -78,8 +78,8 @@ pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(stage: Stage)
 }
 
 /// Every page comes from another process, and each deletes what the next one shows a page of.
-pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(stage: Stage) {
-    let services = stage.open_processes(3).await;
+pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(backend: Backend) {
+    let services = backend.open_processes(3).await;
     let users = crowd(&services[0]).await;
     let mut left = users.iter();
     for order in ["", "&sortBy=userName", "&filter=userName%20sw%20%22u%22"] {
@@ -101,8 +101,8 @@ pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(stage: 
 }
 
 /// As many walks as there are processes, each through all of them, over a collection that shrinks.
-pub(crate) async fn walks_that_cross_between_processes_lose_nobody(stage: Stage) {
-    let services = stage.open_processes(3).await;
+pub(crate) async fn walks_that_cross_between_processes_lose_nobody(backend: Backend) {
+    let services = backend.open_processes(3).await;
     let users = crowd(&services[0]).await;
     let mut left = users.iter();
     let mut walks = [Walk::new(5), Walk::new(5), Walk::new(5)];
@@ -127,8 +127,8 @@ pub(crate) async fn walks_that_cross_between_processes_lose_nobody(stage: Stage)
     }
 }
 
-pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(backend: Backend) {
+    let service = backend.open().await;
     let users = crowd(&service).await;
     let mut seen = Vec::new();
     let mut target = "/Users?cursor&count=7".to_owned();
@@ -147,8 +147,8 @@ pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(stage: Stage
     assert!(living(&service).await.is_subset(&once));
 }
 
-pub(crate) async fn two_walks_at_once_lose_nobody(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn two_walks_at_once_lose_nobody(backend: Backend) {
+    let service = backend.open().await;
     let users = crowd(&service).await;
     let (mut first, mut second) = (Walk::new(5), Walk::new(5));
     first.step(&service).await;
@@ -169,8 +169,8 @@ pub(crate) async fn two_walks_at_once_lose_nobody(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     let page = read(&service, "/Users?startIndex=41&count=3").await;
     assert_eq!(names(&page), ["u41", "u42", "u43"]);
@@ -181,8 +181,8 @@ pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(stage: Stage) {
     assert_eq!(names(&page), ["u51", "u50"]);
 }
 
-pub(crate) async fn walks_of_two_questions_do_not_meet(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn walks_of_two_questions_do_not_meet(backend: Backend) {
+    let service = backend.open().await;
     crowd(&service).await;
     for name in ["u41", "u51"] {
         let page = read(&service, &format!("/Users?filter=userName%20eq%20%22{name}%22")).await;

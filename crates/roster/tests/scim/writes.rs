@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use crate::{
-    service::Stage,
+    service::Backend,
     support::{
         ENTERPRISE_URN, ROSTER_URN, ask, at, create, get, named, put, read, refused, send, with,
     },
 };
 
-pub(crate) async fn a_stale_tag_is_refused_weak_or_strong(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_stale_tag_is_refused_weak_or_strong(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let body = with(named("ada"), json!({"title": "x"}));
     put(&service, &user, body.clone()).await.expect(200);
@@ -32,8 +32,8 @@ pub(crate) async fn a_stale_tag_is_refused_weak_or_strong(stage: Stage) {
     ask(&service, "DELETE", &at(&user)).header("if-match", "W/\"2\"").send().await.expect(204);
 }
 
-pub(crate) async fn a_known_version_is_not_sent_again(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_known_version_is_not_sent_again(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     for tag in ["W/\"1\"", "\"1\"", "*"] {
         let target = format!("{}?excludedAttributes=groups", at(&user));
@@ -48,8 +48,8 @@ pub(crate) async fn a_known_version_is_not_sent_again(stage: Stage) {
     reply.expect(200);
 }
 
-pub(crate) async fn a_write_that_changes_nothing_keeps_version_and_moment(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_write_that_changes_nothing_keeps_version_and_moment(backend: Backend) {
+    let service = backend.open().await;
     let body = with(named("ada"), json!({"title": "Countess", "name": {"givenName": "Ada"}}));
     let user = create(&service, body.clone()).await;
     let before = service.head().await.position;
@@ -59,8 +59,8 @@ pub(crate) async fn a_write_that_changes_nothing_keeps_version_and_moment(stage:
     assert_eq!(service.head().await.position, before);
 }
 
-pub(crate) async fn minimal_leaves_the_user_out_unless_attributes_are_asked_for(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn minimal_leaves_the_user_out_unless_attributes_are_asked_for(backend: Backend) {
+    let service = backend.open().await;
     let made = send(&service, "POST", "/Users", &named("ada")).header("prefer", "return=minimal");
     let made = made.send().await.expect(201);
     assert_eq!((made.text(), made.header("preference-applied")), ("", "return=minimal"));
@@ -76,8 +76,8 @@ pub(crate) async fn minimal_leaves_the_user_out_unless_attributes_are_asked_for(
     assert_eq!(reply.find("preference-applied"), None);
 }
 
-pub(crate) async fn a_projection_goes_with_every_answer_of_a_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_projection_goes_with_every_answer_of_a_user(backend: Backend) {
+    let service = backend.open().await;
     let body = with(named("ada"), json!({"title": "t", "name": {"givenName": "A"}}));
     let target = "/Users?attributes=title";
     let made = send(&service, "POST", target, &body).send().await.expect(201).json();
@@ -97,8 +97,8 @@ pub(crate) async fn a_projection_goes_with_every_answer_of_a_user(stage: Stage) 
     refused(both, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn a_repeated_request_is_answered_as_the_first_time(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_repeated_request_is_answered_as_the_first_time(backend: Backend) {
+    let service = backend.open().await;
     let post = || send(&service, "POST", "/Users", &named("ada")).header("idempotency-key", "k1");
     let first = post().send().await.expect(201);
     let again = post().send().await.expect(201);
@@ -108,8 +108,8 @@ pub(crate) async fn a_repeated_request_is_answered_as_the_first_time(stage: Stag
     refused(other.send().await, 422, None);
 }
 
-pub(crate) async fn the_change_log_tells_of_writes_by_scim_as_of_all_others(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_change_log_tells_of_writes_by_scim_as_of_all_others(backend: Backend) {
+    let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let body = with(named("ada"), json!({ENTERPRISE_URN: {"manager": {"value": "7"}}}));
     put(&service, &user, body).await.expect(200);

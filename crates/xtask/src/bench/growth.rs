@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn figures_are_found_again() {
         let figures = [
-            Figure { name: "a", value: Some(1.5), target: Target::Told },
-            Figure { name: "a b", value: Some(0.25), target: Target::Told },
+            Figure { name: "a", value: Some(1.5), target: Target::Informational },
+            Figure { name: "a b", value: Some(0.25), target: Target::Informational },
         ];
         let kept = text(&figures).unwrap();
         assert_eq!(find(&kept, "a b"), Some(0.25));

@@ -17,8 +17,8 @@ pub(super) enum Target {
     AtLeast(f64),
     /// This much or less.
     AtMost(f64),
-    /// Told, not judged.
-    Told,
+    /// Reported without a goal.
+    Informational,
 }
 
 /// One row of the table of targets.
@@ -37,7 +37,7 @@ impl Row {
     fn verdict(&self) -> &'static str {
         match (self.value, self.target) {
             (None, _) => "not measured",
-            (Some(_), Target::Told) => "",
+            (Some(_), Target::Informational) => "",
             (Some(value), Target::AtLeast(least)) if value >= least => "reached",
             (Some(value), Target::AtMost(most)) if value <= most => "reached",
             (Some(_), Target::AtLeast(_) | Target::AtMost(_)) => "MISSED",
@@ -48,7 +48,7 @@ impl Row {
         let target = match self.target {
             Target::AtLeast(least) => format!(">= {least}"),
             Target::AtMost(most) => format!("<= {most}"),
-            Target::Told => "-".to_owned(),
+            Target::Informational => "-".to_owned(),
         };
         let value = self.value.map_or_else(|| "-".to_owned(), |value| number(value, self.unit));
         vec![self.work.clone(), value, target, self.verdict().to_owned()]
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(verdict(Some(0.69), Target::AtLeast(0.7)), "MISSED");
         assert_eq!(verdict(Some(51.0), Target::AtMost(50.0)), "MISSED");
         assert_eq!(verdict(None, Target::AtMost(50.0)), "not measured");
-        assert_eq!(verdict(Some(1.0), Target::Told), "");
+        assert_eq!(verdict(Some(1.0), Target::Informational), "");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tokio_postgres::{
 use tokio_rustls::rustls::{ClientConfig, client::Resumption, crypto::ring::default_provider};
 
 use super::Connection;
-use crate::failure::Told;
+use crate::failure::WithoutDetail;
 use error::HandshakeError;
 pub(super) use error::TlsError;
 pub(super) use parameters::take_out;
@@ -115,7 +115,7 @@ pub(super) fn told(error: Error) -> String {
         Some(source) if source.to_string() == "server does not support TLS" => {
             "the server offers no TLS, which the URL asks for".to_owned()
         }
-        _ => Told(error).to_string(),
+        _ => WithoutDetail(error).to_string(),
     }
 }
 

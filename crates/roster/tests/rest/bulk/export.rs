@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{NDJSON, export, import, lines, talk::Talk, users, verdicts};
 use crate::{
     client::Reply,
-    service::{Service, Stage, kept, path},
+    service::{Backend, Service, kept, path},
     store::Fault,
 };
 
@@ -44,8 +44,8 @@ async fn fill(service: &Service) -> Vec<Value> {
     all
 }
 
-pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: Backend) {
+    let service = backend.open().await;
     assert_eq!(users(export(&service, "").await), NOBODY);
     let mut all = fill(&service).await;
     service.delete(&path(&all.remove(4))).await.expect(204);
@@ -65,8 +65,8 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(stage: St
 
 const NOBODY: [Value; 0] = [];
 
-pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(stage: Stage) {
-    let (one, other) = (stage.open().await, stage.open().await);
+pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(backend: Backend) {
+    let (one, other) = (backend.open().await, backend.open().await);
     fill(&one).await;
     one.left(json!({"username": "gone"})).await;
     // The other has people of its own, who stay.
@@ -98,8 +98,8 @@ pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(stage: Stage) {
     assert_eq!(one.head().await, head);
 }
 
-pub(crate) async fn an_export_follows_its_pages_to_the_end(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_export_follows_its_pages_to_the_end(backend: Backend) {
+    let service = backend.open().await;
     let all: Vec<Value> = (0..2100)
         .map(|number| {
             let status = if number % 10 == 0 { "suspended" } else { "active" };
@@ -120,8 +120,8 @@ pub(crate) async fn an_export_follows_its_pages_to_the_end(stage: Stage) {
     assert_eq!(names(&some), names(&expected));
 }
 
-pub(crate) async fn conditions_and_members_go_with_an_export(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn conditions_and_members_go_with_an_export(backend: Backend) {
+    let service = backend.open().await;
     let all = fill(&service).await;
     let id = |index: usize| all[index]["id"].as_str().expect("an id");
     let rows: Vec<(String, &[usize])> = vec![
@@ -149,8 +149,8 @@ pub(crate) async fn conditions_and_members_go_with_an_export(stage: Stage) {
     }
 }
 
-pub(crate) async fn what_belongs_to_pages_is_refused(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_belongs_to_pages_is_refused(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let conflict = "conflicting-parameter";
     let rows = [
@@ -181,8 +181,8 @@ pub(crate) async fn what_belongs_to_pages_is_refused(stage: Stage) {
     assert_eq!(places, ["colour", "fields", "limit", "q"]);
 }
 
-pub(crate) async fn the_form_that_is_liked_best_is_sent(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
+    let service = backend.open().await;
     let user = fill(&service).await.remove(0);
     let json = "application/json";
     for (accept, expected) in [
@@ -211,8 +211,8 @@ pub(crate) async fn the_form_that_is_liked_best_is_sent(stage: Stage) {
     }
 }
 
-pub(crate) async fn the_head_of_an_export_reads_no_user(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_head_of_an_export_reads_no_user(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let head = |query: &str| {
         let request = service.request("HEAD", &format!("/users{query}"));
@@ -229,8 +229,8 @@ pub(crate) async fn the_head_of_an_export_reads_no_user(stage: Stage) {
     head("?filter=email").await.expect(400);
 }
 
-pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(backend: Backend) {
+    let service = backend.open().await;
     fill(&service).await;
     let tag = service.get("/users").await.header("etag").to_owned();
     let held = |name: &'static str, value: &str| {
@@ -244,8 +244,8 @@ pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(stage: Stag
     held("if-none-match", &tag).await.expect(200);
 }
 
-pub(crate) async fn who_has_an_export_goes_on_from_its_position(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn who_has_an_export_goes_on_from_its_position(backend: Backend) {
+    let service = backend.open().await;
     let all = fill(&service).await;
     let position = export(&service, "").await.header("roster-position").to_owned();
     let after = format!("/events?after={position}");
@@ -271,8 +271,8 @@ fn endless(record: &'static [u8]) -> Page {
     Page { items, next, position: 3, total: None, examined: None }
 }
 
-pub(crate) async fn a_failure_midway_breaks_the_body_off(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_failure_midway_breaks_the_body_off(backend: Backend) {
+    let service = backend.open().await;
     for fault in [Fault::Unavailable, Fault::Corrupt, Fault::Internal] {
         service.store.make_page(endless(br#"{"id":"x","version":1,"username":"ada"}"#));
         let mut talk = Talk::export(&service).await;
@@ -297,8 +297,8 @@ pub(crate) async fn a_failure_midway_breaks_the_body_off(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_store_without_time_is_asked_again(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_store_without_time_is_asked_again(backend: Backend) {
+    let service = backend.open().await;
     // So large that what is on its way does not hide a break.
     let record = format!("{{\"id\":\"x\",\"version\":1,\"name\":\"{}\"}}", "n".repeat(100_000));
     service.store.make_page(endless(record.leak().as_bytes()));
@@ -322,8 +322,8 @@ pub(crate) async fn a_store_without_time_is_asked_again(stage: Stage) {
     tokio::join!(busy, goes_on);
 }
 
-pub(crate) async fn a_record_that_cannot_be_cut_breaks_the_body_off(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_record_that_cannot_be_cut_breaks_the_body_off(backend: Backend) {
+    let service = backend.open().await;
     service.store.make_page(endless(b"{\"id\":"));
     let headers = format!("accept: {NDJSON}\r\n");
     let mut talk = Talk::begin(&service, "GET /users?fields=username", &headers).await;
@@ -337,8 +337,8 @@ async fn reader(service: &Service) -> String {
     key["key"].as_str().expect("a key").to_owned()
 }
 
-pub(crate) async fn only_so_many_exports_run_at_a_time(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn only_so_many_exports_run_at_a_time(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     service.store.make_page(endless(br#"{"id":"x","version":1}"#));
     let mut running = Vec::new();
@@ -371,8 +371,8 @@ async fn is_let_in_again(service: &Service, key: Option<&str>) {
     }
 }
 
-pub(crate) async fn one_caller_has_eight_exports_at_a_time(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn one_caller_has_eight_exports_at_a_time(backend: Backend) {
+    let service = backend.open().await;
     service.store.make_page(endless(br#"{"id":"x","version":1}"#));
     let mut running = Vec::new();
     for _ in 0..8 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{counted, export, import, on_conflict::outcomes, read, users, verdicts};
 use crate::{
     client::REQUEST_ID,
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
     transcript::Transcript,
 };
 
@@ -63,8 +63,8 @@ pub(super) fn every_kind() -> Vec<Vec<u8>> {
     all
 }
 
-pub(crate) async fn a_line_comes_to_what_a_request_of_its_own_would(stage: Stage) {
-    let (one, other) = (stage.open().await, stage.open().await);
+pub(crate) async fn a_line_comes_to_what_a_request_of_its_own_would(backend: Backend) {
+    let (one, other) = (backend.open().await, backend.open().await);
     let ada = json!({"username": "ada", "email": "ada@x.org"});
     let (mut created, mut refused) = (Vec::new(), 0);
     for service in [&one, &other] {
@@ -108,8 +108,8 @@ fn named(verdict: &Value) -> String {
     short
 }
 
-pub(crate) async fn every_kind_of_bad_line_is_named(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn every_kind_of_bad_line_is_named(backend: Backend) {
+    let service = backend.open().await;
     service.user(json!({"username": "ada", "email": "ada@x.org"})).await;
     let told = verdicts(import(&service, "", every_kind().join(&b'\n')).await);
     let refused: Vec<String> =
@@ -138,7 +138,7 @@ pub(crate) async fn every_kind_of_bad_line_is_named(stage: Stage) {
     assert!(!told.iter().any(|verdict| verdict.to_string().contains("hunter2")));
 }
 
-pub(crate) async fn lines_end_in_every_usual_way(stage: Stage) {
+pub(crate) async fn lines_end_in_every_usual_way(backend: Backend) {
     let rows: [(&str, &[u64]); 13] = [
         ("", &[]),
         ("\n", &[]),
@@ -155,7 +155,7 @@ pub(crate) async fn lines_end_in_every_usual_way(stage: Stage) {
         ("A\n\u{a0}\nB", &[1, 2, 3]),
     ];
     for (text, expected) in rows {
-        let service = stage.open().await;
+        let service = backend.open().await;
         let text = text.replace('A', r#"{"username":"a"}"#).replace('B', r#"{"username":"b"}"#);
         let told = verdicts(import(&service, "", text.clone()).await);
         let numbers: Vec<u64> = told.iter().filter_map(|one| one["line"].as_u64()).collect();
@@ -165,8 +165,8 @@ pub(crate) async fn lines_end_in_every_usual_way(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_line_has_at_most_64_kib_and_the_stream_any_length(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_line_has_at_most_64_kib_and_the_stream_any_length(backend: Backend) {
+    let service = backend.open().await;
     let most = 64 * 1024;
     let padded = |name: &str, bytes: usize| {
         let user = json!({ "username": name }).to_string();
@@ -192,8 +192,8 @@ pub(crate) async fn a_line_has_at_most_64_kib_and_the_stream_any_length(stage: S
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn verdicts_come_in_the_order_of_many_lines(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn verdicts_come_in_the_order_of_many_lines(backend: Backend) {
+    let service = backend.open().await;
     let line = |number: usize| match number % 7 {
         3 => "{".to_owned(),
         5 => json!({"username": format!("u{}", number - 1)}).to_string(),
@@ -230,10 +230,10 @@ pub(crate) async fn verdicts_come_in_the_order_of_many_lines(stage: Stage) {
     assert_eq!(logged.iter().collect::<Vec<_>>(), ids);
 }
 
-pub(crate) async fn a_line_that_is_alone_in_its_batch_waits_for_its_turn(stage: Stage) {
+pub(crate) async fn a_line_that_is_alone_in_its_batch_waits_for_its_turn(backend: Backend) {
     // Two full batches, then one of a single line: it asks for what the line before it made.
     for round in 0..8 {
-        let service = stage.open().await;
+        let service = backend.open().await;
         let line = |number: usize| json!({"username": format!("u{}", number.min(512))}).to_string();
         let all: Vec<String> = (1..=513).map(line).collect();
         let told = verdicts(import(&service, "", all.join("\n")).await);
@@ -242,8 +242,10 @@ pub(crate) async fn a_line_that_is_alone_in_its_batch_waits_for_its_turn(stage: 
     }
 }
 
-pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_line(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_line(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     let body = r#"{"username":"ada"}"#;
     let rows = [
         ("on_conflict=update", "on_conflict", "invalid-value"),
@@ -296,9 +298,9 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
     }
 }
 
-pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(stage: Stage) {
+pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(backend: Backend) {
     let base_url = "http://roster.test/v1";
-    let service = stage.open_with(Setup { base_url, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { base_url, ..Setup::default() }).await;
     let request = service.request("POST", "/v1/users").body(super::NDJSON, "{}\n{\n");
     let told = verdicts(request.send().await);
     for (verdict, code) in told.iter().zip(["invalid-user", "malformed-json"]) {
@@ -308,8 +310,8 @@ pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(stage: Stage) {
     assert_eq!(users(request.send().await), Vec::<Value>::new());
 }
 
-pub(crate) async fn streams_of_users_are_answered_like_this(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn streams_of_users_are_answered_like_this(backend: Backend) {
+    let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let body = "{\"username\":\"ada\",\"email\":\"ada@x.org\"}\n\n{\"emial\":\"g@x.org\"}\n\
         {\"username\":\"ADA\"}\n{\"username\":\n";

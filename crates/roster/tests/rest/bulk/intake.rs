@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::{NDJSON, counted, import, lines, talk::Talk, verdicts};
 use crate::{
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
     store::Fault,
 };
 
@@ -28,8 +28,8 @@ async fn until(service: &Service, position: i64) {
     panic!("the log comes to {position}");
 }
 
-pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(backend: Backend) {
+    let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     for number in 1..=3 {
@@ -50,8 +50,8 @@ pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(stage: S
     assert_eq!((&rest[1]["done"], &rest[1]["lines"]), (&json!(true), &json!(4)));
 }
 
-pub(crate) async fn pieces_may_be_cut_anywhere(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn pieces_may_be_cut_anywhere(backend: Backend) {
+    let service = backend.open().await;
     let body =
         "{\"username\":\"\u{e9}mile\"}\r\n\r\n{\"username\":\n{\"username\":\"\u{1f600}\"}\n";
     for size in [1, 2, 3, 7] {
@@ -71,8 +71,8 @@ pub(crate) async fn pieces_may_be_cut_anywhere(stage: Stage) {
     }
 }
 
-pub(crate) async fn whoever_sends_all_before_reading_is_told_all(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn whoever_sends_all_before_reading_is_told_all(backend: Backend) {
+    let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     let bad = "x\n".repeat(1_000);
     for _ in 0..20 {
@@ -91,8 +91,8 @@ pub(crate) async fn whoever_sends_all_before_reading_is_told_all(stage: Stage) {
     assert_eq!(told[20_000]["status"], 201);
 }
 
-pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(backend: Backend) {
+    let service = backend.open().await;
     service.set_room(false);
     let mut talk = Talk::import(&service, "").await;
     talk.head().await;
@@ -114,8 +114,10 @@ pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(s
     assert_eq!((told.len(), &told[40_000]["status"]), (40_001, &json!(201)));
 }
 
-pub(crate) async fn lines_that_came_whole_are_carried_out_though_the_stream_breaks(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn lines_that_came_whole_are_carried_out_though_the_stream_breaks(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     talk.send(line("ada") + &line("grace") + "{\"username\":\"half\"}").await;
     until(&service, 2).await;
@@ -137,8 +139,8 @@ pub(crate) async fn lines_that_came_whole_are_carried_out_though_the_stream_brea
     assert_eq!(skipped, [true, true, false]);
 }
 
-pub(crate) async fn a_caller_that_goes_away_stops_nothing_that_came(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_caller_that_goes_away_stops_nothing_that_came(backend: Backend) {
+    let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     let all: String = (0..600).map(|number| line(&format!("u{number}"))).collect();
     talk.send(all).await;
@@ -149,9 +151,9 @@ pub(crate) async fn a_caller_that_goes_away_stops_nothing_that_came(stage: Stage
     assert_eq!(service.head().await.position, 600);
 }
 
-pub(crate) async fn a_stream_that_stalls_is_broken_off(stage: Stage) {
+pub(crate) async fn a_stream_that_stalls_is_broken_off(backend: Backend) {
     let front = FrontSettings { body_grace_ms: 300, ..FrontSettings::default() };
-    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let mut talk = Talk::import(&service, "").await;
     talk.send(line("ada") + "{\"username\":").await;
     talk.head().await;
@@ -161,8 +163,8 @@ pub(crate) async fn a_stream_that_stalls_is_broken_off(stage: Stage) {
     assert_eq!((&told[0]["line"], &told[0]["status"]), (&json!(1), &json!(201)));
 }
 
-pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) {
+    let service = backend.open().await;
     let headers = format!("content-type: {NDJSON}\r\nexpect: 100-continue\r\n");
     let chunked = format!("{headers}transfer-encoding: chunked\r\n");
     let mut talk = Talk::begin(&service, "POST /users", &chunked).await;
@@ -178,8 +180,10 @@ pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(stage: Stage) {
     assert!(talk.head().await.starts_with("400 Bad Request\r\n"));
 }
 
-pub(crate) async fn lines_that_the_store_fails_are_told_so_and_the_stream_goes_on(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn lines_that_the_store_fails_are_told_so_and_the_stream_goes_on(
+    backend: Backend,
+) {
+    let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     talk.head().await;
     talk.send(line("ada")).await;
@@ -224,8 +228,8 @@ async fn writer(service: &Service) -> String {
     key["key"].as_str().expect("a key").to_owned()
 }
 
-pub(crate) async fn only_so_many_imports_run_at_a_time(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let mut running = Vec::new();
     for _ in 0..4 {
@@ -262,8 +266,8 @@ async fn is_let_in_again(service: &Service) {
     }
 }
 
-pub(crate) async fn one_caller_has_two_imports_at_a_time(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn one_caller_has_two_imports_at_a_time(backend: Backend) {
+    let service = backend.open().await;
     let mut running = Vec::new();
     for _ in 0..2 {
         let mut talk = Talk::import(&service, "").await;
@@ -279,9 +283,9 @@ pub(crate) async fn one_caller_has_two_imports_at_a_time(stage: Stage) {
     is_let_in_again(&service).await;
 }
 
-pub(crate) async fn blank_lines_do_not_keep_an_import_alive(stage: Stage) {
+pub(crate) async fn blank_lines_do_not_keep_an_import_alive(backend: Backend) {
     let front = FrontSettings { body_grace_ms: 300, ..FrontSettings::default() };
-    let service = stage.open_with(Setup { front, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let endless_line = vec![b'x'; 70_000];
     for filler in [&b"\n\r\n \n\t\n"[..], b"        ", &endless_line] {
         let mut talk = Talk::import(&service, "").await;
@@ -302,13 +306,13 @@ pub(crate) async fn blank_lines_do_not_keep_an_import_alive(stage: Stage) {
     }
 }
 
-pub(crate) async fn an_import_beyond_its_callers_limit_slows_down(stage: Stage) {
+pub(crate) async fn an_import_beyond_its_callers_limit_slows_down(backend: Backend) {
     let pressure = PressureSettings {
         rate_limit_per_s: 2,
         rate_limit_burst: 4,
         ..PressureSettings::default()
     };
-    let service = stage.open_with(Setup { pressure, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let (began, mut talk) = (Instant::now(), Talk::import(&service, "").await);
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     talk.send((0..8).map(|number| line(&format!("u{number}"))).collect::<String>() + "\n\n").await;

@@ -4,7 +4,7 @@ use roster_core::{Rules, Sharing};
 use serde_json::{Value, json};
 
 use super::{import, import::every_kind, lines, verdicts};
-use crate::service::{Service, Setup, Stage};
+use crate::service::{Backend, Service, Setup};
 
 /// What lines come to: the status, `skip`, or the code of the problem.
 pub(super) fn outcomes(told: &[Value]) -> Vec<String> {
@@ -33,8 +33,8 @@ fn clashing() -> String {
     ])
 }
 
-async fn with_two(stage: &Stage, rules: Rules) -> (Service, [Value; 2]) {
-    let service = stage.open_with(Setup { rules, ..Setup::default() }).await;
+async fn with_two(backend: &Backend, rules: Rules) -> (Service, [Value; 2]) {
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let ada = json!({"username": "ada", "title": "Countess", "status": "suspended",
         "external_id": "e1"});
     let grace = json!({"username": "grace", "email": "grace@x.org", "external_id": "e2"});
@@ -43,7 +43,7 @@ async fn with_two(stage: &Stage, rules: Rules) -> (Service, [Value; 2]) {
     (service, users)
 }
 
-pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(stage: Stage) {
+pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(backend: Backend) {
     let (name, address, invalid) = ("username-taken", "email-taken", "invalid-user");
     for (query, expected) in [
         ("", [name, address, name, "201", name, address, invalid, "201"]),
@@ -51,7 +51,7 @@ pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(stage: Stag
         ("?on_conflict=skip", ["skip", "skip", "skip", "201", "skip", "skip", invalid, "201"]),
         ("?on_conflict=replace", ["200", "200", name, "201", "200", "201", invalid, "201"]),
     ] {
-        let (service, before) = with_two(&stage, Rules::default()).await;
+        let (service, before) = with_two(&backend, Rules::default()).await;
         let told = verdicts(import(&service, query, clashing()).await);
         assert_eq!(outcomes(&told), expected, "{query}");
         if !query.ends_with("replace") {
@@ -80,8 +80,8 @@ pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(stage: Stag
     }
 }
 
-pub(crate) async fn a_replacement_that_changes_nothing_leaves_no_trace(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_replacement_that_changes_nothing_leaves_no_trace(backend: Backend) {
+    let service = backend.open().await;
     let body = lines(&[json!({"username": "ada", "name": "Ada"}), json!({"email": "g@x.org"})]);
     let first = verdicts(import(&service, "?on_conflict=replace", body.clone()).await);
     assert_eq!(outcomes(&first), ["201", "201"]);
@@ -93,8 +93,8 @@ pub(crate) async fn a_replacement_that_changes_nothing_leaves_no_trace(stage: St
     assert_eq!(service.head().await, head);
 }
 
-pub(crate) async fn a_replacement_ignores_what_a_create_ignores(stage: Stage) {
-    let (service, [ada, _]) = with_two(&stage, Rules::default()).await;
+pub(crate) async fn a_replacement_ignores_what_a_create_ignores(backend: Backend) {
+    let (service, [ada, _]) = with_two(&backend, Rules::default()).await;
     let body = json!({"id": "another", "version": 17, "created_at": 1, "updated_at": [],
         "username": "ada", "title": "Lady"});
     let told = verdicts(import(&service, "?on_conflict=replace", lines(&[body])).await);
@@ -104,10 +104,10 @@ pub(crate) async fn a_replacement_ignores_what_a_create_ignores(stage: Stage) {
     assert_eq!(after["created_at"], ada["created_at"]);
 }
 
-pub(crate) async fn a_unique_external_id_names_a_holder_too(stage: Stage) {
+pub(crate) async fn a_unique_external_id_names_a_holder_too(backend: Backend) {
     let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
     for on_conflict in ["fail", "skip", "replace"] {
-        let (service, before) = with_two(&stage, rules).await;
+        let (service, before) = with_two(&backend, rules).await;
         let body = lines(&[
             json!({"username": "other", "external_id": "e1"}),
             json!({"username": "grace", "external_id": "e1"}),
@@ -128,7 +128,7 @@ pub(crate) async fn a_unique_external_id_names_a_holder_too(stage: Stage) {
     }
 }
 
-pub(crate) async fn a_dry_import_tells_what_the_import_then_does(stage: Stage) {
+pub(crate) async fn a_dry_import_tells_what_the_import_then_does(backend: Backend) {
     let everything = every_kind().join(&b'\n');
     let replaced = lines(&[
         json!({"username": "ADA", "name": "Ada King", "email": "ada@x.org"}),
@@ -158,7 +158,7 @@ pub(crate) async fn a_dry_import_tells_what_the_import_then_does(stage: Stage) {
     let unique = Rules { external_id: Sharing::Unique, ..Rules::default() };
     for (number, (lines, query)) in all.iter().chain(&all).enumerate() {
         let rules = if number < all.len() { Rules::default() } else { unique };
-        let (service, before) = with_two(&stage, rules).await;
+        let (service, before) = with_two(&backend, rules).await;
         let head = service.head().await;
         let reply = import(&service, &format!("?{query}&dry_run=true"), lines.clone()).await;
         assert_eq!(reply.header("dry-run"), "true");

@@ -12,7 +12,7 @@ use super::{
     NDJSON, lines,
     talk::{Talk, authorization},
 };
-use crate::service::{Service, Stage};
+use crate::service::{Backend, Service};
 
 /// Within this time nothing more comes. A second is promised; the rest is for a busy machine.
 const SHUT_OUT: Duration = Duration::from_millis(1500);
@@ -98,8 +98,8 @@ async fn revoke(service: &Service, key: &Value) {
     service.delete(&format!("/keys/{id}")).await.expect(204);
 }
 
-pub(crate) async fn a_key_that_is_revoked_ends_its_import(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_that_is_revoked_ends_its_import(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let [one, other] =
         [service.new_key(&["users:write"]).await, service.new_key(&["users:write"]).await];
@@ -121,8 +121,8 @@ pub(crate) async fn a_key_that_is_revoked_ends_its_import(stage: Stage) {
     assert!(of_other.rest().await.1, "the other key's import is whole");
 }
 
-pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:write"]).await;
     let mut talk = importing(&service, Some(text(&key))).await;
@@ -155,8 +155,8 @@ pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(stage: Stage)
     assert_eq!(there, 1 + i64::try_from(done.len()).expect("a number"));
 }
 
-pub(crate) async fn a_key_that_is_revoked_breaks_its_export_off(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_that_is_revoked_breaks_its_export_off(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read"]).await;
     let talk = exporting(&service, Some(text(&key))).await;
@@ -164,8 +164,8 @@ pub(crate) async fn a_key_that_is_revoked_breaks_its_export_off(stage: Stage) {
     export_ends(talk).await;
 }
 
-pub(crate) async fn a_key_that_ends_by_itself_ends_its_streams(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn a_key_that_ends_by_itself_ends_its_streams(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let body = json!({"name": "short", "scopes": ["users:read", "users:write"],
         "expires_at": "2026-01-01T01:00:00Z"});
@@ -176,16 +176,16 @@ pub(crate) async fn a_key_that_ends_by_itself_ends_its_streams(stage: Stage) {
     tokio::join!(import_ends(&service, import, 401, "unauthenticated"), export_ends(export));
 }
 
-pub(crate) async fn the_first_key_ends_the_streams_of_an_open_service(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn the_first_key_ends_the_streams_of_an_open_service(backend: Backend) {
+    let service = backend.open().await;
     let import = importing(&service, None).await;
     let export = exporting(&service, None).await;
     service.close().await;
     tokio::join!(import_ends(&service, import, 401, "unauthenticated"), export_ends(export));
 }
 
-pub(crate) async fn streams_end_when_nobody_can_say_who_may(stage: Stage) {
-    let service = stage.open().await;
+pub(crate) async fn streams_end_when_nobody_can_say_who_may(backend: Backend) {
+    let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read", "users:write"]).await;
     let import = importing(&service, Some(text(&key))).await;

@@ -13,7 +13,7 @@ use crate::{
     access::{asking, foreign_pages_are_kept_out, operations},
     bulk::shut_out,
     client::Reply,
-    service::{Service, Setup, Stage, path},
+    service::{Backend, Service, Setup, path},
 };
 use attacks::Forge;
 use issuer::{AUDIENCE, Issuer, Signer, base64};
@@ -28,12 +28,12 @@ struct Trusting {
 }
 
 impl Trusting {
-    async fn new(stage: &Stage, keys: Vec<Value>) -> Self {
-        Self::with(stage, keys, |trusted| trusted).await
+    async fn new(backend: &Backend, keys: Vec<Value>) -> Self {
+        Self::with(backend, keys, |trusted| trusted).await
     }
 
     async fn with(
-        stage: &Stage,
+        backend: &Backend,
         keys: Vec<Value>,
         set: impl FnOnce(TokenIssuer) -> TokenIssuer,
     ) -> Self {
@@ -41,17 +41,17 @@ impl Trusting {
         let issuers = vec![set(issuer.trusted())];
         // Who tries many bad tokens is refused unseen; here each is to be judged.
         let failed_auth_per_minute = 0;
-        Self::open(stage, issuer, issuers, failed_auth_per_minute).await
+        Self::open(backend, issuer, issuers, failed_auth_per_minute).await
     }
 
     async fn open(
-        stage: &Stage,
+        backend: &Backend,
         issuer: Issuer,
         issuers: Vec<TokenIssuer>,
         failed_auth_per_minute: u32,
     ) -> Self {
         let pressure = PressureSettings { failed_auth_per_minute, ..PressureSettings::default() };
-        let service = stage.open_with(Setup { pressure, issuers, ..Setup::default() }).await;
+        let service = backend.open_with(Setup { pressure, issuers, ..Setup::default() }).await;
         Self { service, issuer }
     }
 
@@ -87,8 +87,8 @@ impl Trusting {
     }
 }
 
-pub(crate) async fn every_attack_on_a_token_is_refused(stage: Stage) {
-    let trusting = Trusting::new(&stage, Vec::new()).await;
+pub(crate) async fn every_attack_on_a_token_is_refused(backend: Backend) {
+    let trusting = Trusting::new(&backend, Vec::new()).await;
     let forge = Forge {
         rsa: Signer::rsa(),
         other: Signer::other_rsa(),
@@ -116,9 +116,9 @@ pub(crate) async fn every_attack_on_a_token_is_refused(stage: Stage) {
     trusting.ask(&forge.good()).await.expect(200);
 }
 
-pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(stage: Stage) {
+pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let service = &trusting.service;
     let of = |change: &dyn Fn(&mut Value)| {
         let mut claims = trusting.claims();
@@ -162,17 +162,17 @@ pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(
     }
 }
 
-pub(crate) async fn no_foreign_page_acts_with_a_token(stage: Stage) {
+pub(crate) async fn no_foreign_page_acts_with_a_token(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let token = trusting.token(&signer, "one");
     foreign_pages_are_kept_out(&trusting.service, &token).await;
     trusting.ask(&token).await.expect(200);
 }
 
-pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(stage: Stage) {
+pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::with(&stage, vec![signer.jwk("one")], |trusted| TokenIssuer {
+    let trusting = Trusting::with(&backend, vec![signer.jwk("one")], |trusted| TokenIssuer {
         scope_claim: "roles".to_owned(),
         scope_prefix: "roster:".to_owned(),
         ..trusted
@@ -194,9 +194,9 @@ pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(stage: S
     }
 }
 
-pub(crate) async fn an_issuer_closes_the_service_to_everybody_else(stage: Stage) {
+pub(crate) async fn an_issuer_closes_the_service_to_everybody_else(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let service = &trusting.service;
     service.get("/users").await.refused(401, "unauthenticated");
     assert!(!service.app.is_open());
@@ -210,9 +210,9 @@ pub(crate) async fn an_issuer_closes_the_service_to_everybody_else(stage: Stage)
     trusting.ask(&token).await.expect(200);
 }
 
-pub(crate) async fn the_change_log_names_the_subject_that_acted(stage: Stage) {
+pub(crate) async fn the_change_log_names_the_subject_that_acted(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let service = &trusting.service;
     let subject = "a".repeat(255);
     let mut claims = trusting.claims();
@@ -228,9 +228,9 @@ pub(crate) async fn the_change_log_names_the_subject_that_acted(stage: Stage) {
     assert!(events.iter().all(|event| event["actor"] == format!("jwt:{subject}")));
 }
 
-pub(crate) async fn keys_that_rotate_are_followed(stage: Stage) {
+pub(crate) async fn keys_that_rotate_are_followed(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
-    let trusting = Trusting::new(&stage, vec![one.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![one.jwk("one")]).await;
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
     trusting.issuer.set(|answers| answers.keys.push(two.jwk("two")));
     // Not more often than every half minute, whoever asks.
@@ -244,9 +244,9 @@ pub(crate) async fn keys_that_rotate_are_followed(stage: Stage) {
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
 }
 
-pub(crate) async fn a_key_that_left_the_set_takes_remembered_tokens_along(stage: Stage) {
+pub(crate) async fn a_key_that_left_the_set_takes_remembered_tokens_along(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
-    let trusting = Trusting::new(&stage, vec![one.jwk("one"), two.jwk("two")]).await;
+    let trusting = Trusting::new(&backend, vec![one.jwk("one"), two.jwk("two")]).await;
     let clock = &trusting.service.clock;
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
     clock.step(10 * MINUTE - 1000);
@@ -263,9 +263,9 @@ pub(crate) async fn a_key_that_left_the_set_takes_remembered_tokens_along(stage:
     trusting.ask(&trusting.token(&two, "two")).await.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn an_issuer_that_is_away_is_503_until_it_is_back(stage: Stage) {
+pub(crate) async fn an_issuer_that_is_away_is_503_until_it_is_back(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     trusting.issuer.set(|answers| answers.away = true);
     let token = trusting.token(&signer, "one");
     let reply = trusting.ask(&token).await.refused(503, "unavailable");
@@ -275,9 +275,9 @@ pub(crate) async fn an_issuer_that_is_away_is_503_until_it_is_back(stage: Stage)
     trusting.ask(&token).await.expect(200);
 }
 
-pub(crate) async fn keys_serve_for_a_day_while_their_issuer_is_away(stage: Stage) {
+pub(crate) async fn keys_serve_for_a_day_while_their_issuer_is_away(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let clock = &trusting.service.clock;
     let ask = async || trusting.status(&trusting.token(&signer, "one")).await;
     assert_eq!(ask().await, 200);
@@ -295,9 +295,9 @@ pub(crate) async fn keys_serve_for_a_day_while_their_issuer_is_away(stage: Stage
     assert_eq!(ask().await, 200);
 }
 
-pub(crate) async fn a_known_key_waits_for_no_fetch_and_many_requests_cause_one(stage: Stage) {
+pub(crate) async fn a_known_key_waits_for_no_fetch_and_many_requests_cause_one(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
-    let trusting = Trusting::new(&stage, vec![one.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![one.jwk("one")]).await;
     trusting.issuer.set(|answers| answers.slow = Duration::from_millis(300));
     let first = trusting.token(&one, "one");
     let asked = (0..20).map(|_| trusting.status(&first));
@@ -327,9 +327,9 @@ async fn futures<T>(asked: impl Iterator<Item = impl Future<Output = T>>) -> Vec
     futures_util::future::join_all(asked).await
 }
 
-pub(crate) async fn a_remembered_token_ends_when_it_expires(stage: Stage) {
+pub(crate) async fn a_remembered_token_ends_when_it_expires(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let clock = &trusting.service.clock;
     let mut claims = trusting.claims();
     claims["exp"] = json!(clock.now().as_millis() / 1000 - 30);
@@ -342,9 +342,9 @@ pub(crate) async fn a_remembered_token_ends_when_it_expires(stage: Stage) {
     trusting.ask(&token).await.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn a_token_that_expires_ends_its_streams(stage: Stage) {
+pub(crate) async fn a_token_that_expires_ends_its_streams(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let service = &trusting.service;
     let token = trusting.token(&signer, "one");
     let import = shut_out::importing(service, Some(&token)).await;
@@ -358,7 +358,7 @@ pub(crate) async fn a_token_that_expires_ends_its_streams(stage: Stage) {
     tokio::join!(import, shut_out::export_ends(export));
 }
 
-pub(crate) async fn several_issuers_are_told_apart(stage: Stage) {
+pub(crate) async fn several_issuers_are_told_apart(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
     let staff = Issuer::open(vec![one.jwk("one")]).await;
     let partners = Issuer::open(vec![two.jwk("one")]).await;
@@ -371,7 +371,7 @@ pub(crate) async fn several_issuers_are_told_apart(stage: Stage) {
             ..partners.trusted()
         },
     ];
-    let service = stage.open_with(Setup { issuers, ..Setup::default() }).await;
+    let service = backend.open_with(Setup { issuers, ..Setup::default() }).await;
     let now = service.clock.now().as_millis();
     let token = |signer: &Signer, claims: &Value| {
         signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string())
@@ -420,9 +420,9 @@ pub(crate) async fn several_issuers_are_told_apart(stage: Stage) {
     service.request("GET", "/users").bearer(&token(&two, &of_partners)).send().await.expect(200);
 }
 
-pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(stage: Stage) {
+pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(backend: Backend) {
     let signer = Signer::p256();
-    let trusting = Trusting::new(&stage, vec![signer.jwk("one")]).await;
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let url = trusting.issuer.url.clone();
     let jwks = format!("{url}/jwks");
     let large = vec![json!({"kty": "x", "pad": "x".repeat(3000)}); 100];
@@ -456,11 +456,11 @@ pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(stage: St
     trusting.ask(&trusting.token(&signer, "one")).await.expect(200);
 }
 
-pub(crate) async fn a_fresh_token_from_a_locked_address_is_admitted(stage: Stage) {
+pub(crate) async fn a_fresh_token_from_a_locked_address_is_admitted(backend: Backend) {
     let (signer, forger) = (Signer::p256(), Signer::p256());
     let issuer = Issuer::open(vec![signer.jwk("one")]).await;
     let issuers = vec![issuer.trusted()];
-    let trusting = Trusting::open(&stage, issuer, issuers, 5).await;
+    let trusting = Trusting::open(&backend, issuer, issuers, 5).await;
     let with = |change: &dyn Fn(&mut Value)| {
         let mut claims = trusting.claims();
         change(&mut claims);

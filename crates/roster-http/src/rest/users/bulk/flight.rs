@@ -15,27 +15,27 @@ const IN_FLIGHT_MAX: usize = 3;
 
 type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-enum Stage<T> {
+enum Slot<T> {
     Flying(Answer<T>),
     Landed(T),
 }
 
 /// What the store has been given, the first first.
 pub(super) struct Flight<T> {
-    stages: VecDeque<Stage<T>>,
+    slots: VecDeque<Slot<T>>,
 }
 
 impl<T> Flight<T> {
     pub(super) fn new() -> Self {
-        Self { stages: VecDeque::new() }
+        Self { slots: VecDeque::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.stages.is_empty()
+        self.slots.is_empty()
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.stages.len() >= IN_FLIGHT_MAX
+        self.slots.len() >= IN_FLIGHT_MAX
     }
 
     /// Sends one off. It is polled here and now: a store queues what it is given when it is first
@@ -43,9 +43,9 @@ impl<T> Flight<T> {
     pub(super) async fn launch(&mut self, answer: impl Future<Output = T> + Send + 'static) {
         let mut answer: Answer<T> = Box::pin(answer);
         let at_once = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
-        self.stages.push_back(match at_once {
-            Poll::Ready(landed) => Stage::Landed(landed),
-            Poll::Pending => Stage::Flying(answer),
+        self.slots.push_back(match at_once {
+            Poll::Ready(landed) => Slot::Landed(landed),
+            Poll::Pending => Slot::Flying(answer),
         });
     }
 
@@ -56,13 +56,13 @@ impl<T> Flight<T> {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<T> {
-        let landed = match self.stages.pop_front() {
+        let landed = match self.slots.pop_front() {
             None => return Poll::Pending,
-            Some(Stage::Landed(landed)) => landed,
-            Some(Stage::Flying(mut answer)) => match answer.as_mut().poll(context) {
+            Some(Slot::Landed(landed)) => landed,
+            Some(Slot::Flying(mut answer)) => match answer.as_mut().poll(context) {
                 Poll::Ready(landed) => landed,
                 Poll::Pending => {
-                    self.stages.push_front(Stage::Flying(answer));
+                    self.slots.push_front(Slot::Flying(answer));
                     return Poll::Pending;
                 }
             },

@@ -32,7 +32,7 @@ impl Subject {
 pub fn run<F: Future<Output = ()>>(
     subject: impl FnOnce(Rules) -> Subject,
     rules: Rules,
-    case: impl FnOnce(Scene) -> F,
+    case: impl FnOnce(Harness) -> F,
 ) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -41,20 +41,20 @@ pub fn run<F: Future<Output = ()>>(
         .expect("a runtime starts");
     runtime.block_on(async {
         let subject = subject(rules);
-        case(Scene::new(Arc::clone(&subject.store))).await;
+        case(Harness::new(Arc::clone(&subject.store))).await;
     });
 }
 
 /// A store, its clock, and short words for what callers do.
 #[derive(Clone)]
-pub struct Scene {
+pub struct Harness {
     store: Arc<dyn Store>,
     /// The clock that stamps commands and ids.
     pub clock: Arc<TestClock>,
 }
 
-impl Scene {
-    /// A scene on a store, with a new clock.
+impl Harness {
+    /// A harness on a store, with a new clock.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, clock: Arc::new(TestClock::new()) }
     }
