@@ -1,5 +1,4 @@
-//! Names are taken to be free until the database says otherwise: what comes of it is what looking
-//! them up comes to.
+//! Commands of one batch that want the same names.
 
 use roster_core::{Effect, EventKind, Failure, Refusal, Store};
 
@@ -19,8 +18,8 @@ async fn a_name_that_is_given_up_behind_the_command_that_wants_it_is_still_taken
     let store = open(&schema.url()).await;
     apply(&store, create(1, &user("ada"))).await.unwrap();
     apply(&store, create(2, &user("grace"))).await.unwrap();
-    // In one transaction, in this order: at its end nobody would share a name, but the log would
-    // tell of two who did.
+    // In this order: after the transaction nobody would share a name, but in the log two users
+    // would.
     let results = store.apply(vec![patch(3, 1, &user("grace")), delete(4, 2)]).await;
     assert!(is_taken(&results[0]), "{results:?}");
     let deleted = results[1].as_ref().map(|outcome| outcome.effect);
