@@ -169,7 +169,7 @@ pub struct Terms {
     /// Who asks.
     pub caller: Caller,
     /// What must hold first.
-    pub held: Preconditions,
+    pub preconditions: Preconditions,
     /// What marks a request that may come twice. A dry run leaves no mark.
     pub idempotency: Option<Idempotency>,
     /// Whether it is stored.
@@ -181,14 +181,14 @@ pub struct Terms {
 impl Terms {
     /// No terms but who asks.
     pub fn of(caller: Caller) -> Self {
-        let (held, mode) = (Preconditions::default(), Mode::Write);
-        Self { caller, held, idempotency: None, mode, start: None }
+        let (preconditions, mode) = (Preconditions::default(), Mode::Write);
+        Self { caller, preconditions, idempotency: None, mode, start: None }
     }
 }
 
 /// A change that is computed from the stored record when the command is decided, such as a SCIM
 /// PATCH. It is a pure function, since a command may be decided several times. It returns `None` if
-/// it refuses; whoever made it keeps the reason.
+/// it refuses; the code that made it keeps the reason.
 pub struct Edit<R, C>(Arc<EditFn<R, C>>);
 
 type EditFn<R, C> = dyn Fn(&R) -> Option<C> + Send + Sync;
@@ -236,7 +236,7 @@ pub enum Act {
         /// What it becomes.
         draft: Box<Draft>,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Patch a user by JSON Merge Patch (RFC 7396).
     Patch {
@@ -245,7 +245,7 @@ pub enum Act {
         /// The patch.
         patch: Box<Json>,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Replace the whole of a user by what a function makes of it.
     Edit {
@@ -254,28 +254,28 @@ pub enum Act {
         /// The function.
         edit: Edit<User, Draft>,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Delete a user: it leaves the collection and is kept aside.
     Delete {
         /// Which user.
         id: UserId,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Bring a deleted user back into the collection.
     Restore {
         /// Which user.
         id: UserId,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Forget a deleted user for good, its history included.
     Purge {
         /// Which user.
         id: UserId,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
 }
 
@@ -345,7 +345,7 @@ impl Command {
         // What a create ignores is ignored here too.
         let mut draft = draft.clone();
         draft.forget_server_made();
-        let held = Preconditions::default();
-        Some(Self { act: Act::Replace { id: holder, draft, held }, ..self.clone() })
+        let preconditions = Preconditions::default();
+        Some(Self { act: Act::Replace { id: holder, draft, preconditions }, ..self.clone() })
     }
 }

@@ -87,8 +87,8 @@ impl Directory {
         draft: Draft,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let (draft, held) = (Box::new(draft), mem::take(&mut terms.held));
-        self.carry_out(Act::Replace { id, draft, held }, terms).await
+        let (draft, preconditions) = (Box::new(draft), mem::take(&mut terms.preconditions));
+        self.carry_out(Act::Replace { id, draft, preconditions }, terms).await
     }
 
     /// Patches a user by JSON Merge Patch.
@@ -99,8 +99,8 @@ impl Directory {
         patch: Json,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let (patch, held) = (Box::new(patch), mem::take(&mut terms.held));
-        self.carry_out(Act::Patch { id, patch, held }, terms).await
+        let (patch, preconditions) = (Box::new(patch), mem::take(&mut terms.preconditions));
+        self.carry_out(Act::Patch { id, patch, preconditions }, terms).await
     }
 
     /// Replaces a user by what a function makes of it.
@@ -111,8 +111,8 @@ impl Directory {
         edit: Edit<User, Draft>,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(Act::Edit { id, edit, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(Act::Edit { id, edit, preconditions }, terms).await
     }
 
     /// Deletes a user: it leaves the collection at once and is kept aside.
@@ -122,8 +122,8 @@ impl Directory {
         id: UserId,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(Act::Delete { id, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(Act::Delete { id, preconditions }, terms).await
     }
 
     /// Brings a deleted user back.
@@ -133,8 +133,8 @@ impl Directory {
         id: UserId,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(Act::Restore { id, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(Act::Restore { id, preconditions }, terms).await
     }
 
     /// Forgets a deleted user for good, its history included.
@@ -144,8 +144,8 @@ impl Directory {
         id: UserId,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(Act::Purge { id, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(Act::Purge { id, preconditions }, terms).await
     }
 
     /// The deleted user of that id, while it is kept.

@@ -29,7 +29,7 @@ pub enum Refusal {
     Taken(Taken),
     /// The idempotency key came before, with another request.
     KeyReused,
-    /// The function of an edit refused. Whoever made the function knows why.
+    /// The function of an edit refused. The code that made the function has the reason.
     EditRefused,
     /// What is asked of a group cannot be.
     Group(GroupRefusal),

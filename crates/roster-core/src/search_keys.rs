@@ -1,5 +1,5 @@
-//! The rows by which a search finds a user beside its key columns: words, and the keys of further
-//! addresses and numbers.
+//! The rows by which a search finds a user, in addition to its key columns: words, and the keys of
+//! further addresses and numbers.
 //!
 //! Engines store these rows for live users only.
 

@@ -42,7 +42,7 @@ impl<F: Facts> Batch<'_, F> {
         }
     }
 
-    /// What the decision depends on beside the group itself.
+    /// What the decision depends on, in addition to the group itself.
     fn group_facts(&mut self, sketch: &Sketch, members: u64) -> Result<GroupFacts, CommandError> {
         let id = sketch.id();
         let mut facts = GroupFacts { members, ..GroupFacts::default() };

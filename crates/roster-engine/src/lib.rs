@@ -10,6 +10,8 @@ mod group;
 mod idempotency;
 mod queue;
 mod request;
+#[cfg(test)]
+mod tests;
 mod writes;
 
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};

@@ -182,7 +182,7 @@ impl Queue {
             job.results.extend(results.by_ref().take(count));
             if job.waiting() == 0 {
                 let Job { requests, results, reply, .. } = job;
-                // The caller may be gone: the write stands all the same.
+                // The caller may be gone. The write is committed anyway.
                 drop(reply.send(Answered { requests, results }));
             } else {
                 unfinished.push(job);
@@ -283,7 +283,10 @@ mod tests {
     use crate::request::UserRequest;
 
     fn delete(n: u8) -> Request {
-        let act = Act::Delete { id: UserId::from_bytes([n; 16]), held: Preconditions::default() };
+        let act = Act::Delete {
+            id: UserId::from_bytes([n; 16]),
+            preconditions: Preconditions::default(),
+        };
         let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
         let at = Timestamp::from_millis(0);
         let command = Command { act, at, caller, idempotency: None, start: None };

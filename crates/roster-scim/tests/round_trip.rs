@@ -48,7 +48,7 @@ proptest! {
                 let replace = Act::Replace {
                     id: user.id,
                     draft: Box::new(draft),
-                    held: Preconditions::default(),
+                    preconditions: Preconditions::default(),
                 };
                 let decision = decided(Some(&user), replace);
                 let same = matches!(decision, Some(Decision::Unchanged));

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError, Stored, Target, UserId,
+    Act, Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError, Stored, Target, UserId,
     store::Secret,
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest};
@@ -133,7 +133,7 @@ impl Sqlite {
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
         let many = commands.len() > DECIDED_AT_ONCE_MAX;
         let requests = || commands.into_iter().map(|command| self.request(command)).collect();
-        let requests = if many { aside(requests) } else { requests() };
+        let requests = if many { run_blocking(requests) } else { requests() };
         self.shared.queue.execute(requests).await
     }
 
@@ -144,15 +144,17 @@ impl Sqlite {
         results.pop().unwrap_or_else(lost)
     }
 
-    /// A request that is decided now if its user is new or in the cache. To read the user for this
-    /// alone would take longer than it saves.
+    /// A request that is decided now if its user is new or in the cache. Otherwise the user is read
+    /// for an edit only, which may take long: for any other command reading takes longer than it
+    /// saves.
     fn request(&self, command: Command) -> Request {
         let id = command.user_id();
-        let cached = match command.target() {
-            Target::Live => self.shared.cache.get(id),
-            Target::New | Target::Deleted => None,
+        let stored = match (&command.act, command.target()) {
+            (Act::Edit { .. }, _) => self.read(id).ok().flatten(),
+            (_, Target::Live) => self.shared.cache.get(id),
+            (_, Target::New | Target::Deleted) => None,
         };
-        let current = cached.and_then(|stored| Current::read(id, stored.record, "users").ok());
+        let current = stored.and_then(|stored| Current::read(id, stored.record, "users").ok());
         Request::User(match current {
             Some(current) => UserRequest::decided_on(self.rules, command, current),
             None => UserRequest::new(self.rules, command),
@@ -204,9 +206,9 @@ impl Sqlite {
     }
 }
 
-/// Does what takes a while without keeping the other tasks of this thread waiting, where the
-/// runtime has other threads that can go on with them.
-fn aside<T>(work: impl FnOnce() -> T) -> T {
+/// Runs long work on this thread. The other tasks of the thread move to other threads, if the
+/// runtime has any.
+fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
     if flavor.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) {
         block_in_place(work)

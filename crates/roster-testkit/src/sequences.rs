@@ -113,25 +113,25 @@ impl Pair {
                 self.known.push(id);
                 Act::Create { id, draft: draft(body), on_conflict }
             }
-            Step::Replace(whom, body, held) => {
-                let (id, held) = self.whom(Target::Live, whom, held).await?;
-                Act::Replace { id, draft: draft(body), held }
+            Step::Replace(whom, body, preconditions) => {
+                let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
+                Act::Replace { id, draft: draft(body), preconditions }
             }
-            Step::Patch(whom, body, held) => {
-                let (id, held) = self.whom(Target::Live, whom, held).await?;
-                Act::Patch { id, patch: Box::new(body), held }
+            Step::Patch(whom, body, preconditions) => {
+                let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
+                Act::Patch { id, patch: Box::new(body), preconditions }
             }
-            Step::Delete(whom, held) => {
-                let (id, held) = self.whom(Target::Live, whom, held).await?;
-                Act::Delete { id, held }
+            Step::Delete(whom, preconditions) => {
+                let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
+                Act::Delete { id, preconditions }
             }
-            Step::Restore(whom, held) => {
-                let (id, held) = self.whom(Target::Deleted, whom, held).await?;
-                Act::Restore { id, held }
+            Step::Restore(whom, preconditions) => {
+                let (id, preconditions) = self.whom(Target::Deleted, whom, preconditions).await?;
+                Act::Restore { id, preconditions }
             }
-            Step::Purge(whom, held) => {
-                let (id, held) = self.whom(Target::Deleted, whom, held).await?;
-                Act::Purge { id, held }
+            Step::Purge(whom, preconditions) => {
+                let (id, preconditions) = self.whom(Target::Deleted, whom, preconditions).await?;
+                Act::Purge { id, preconditions }
             }
         })
     }
@@ -141,7 +141,7 @@ impl Pair {
         &self,
         target: Target,
         whom: Whom,
-        held: Held,
+        preconditions: Held,
     ) -> Option<(UserId, Preconditions)> {
         let mut there = Vec::new();
         for id in &self.known {
@@ -156,12 +156,12 @@ impl Pair {
         }
         let id = *index.get(ids);
         let version = self.stored(target, id).await.map_or(1, |stored| stored.version);
-        Some((id, Self::held_at(version, held)))
+        Some((id, Self::held_at(version, preconditions)))
     }
 
-    fn held_at(version: i64, held: Held) -> Preconditions {
+    fn held_at(version: i64, preconditions: Held) -> Preconditions {
         let versions = |version| Some(Tags::Versions(vec![version]));
-        let (if_match, if_none_match) = match held {
+        let (if_match, if_none_match) = match preconditions {
             Held::Nothing => (None, None),
             Held::Current => (versions(version), None),
             Held::Stale => (versions(version - 1), None),

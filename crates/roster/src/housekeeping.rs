@@ -173,9 +173,9 @@ impl Housekeeping {
     /// Purges a user as it was seen: not one that came back and left again meanwhile.
     async fn purge_one(&self, deleted: &Deleted) -> Result<u64, StoreError> {
         let seen = Tags::Versions(vec![deleted.stored.version]);
-        let held = Preconditions { if_match: Some(seen), if_none_match: None };
+        let preconditions = Preconditions { if_match: Some(seen), if_none_match: None };
         let caller = Authority::of_the_service().caller(REQUEST_ID);
-        let terms = Terms { held, ..Terms::of(caller) };
+        let terms = Terms { preconditions, ..Terms::of(caller) };
         match self.directory.purge(may(), deleted.stored.id, terms).await {
             Ok(_) => Ok(1),
             // Somebody restored or purged it meanwhile.

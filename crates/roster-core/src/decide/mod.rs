@@ -95,9 +95,9 @@ pub fn decide(
 ) -> Result<Decision, Refusal> {
     match &command.act {
         Act::Create { id, draft, .. } => create(rules, *id, draft, command),
-        Act::Replace { draft, held, .. } => {
+        Act::Replace { draft, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            let held_at = precondition(held, draft, current)?;
+            let held_at = precondition(preconditions, draft, current)?;
             let user = revise(current, draft, &Intent::Replace, command)?;
             if rules.put == Guard::On && !held_at {
                 let cleared = cleared_members(current, &user);
@@ -107,36 +107,36 @@ pub fn decide(
             }
             write(rules, current, user, command)
         }
-        Act::Patch { patch, held, .. } => {
+        Act::Patch { patch, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let (draft, intent) = patched(current, patch);
-            precondition(held, &draft, current)?;
+            precondition(preconditions, &draft, current)?;
             let user = revise(current, &draft, &intent, command)?;
             write(rules, current, user, command)
         }
-        Act::Edit { edit, held, .. } => {
+        Act::Edit { edit, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            allowed(held, current)?;
+            allowed(preconditions, current)?;
             let user = revise(current, &edit.apply(current)?, &Intent::Replace, command)?;
             write(rules, current, user, command)
         }
-        Act::Delete { held, .. } => {
-            let current = leaving(rules, current, held)?;
+        Act::Delete { preconditions, .. } => {
+            let current = leaving(rules, current, preconditions)?;
             let user = next_version(current, command);
             let change = change(rules, Some(current), user, EventKind::Deleted, command);
             Ok(Decision::Remove(Arc::new(change)))
         }
-        Act::Restore { held, .. } => {
+        Act::Restore { preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            allowed(held, current)?;
+            allowed(preconditions, current)?;
             let user = next_version(current, command);
             let mut change = change(rules, Some(current), user, EventKind::Restored, command);
             // While it was away, others may have taken what was its own.
             change.claims = claims(rules, None, &change.keys);
             Ok(Decision::Restore(Arc::new(change)))
         }
-        Act::Purge { held, .. } => {
-            let current = leaving(rules, current, held)?;
+        Act::Purge { preconditions, .. } => {
+            let current = leaving(rules, current, preconditions)?;
             let user = next_version(current, command);
             Ok(Decision::Purge(Arc::new(event(&user, EventKind::Purged, command))))
         }
@@ -147,18 +147,18 @@ pub fn decide(
 fn leaving<'u>(
     rules: Rules,
     current: Option<&'u User>,
-    held: &Preconditions,
+    preconditions: &Preconditions,
 ) -> Result<&'u User, Refusal> {
     let current = current.ok_or(Refusal::NotFound)?;
-    allowed(held, current)?;
-    if rules.delete == Guard::On && held.is_empty() {
+    allowed(preconditions, current)?;
+    if rules.delete == Guard::On && preconditions.is_empty() {
         return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
     }
     Ok(current)
 }
 
-fn allowed(held: &Preconditions, current: &User) -> Result<(), Refusal> {
-    if held.allow_write(current.version) {
+fn allowed(preconditions: &Preconditions, current: &User) -> Result<(), Refusal> {
+    if preconditions.allow_write(current.version) {
         Ok(())
     } else {
         Err(Refusal::VersionMismatch { current: current.version })
@@ -181,10 +181,14 @@ fn create(rules: Rules, id: UserId, draft: &Draft, command: &Command) -> Result<
 }
 
 /// Holds the headers and the body's `version` against the user; tells whether any was given.
-fn precondition(held: &Preconditions, draft: &Draft, current: &User) -> Result<bool, Refusal> {
+fn precondition(
+    preconditions: &Preconditions,
+    draft: &Draft,
+    current: &User,
+) -> Result<bool, Refusal> {
     let by_body = draft.held_version.is_none_or(|version| version == current.version);
-    if held.allow_write(current.version) && by_body {
-        Ok(!held.is_empty() || draft.held_version.is_some())
+    if preconditions.allow_write(current.version) && by_body {
+        Ok(!preconditions.is_empty() || draft.held_version.is_some())
     } else {
         Err(Refusal::VersionMismatch { current: current.version })
     }

@@ -32,7 +32,7 @@ pub enum GroupAct {
         /// What becomes of its members.
         members: MembersEdit,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Change a group and its members by what a function makes of the group.
     Edit {
@@ -41,14 +41,14 @@ pub enum GroupAct {
         /// The function.
         edit: Edit<Group, (GroupEdit, MembersEdit)>,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
     /// Delete a group for good, with its memberships on both sides.
     Delete {
         /// Which group.
         id: GroupId,
         /// What must hold first.
-        held: Preconditions,
+        preconditions: Preconditions,
     },
 }
 

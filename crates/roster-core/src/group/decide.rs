@@ -123,27 +123,27 @@ pub fn sketch(
             };
             Ok(sketched(None, group, MembersEdit::All(members.clone()), false))
         }
-        GroupAct::Change { edit, members, held, .. } => {
+        GroupAct::Change { edit, members, preconditions, .. } => {
             let current = current.ok_or_else(not_found)?;
-            let after = edited(rules, current, edit, held)?;
+            let after = edited(rules, current, edit, preconditions)?;
             within_limit(members.named())?;
             Ok(sketched(Some(current), after, members.clone(), false))
         }
-        GroupAct::Edit { edit, held, .. } => {
+        GroupAct::Edit { edit, preconditions, .. } => {
             let current = current.ok_or_else(not_found)?;
-            allowed(held, current)?;
+            allowed(preconditions, current)?;
             let (edit, members) = edit.apply(current)?;
             // The function has seen this version.
             let if_match = Some(Tags::Versions(vec![current.version]));
-            let held = Preconditions { if_match, if_none_match: None };
-            let after = edited(rules, current, &edit, &held)?;
+            let preconditions = Preconditions { if_match, if_none_match: None };
+            let after = edited(rules, current, &edit, &preconditions)?;
             within_limit(members.named())?;
             Ok(sketched(Some(current), after, members, false))
         }
-        GroupAct::Delete { held, .. } => {
+        GroupAct::Delete { preconditions, .. } => {
             let current = current.ok_or_else(not_found)?;
-            allowed(held, current)?;
-            if rules.delete == Guard::On && held.is_empty() {
+            allowed(preconditions, current)?;
+            if rules.delete == Guard::On && preconditions.is_empty() {
                 return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
             }
             Ok(sketched(Some(current), current.clone(), MembersEdit::Keep, true))
@@ -287,23 +287,23 @@ fn edited(
     rules: Rules,
     current: &Group,
     edit: &GroupEdit,
-    held: &Preconditions,
+    preconditions: &Preconditions,
 ) -> Result<Group, Refusal> {
     let (draft, guarded) = match edit {
         GroupEdit::Keep => {
-            allowed(held, current)?;
+            allowed(preconditions, current)?;
             return Ok(current.clone());
         }
         GroupEdit::Replace(draft) => (GroupDraft::clone(draft), rules.put == Guard::On),
         GroupEdit::Patch(patch) => (patched(current, patch), false),
     };
-    allowed(held, current)?;
+    allowed(preconditions, current)?;
     if draft.held_version.is_some_and(|version| version != current.version) {
         return Err(Refusal::VersionMismatch { current: current.version });
     }
     let written = draft.resolve(Some(current)).map_err(Refusal::Invalid)?;
     let clears = current.external_id.is_some() && written.external_id.is_none();
-    if guarded && clears && held.is_empty() && draft.held_version.is_none() {
+    if guarded && clears && preconditions.is_empty() && draft.held_version.is_none() {
         return Err(Refusal::PreconditionRequired { cleared: vec![Attribute::ExternalId] });
     }
     Ok(Group {
@@ -324,8 +324,8 @@ fn patched(current: &Group, patch: &Json) -> GroupDraft {
     draft
 }
 
-fn allowed(held: &Preconditions, current: &Group) -> Result<(), Refusal> {
-    if held.allow_write(current.version) {
+fn allowed(preconditions: &Preconditions, current: &Group) -> Result<(), Refusal> {
+    if preconditions.allow_write(current.version) {
         Ok(())
     } else {
         Err(Refusal::VersionMismatch { current: current.version })

@@ -52,8 +52,8 @@ impl GroupDesk {
         members: MembersEdit,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(GroupAct::Change { id, edit, members, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(GroupAct::Change { id, edit, members, preconditions }, terms).await
     }
 
     /// Changes a group and its members by what a function makes of the group.
@@ -64,8 +64,8 @@ impl GroupDesk {
         edit: Edit<Group, (GroupEdit, MembersEdit)>,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(GroupAct::Edit { id, edit, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(GroupAct::Edit { id, edit, preconditions }, terms).await
     }
 
     /// Deletes a group for good.
@@ -75,8 +75,8 @@ impl GroupDesk {
         id: GroupId,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let held = mem::take(&mut terms.held);
-        self.carry_out(GroupAct::Delete { id, held }, terms).await
+        let preconditions = mem::take(&mut terms.preconditions);
+        self.carry_out(GroupAct::Delete { id, preconditions }, terms).await
     }
 
     /// The group of that id.

@@ -29,14 +29,18 @@ fn only_a_create_that_may_replace_comes_to_a_replacement() {
     let body = json!({"username": "ada"});
     assert!(create(&body, OnConflict::Fail).replacing(id()).is_none());
     assert!(create(&body, OnConflict::Skip).replacing(id()).is_none());
-    let held = Preconditions::default;
+    let preconditions = Preconditions::default;
     let patch = Box::new(tree(&body));
     for act in [
-        Act::Replace { id: id(), draft: Box::new(Draft::parse(tree(&body))), held: held() },
-        Act::Patch { id: id(), patch, held: held() },
-        Act::Delete { id: id(), held: held() },
-        Act::Restore { id: id(), held: held() },
-        Act::Purge { id: id(), held: held() },
+        Act::Replace {
+            id: id(),
+            draft: Box::new(Draft::parse(tree(&body))),
+            preconditions: preconditions(),
+        },
+        Act::Patch { id: id(), patch, preconditions: preconditions() },
+        Act::Delete { id: id(), preconditions: preconditions() },
+        Act::Restore { id: id(), preconditions: preconditions() },
+        Act::Purge { id: id(), preconditions: preconditions() },
     ] {
         assert!(command(act).replacing(id()).is_none());
     }
@@ -49,8 +53,8 @@ fn the_replacement_is_of_the_holder_and_of_the_same_request() {
     assert_eq!(replacement.user_id(), id());
     assert_eq!((replacement.at, &replacement.caller), (create.at, &create.caller));
     assert_eq!(replacement.idempotency, create.idempotency);
-    let Act::Replace { held, .. } = replacement.act else { panic!("a replacement") };
-    assert!(held.is_empty());
+    let Act::Replace { preconditions, .. } = replacement.act else { panic!("a replacement") };
+    assert!(preconditions.is_empty());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::{command, id, stored};
 
-fn held() -> Preconditions {
+fn preconditions() -> Preconditions {
     Preconditions::default()
 }
 
@@ -26,7 +26,11 @@ fn ada() -> User {
 }
 
 fn restored(rules: Rules, user: &User) -> Change {
-    match decide(rules, Some(user), &command(Act::Restore { id: id(), held: held() })) {
+    match decide(
+        rules,
+        Some(user),
+        &command(Act::Restore { id: id(), preconditions: preconditions() }),
+    ) {
         Ok(Decision::Restore(change)) => Change::clone(&change),
         other => panic!("{other:?}"),
     }
@@ -64,8 +68,11 @@ fn a_restored_user_claims_all_that_must_be_its_own() {
 
 #[test]
 fn a_user_that_leaves_claims_nothing() {
-    let decision =
-        decide(Rules::default(), Some(&ada()), &command(Act::Delete { id: id(), held: held() }));
+    let decision = decide(
+        Rules::default(),
+        Some(&ada()),
+        &command(Act::Delete { id: id(), preconditions: preconditions() }),
+    );
     let Ok(Decision::Remove(change)) = decision else { panic!("{decision:?}") };
     let Claims { username, email, external_id, .. } = change.claims.clone();
     assert_eq!((username, email, external_id), (None, None, None));
@@ -73,7 +80,7 @@ fn a_user_that_leaves_claims_nothing() {
 
 #[test]
 fn the_event_of_a_purge_is_all_that_a_purge_leaves() {
-    let act = Act::Purge { id: id(), held: held() };
+    let act = Act::Purge { id: id(), preconditions: preconditions() };
     let Ok(Decision::Purge(event)) = decide(Rules::default(), Some(&ada()), &command(act)) else {
         panic!("a purge")
     };
@@ -86,26 +93,26 @@ fn the_event_of_a_purge_is_all_that_a_purge_leaves() {
 fn time_does_not_go_back_for_who_leaves_or_comes_back() {
     let late = stored(&json!({"updated_at": "2099-01-01T00:00:00.000Z"}));
     assert_eq!(restored(Rules::default(), &late).event.at, late.updated_at);
-    let purge = command(Act::Purge { id: id(), held: held() });
+    let purge = command(Act::Purge { id: id(), preconditions: preconditions() });
     let Ok(Decision::Purge(event)) = decide(Rules::default(), Some(&late), &purge) else {
         panic!("a purge")
     };
     assert_eq!(event.at, late.updated_at);
 }
 
-fn acts(held: &Preconditions) -> [Act; 3] {
-    let held = || held.clone();
+fn acts(preconditions: &Preconditions) -> [Act; 3] {
+    let preconditions = || preconditions.clone();
     [
-        Act::Delete { id: id(), held: held() },
-        Act::Restore { id: id(), held: held() },
-        Act::Purge { id: id(), held: held() },
+        Act::Delete { id: id(), preconditions: preconditions() },
+        Act::Restore { id: id(), preconditions: preconditions() },
+        Act::Purge { id: id(), preconditions: preconditions() },
     ]
 }
 
 #[test]
 fn who_is_not_there_is_not_found_whatever_is_held() {
-    for held in [held(), if_match(3)] {
-        for act in acts(&held) {
+    for preconditions in [preconditions(), if_match(3)] {
+        for act in acts(&preconditions) {
             let decision = decide(Rules::default(), None, &command(act));
             assert_eq!(decision.err(), Some(Refusal::NotFound));
         }
@@ -115,8 +122,8 @@ fn who_is_not_there_is_not_found_whatever_is_held() {
 #[test]
 fn a_precondition_holds_for_all_three() {
     let not_three = Preconditions { if_match: None, if_none_match: Some(Tags::Versions(vec![3])) };
-    for held in [if_match(2), if_match(4), not_three] {
-        for act in acts(&held) {
+    for preconditions in [if_match(2), if_match(4), not_three] {
+        for act in acts(&preconditions) {
             let decision = decide(Rules::default(), Some(&ada()), &command(act));
             assert_eq!(decision.err(), Some(Refusal::VersionMismatch { current: 3 }));
         }
@@ -131,15 +138,15 @@ fn the_guard_of_delete_is_held_against_what_destroys() {
     let rules = Rules { delete: Guard::On, ..Rules::default() };
     let decided = |act| decide(rules, Some(&ada()), &command(act)).err();
     let required = || Some(Refusal::PreconditionRequired { cleared: vec![] });
-    assert_eq!(acts(&held()).map(decided), [required(), None, required()]);
+    assert_eq!(acts(&preconditions()).map(decided), [required(), None, required()]);
     assert_eq!(acts(&if_match(3)).map(decided), [None, None, None]);
 }
 
 #[test]
 fn a_deletion_applies_to_a_live_user_and_a_restore_or_purge_to_a_deleted_one() {
-    let targets = acts(&held()).map(|act| command(act).target());
+    let targets = acts(&preconditions()).map(|act| command(act).target());
     assert_eq!(targets, [Target::Live, Target::Deleted, Target::Deleted]);
-    for act in acts(&held()) {
+    for act in acts(&preconditions()) {
         assert_eq!(Command::user_id(&command(act)), id());
     }
 }

@@ -60,24 +60,26 @@ proptest! {
         let on_conflict = OnConflict::Fail;
         let create = command(Act::Create { id: id(), draft: draft(first), on_conflict }, at);
         if let Some(user) = twice(None, &create) {
-            let held = Preconditions::default;
-            let replace = Act::Replace { id: id(), draft: draft(second), held: held() };
-            let patch = Act::Patch { id: id(), patch: Box::new(tree(&body(second))), held: held() };
+            let preconditions = Preconditions::default;
+            let draft = draft(second);
+            let replace = Act::Replace { id: id(), draft, preconditions: preconditions() };
+            let patch = Box::new(tree(&body(second)));
+            let patch = Act::Patch { id: id(), patch, preconditions: preconditions() };
             for act in [replace, patch] {
                 let Some(after) = twice(Some(&user), &command(act, at)) else { continue };
                 assert!(after.updated_at >= user.updated_at && after.version >= user.version);
                 let itself = Box::new(Draft::parse(tree(&view(&after))));
-                let act = Act::Replace { id: id(), draft: itself, held: held() };
+                let act = Act::Replace { id: id(), draft: itself, preconditions: preconditions() };
                 let again = decide(Rules::default(), Some(&after), &command(act, at + 1));
                 assert!(matches!(again, Ok(Decision::Unchanged)), "{again:?}");
             }
-            let delete = command(Act::Delete { id: id(), held: held() }, at);
+            let delete = command(Act::Delete { id: id(), preconditions: preconditions() }, at);
             let gone = twice(Some(&user), &delete).expect("anybody may leave");
             assert_eq!((gone.version, &gone.profile), (user.version + 1, &user.profile));
-            let restore = command(Act::Restore { id: id(), held: held() }, at);
+            let restore = command(Act::Restore { id: id(), preconditions: preconditions() }, at);
             let back = twice(Some(&gone), &restore).expect("anybody may come back");
             assert_eq!((back.version, &back.profile), (user.version + 2, &user.profile));
-            let purge = command(Act::Purge { id: id(), held: held() }, at);
+            let purge = command(Act::Purge { id: id(), preconditions: preconditions() }, at);
             assert_eq!(twice(Some(&gone), &purge), None);
         }
     }

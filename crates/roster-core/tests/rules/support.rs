@@ -66,12 +66,18 @@ pub(crate) fn replace(current: &User, body: &Value) -> Result<User, Refusal> {
 
 pub(crate) fn replace_by(current: &User, draft: Draft) -> Result<User, Refusal> {
     let draft = Box::new(draft);
-    after(Some(current), Act::Replace { id: current.id, draft, held: Preconditions::default() })
+    after(
+        Some(current),
+        Act::Replace { id: current.id, draft, preconditions: Preconditions::default() },
+    )
 }
 
 pub(crate) fn patch(current: &User, body: &Value) -> Result<User, Refusal> {
     let patch = Box::new(tree(body));
-    after(Some(current), Act::Patch { id: current.id, patch, held: Preconditions::default() })
+    after(
+        Some(current),
+        Act::Patch { id: current.id, patch, preconditions: Preconditions::default() },
+    )
 }
 
 /// The GET form.

@@ -28,13 +28,13 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 pub(super) fn one(
     status: StatusCode,
     stored: Stored,
-    held: Preconditions,
+    preconditions: Preconditions,
 ) -> Result<Response<Body>, Problem> {
-    if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
+    if preconditions.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
         let detail = format!("it is at version {}", stored.version);
         return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
     }
-    if held.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
+    if preconditions.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
         return Ok(not_modified(stored.version));
     }
     Ok(record(status, stored))

@@ -18,15 +18,15 @@ pub(in crate::rest) struct Asked {
     pub(in crate::rest) mode: Mode,
     pub(in crate::rest) wanted: Option<Return>,
     patience: Option<Patience>,
-    held: Preconditions,
+    preconditions: Preconditions,
     key: Option<String>,
 }
 
 impl Asked {
     /// Reads the query and the headers of a write that preconditions can hold back.
     pub(in crate::rest) fn read(parts: &Parts) -> Result<Self, Problem> {
-        let held = preconditions(&parts.headers)?;
-        Ok(Self { held, ..Self::without_preconditions(parts)? })
+        let preconditions = preconditions(&parts.headers)?;
+        Ok(Self { preconditions, ..Self::without_preconditions(parts)? })
     }
 
     /// Reads those of a write that makes what it is about.
@@ -35,7 +35,7 @@ impl Asked {
         let key = idempotency_key(&parts.headers)?;
         let wanted = preferred_return(&parts.headers);
         let patience = Patience::of(&parts.headers);
-        Ok(Self { mode, wanted, patience, held: Preconditions::default(), key })
+        Ok(Self { mode, wanted, patience, preconditions: Preconditions::default(), key })
     }
 
     /// The terms, once the body is known.
@@ -44,7 +44,13 @@ impl Asked {
         // A dry run changes nothing, however often it comes.
         let idempotency = self.key.as_ref().filter(|_| self.mode == Mode::Write).map(mark);
         let start = self.patience.as_ref().map(Patience::start);
-        Terms { held: self.held.clone(), idempotency, mode: self.mode, caller, start }
+        Terms {
+            preconditions: self.preconditions.clone(),
+            idempotency,
+            mode: self.mode,
+            caller,
+            start,
+        }
     }
 
     /// Has the write carried out once it may begin, unless its caller would not wait so long.

@@ -88,7 +88,7 @@ pub(super) struct Asked {
     pub(super) profile: Profile,
     pub(super) projection: Projection,
     pub(super) wanted: Option<Return>,
-    pub(super) held: Preconditions,
+    pub(super) preconditions: Preconditions,
     pub(super) key: Option<String>,
     pub(super) patience: Option<Patience>,
 }
@@ -115,7 +115,7 @@ impl Asked {
             profile,
             projection,
             wanted,
-            held: weak_preconditions(headers)?,
+            preconditions: weak_preconditions(headers)?,
             key: idempotency_key(headers)?,
             patience: Patience::of(headers),
         })
@@ -126,7 +126,7 @@ impl Asked {
         let mark = |key: &String| idempotency(&caller.actor.to_string(), key, parts, body);
         let idempotency = self.key.as_ref().map(mark);
         let start = self.patience.as_ref().map(Patience::start);
-        Terms { held: self.held.clone(), idempotency, start, ..Terms::of(caller) }
+        Terms { preconditions: self.preconditions.clone(), idempotency, start, ..Terms::of(caller) }
     }
 
     /// Has the write carried out once it may begin, unless its caller would not wait so long.

@@ -168,7 +168,10 @@ impl Writing<'_> {
     }
 
     fn terms(&self, step: &Step) -> Terms {
-        Terms { held: held(step.version.as_deref()), ..Terms::of(self.caller.clone()) }
+        Terms {
+            preconditions: preconditions(step.version.as_deref()),
+            ..Terms::of(self.caller.clone())
+        }
     }
 }
 
@@ -205,7 +208,7 @@ fn location_of(base: &str, step: &Step, id: UserId) -> String {
 
 /// The version that an operation names, as the tag in `If-Match` would (RFC 7644 section 3.7). One
 /// that is none of ours is nobody's.
-fn held(version: Option<&str>) -> Preconditions {
+fn preconditions(version: Option<&str>) -> Preconditions {
     let tags = |tag: &str| {
         let number = tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"').parse();
         Tags::Versions(number.into_iter().collect())

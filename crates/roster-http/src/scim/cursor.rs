@@ -25,7 +25,7 @@ pub(super) fn open(
 ) -> Result<(PageKey, usize), ScimError> {
     let Some((after, size, issued)) = cursors.open_scim(cursor) else {
         // An altered cursor and that of another caller get the same words (RFC 9865 section 5.2).
-        let detail = "cursor: it is none of this list, as this caller asked for it";
+        let detail = "cursor: it does not belong to this list and caller";
         return Err(ScimError::new(ScimType::InvalidCursor, detail));
     };
     if face.directory.now().as_millis().saturating_sub(issued.as_millis()) > CURSOR_KEEP_MS {

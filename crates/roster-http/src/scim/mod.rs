@@ -9,6 +9,7 @@ mod asked;
 mod bulk;
 mod cursor;
 mod discovery;
+mod edit;
 mod fault;
 mod groups;
 pub(crate) mod limits;

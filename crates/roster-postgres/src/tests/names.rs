@@ -18,8 +18,8 @@ async fn a_name_that_is_given_up_behind_the_command_that_wants_it_is_still_taken
     let store = open(&schema.url()).await;
     apply(&store, create(1, &user("ada"))).await.unwrap();
     apply(&store, create(2, &user("grace"))).await.unwrap();
-    // In this order: after the transaction nobody would share a name, but in the log two users
-    // would.
+    // In this order: after the transaction all names would be unique, but in the log two users
+    // would share one.
     let results = store.apply(vec![patch(3, 1, &user("grace")), delete(4, 2)]).await;
     assert!(is_taken(&results[0]), "{results:?}");
     let deleted = results[1].as_ref().map(|outcome| outcome.effect);

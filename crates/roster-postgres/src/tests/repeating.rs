@@ -54,8 +54,9 @@ async fn a_change_under_if_match_that_comes_through_two_stores_at_once_happens_o
     let change = |round| {
         let command = patch(round, round, r#"{"title":"T"}"#);
         let Act::Patch { id, patch, .. } = command.act else { panic!("a patch") };
-        let held = Preconditions { if_match: Some(Tags::Versions(vec![1])), if_none_match: None };
-        Command { act: Act::Patch { id, patch, held }, ..command }
+        let preconditions =
+            Preconditions { if_match: Some(Tags::Versions(vec![1])), if_none_match: None };
+        Command { act: Act::Patch { id, patch, preconditions }, ..command }
     };
     repeat(|round| Some(ada(round)), change).await;
 }

@@ -32,7 +32,7 @@ pub(super) struct Fetched {
     pub(super) missing: Missing,
 }
 
-/// A group, and the ids of which it is asked whether they are members; `None` for all members.
+/// A group, and the ids whose membership is looked up; `None` for all members.
 pub(super) type Members = (GroupId, Option<BTreeSet<UserId>>);
 
 /// What is to be fetched. Ids are sorted: rows are locked in that order.

@@ -110,7 +110,7 @@ pub(crate) const GROUP: &str = "SELECT id, version, record, members FROM groups 
 
 pub(crate) const GROUP_NAME_HOLDER: &str = "SELECT id FROM groups WHERE name_key = $1";
 
-/// The group is told as a range, so that no other index serves as well.
+/// The group is given as a range, so that the planner has one index to choose.
 pub(crate) const MEMBERS_AMONG: &str = "SELECT member_id FROM group_members \
      WHERE member_id = ANY($2) AND group_id BETWEEN $1 AND $1";
 

@@ -46,24 +46,24 @@ pub(super) fn create(n: u64, user: &str) -> Command {
 
 pub(super) fn replace(at: u64, n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(at, Act::Replace { id: id(n), draft, held: Preconditions::default() })
+    command(at, Act::Replace { id: id(n), draft, preconditions: Preconditions::default() })
 }
 
 pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
     let patch = Box::new(tree(patch));
-    command(at, Act::Patch { id: id(n), patch, held: Preconditions::default() })
+    command(at, Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
 }
 
 pub(super) fn delete(at: u64, n: u64) -> Command {
-    command(at, Act::Delete { id: id(n), held: Preconditions::default() })
+    command(at, Act::Delete { id: id(n), preconditions: Preconditions::default() })
 }
 
 pub(super) fn restore(at: u64, n: u64) -> Command {
-    command(at, Act::Restore { id: id(n), held: Preconditions::default() })
+    command(at, Act::Restore { id: id(n), preconditions: Preconditions::default() })
 }
 
 pub(super) fn purge(at: u64, n: u64) -> Command {
-    command(at, Act::Purge { id: id(n), held: Preconditions::default() })
+    command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
 }
 
 /// A group command under this request's moment.

@@ -82,16 +82,16 @@ pub(crate) fn create(n: u64, user: &str) -> Command {
 }
 
 pub(crate) fn patch(at: u64, n: u64, patch: &str) -> Command {
-    let held = Preconditions::default();
-    command(at, Act::Patch { id: id(n), patch: Box::new(tree(patch)), held })
+    let preconditions = Preconditions::default();
+    command(at, Act::Patch { id: id(n), patch: Box::new(tree(patch)), preconditions })
 }
 
 pub(crate) fn delete(at: u64, n: u64) -> Command {
-    command(at, Act::Delete { id: id(n), held: Preconditions::default() })
+    command(at, Act::Delete { id: id(n), preconditions: Preconditions::default() })
 }
 
 pub(crate) fn purge(at: u64, n: u64) -> Command {
-    command(at, Act::Purge { id: id(n), held: Preconditions::default() })
+    command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
 }
 
 /// The command as a request that may come twice.

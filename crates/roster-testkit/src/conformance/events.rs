@@ -26,8 +26,8 @@ async fn log(harness: &Harness) -> (Vec<Stored>, Vec<Entry>) {
     }
     let id = harness.group("team", &[users[13].id]).await;
     harness.delete(users[13].id).await.expect("there");
-    let held = Preconditions::default();
-    harness.on_group(GroupAct::Delete { id, held }).await.expect("there");
+    let preconditions = Preconditions::default();
+    harness.on_group(GroupAct::Delete { id, preconditions }).await.expect("there");
     let log = harness.events().await;
     for kind in EventKind::ALL {
         assert!(log.iter().any(|(_, event)| event.kind == *kind), "{kind:?}");

@@ -106,5 +106,5 @@ impl Harness {
 pub fn joining(id: GroupId, added: &[UserId], removed: &[UserId]) -> GroupAct {
     let set = |ids: &[UserId]| ids.iter().copied().collect();
     let members = MembersEdit::Delta { added: set(added), removed: set(removed) };
-    GroupAct::Change { id, edit: GroupEdit::Keep, members, held: Preconditions::default() }
+    GroupAct::Change { id, edit: GroupEdit::Keep, members, preconditions: Preconditions::default() }
 }

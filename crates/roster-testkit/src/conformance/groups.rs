@@ -24,24 +24,24 @@ pub const RULES: Rules = super::DEFAULT;
 
 type Answered = Result<Outcome, Refusal>;
 
-fn replacing(id: GroupId, body: &Value, held: Preconditions) -> GroupAct {
+fn replacing(id: GroupId, body: &Value, preconditions: Preconditions) -> GroupAct {
     let edit = GroupEdit::Replace(Box::new(GroupDraft::parse(tree(body))));
-    GroupAct::Change { id, edit, members: MembersEdit::Keep, held }
+    GroupAct::Change { id, edit, members: MembersEdit::Keep, preconditions }
 }
 
 fn patching(id: GroupId, body: &Value) -> GroupAct {
     let edit = GroupEdit::Patch(Box::new(tree(body)));
-    let held = Preconditions::default();
-    GroupAct::Change { id, edit, members: MembersEdit::Keep, held }
+    let preconditions = Preconditions::default();
+    GroupAct::Change { id, edit, members: MembersEdit::Keep, preconditions }
 }
 
 fn deleting(id: GroupId) -> GroupAct {
-    GroupAct::Delete { id, held: Preconditions::default() }
+    GroupAct::Delete { id, preconditions: Preconditions::default() }
 }
 
 fn all(id: GroupId, members: &[UserId]) -> GroupAct {
     let members = MembersEdit::All(members.iter().copied().collect());
-    GroupAct::Change { id, edit: GroupEdit::Keep, members, held: Preconditions::default() }
+    GroupAct::Change { id, edit: GroupEdit::Keep, members, preconditions: Preconditions::default() }
 }
 
 fn group(refusal: GroupRefusal) -> Answered {
@@ -104,7 +104,7 @@ pub async fn a_group_is_written_like_a_user(harness: Harness) {
     let two = json!({"display_name": "two"});
     let mismatch = Err(Refusal::VersionMismatch { current: 2 });
     assert_eq!(harness.on_group(replacing(id, &two, stale.clone())).await, mismatch);
-    assert_eq!(harness.on_group(GroupAct::Delete { id, held: stale }).await, mismatch);
+    assert_eq!(harness.on_group(GroupAct::Delete { id, preconditions: stale }).await, mismatch);
     let stale = json!({"display_name": "two", "version": 1});
     assert_eq!(harness.on_group(replacing(id, &stale, Preconditions::default())).await, mismatch);
     let faulty = replacing(id, &json!({"name": 1}), Preconditions::default());

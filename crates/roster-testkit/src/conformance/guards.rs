@@ -59,7 +59,7 @@ pub async fn a_guarded_purge_needs_a_precondition_and_a_restore_does_not(harness
     let refusal = Refusal::PreconditionRequired { cleared: vec![] };
     assert_eq!(harness.purge(id).await, Err(refusal));
     assert_eq!(harness.image().await, before);
-    assert!(harness.act(Act::Purge { id, held: if_match(&[4]) }).await.is_ok());
+    assert!(harness.act(Act::Purge { id, preconditions: if_match(&[4]) }).await.is_ok());
     assert_eq!(harness.purge(id).await, Err(Refusal::NotFound));
 }
 

@@ -143,9 +143,9 @@ impl Harness {
         &self,
         id: UserId,
         body: Value,
-        held: Preconditions,
+        preconditions: Preconditions,
     ) -> Result<Outcome, Refusal> {
-        self.act(replacing(id, &body, held)).await
+        self.act(replacing(id, &body, preconditions)).await
     }
 
     /// Patches a user, with nothing held.
@@ -158,9 +158,9 @@ impl Harness {
         &self,
         id: UserId,
         body: Value,
-        held: Preconditions,
+        preconditions: Preconditions,
     ) -> Result<Outcome, Refusal> {
-        self.act(Act::Patch { id, patch: Box::new(tree(&body)), held }).await
+        self.act(Act::Patch { id, patch: Box::new(tree(&body)), preconditions }).await
     }
 
     /// Deletes a user, with nothing held.
@@ -169,8 +169,12 @@ impl Harness {
     }
 
     /// Deletes a user if the preconditions hold.
-    pub async fn delete_if(&self, id: UserId, held: Preconditions) -> Result<Outcome, Refusal> {
-        self.act(Act::Delete { id, held }).await
+    pub async fn delete_if(
+        &self,
+        id: UserId,
+        preconditions: Preconditions,
+    ) -> Result<Outcome, Refusal> {
+        self.act(Act::Delete { id, preconditions }).await
     }
 
     /// Restores a deleted user, with nothing held.
@@ -207,28 +211,28 @@ impl Harness {
 }
 
 /// The act of replacing a user.
-pub fn replacing(id: UserId, body: &Value, held: Preconditions) -> Act {
-    Act::Replace { id, draft: Box::new(draft(body)), held }
+pub fn replacing(id: UserId, body: &Value, preconditions: Preconditions) -> Act {
+    Act::Replace { id, draft: Box::new(draft(body)), preconditions }
 }
 
 /// The act of deleting a user.
 pub fn deleting(id: UserId) -> Act {
-    Act::Delete { id, held: Preconditions::default() }
+    Act::Delete { id, preconditions: Preconditions::default() }
 }
 
 /// The act of patching a user.
 pub fn patching(id: UserId, body: &Value) -> Act {
-    Act::Patch { id, patch: Box::new(tree(body)), held: Preconditions::default() }
+    Act::Patch { id, patch: Box::new(tree(body)), preconditions: Preconditions::default() }
 }
 
 /// The act of restoring a deleted user.
 pub fn restoring(id: UserId) -> Act {
-    Act::Restore { id, held: Preconditions::default() }
+    Act::Restore { id, preconditions: Preconditions::default() }
 }
 
 /// The act of purging a deleted user.
 pub fn purging(id: UserId) -> Act {
-    Act::Purge { id, held: Preconditions::default() }
+    Act::Purge { id, preconditions: Preconditions::default() }
 }
 
 /// A body as the wire would bring it.

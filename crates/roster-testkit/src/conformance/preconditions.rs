@@ -28,8 +28,8 @@ async fn ada(harness: &Harness) -> roster_core::UserId {
 pub async fn replace_with_a_stale_version_is_refused(harness: Harness) {
     let id = ada(&harness).await;
     let before = harness.image().await;
-    for held in [if_match(&[1]), if_match(&[3]), if_match(&[]), if_match(&[1, 3])] {
-        let result = harness.replace_if(id, json!({"name": "B"}), held).await;
+    for preconditions in [if_match(&[1]), if_match(&[3]), if_match(&[]), if_match(&[1, 3])] {
+        let result = harness.replace_if(id, json!({"name": "B"}), preconditions).await;
         assert_eq!(result, Err(STALE));
     }
     assert_eq!(harness.image().await, before);
@@ -38,9 +38,9 @@ pub async fn replace_with_a_stale_version_is_refused(harness: Harness) {
 pub async fn replace_with_the_current_version_is_carried_out(harness: Harness) {
     let id = ada(&harness).await;
     let any = Preconditions { if_match: Some(Tags::Any), if_none_match: None };
-    for (version, held) in [(3, if_match(&[2])), (4, if_match(&[9, 3, 1])), (5, any)] {
+    for (version, preconditions) in [(3, if_match(&[2])), (4, if_match(&[9, 3, 1])), (5, any)] {
         let body = json!({"name": version.to_string()});
-        let outcome = harness.replace_if(id, body, held).await.expect("it holds");
+        let outcome = harness.replace_if(id, body, preconditions).await.expect("it holds");
         assert_eq!(outcome.stored.version, version);
     }
 }
@@ -90,28 +90,28 @@ pub async fn a_stale_version_is_refused_even_where_nothing_would_change(harness:
 pub async fn if_none_match_refuses_the_versions_it_names(harness: Harness) {
     let id = ada(&harness).await;
     for tags in [Tags::Any, Tags::Versions(vec![2]), Tags::Versions(vec![7, 2])] {
-        let held = if_none_match(tags);
+        let preconditions = if_none_match(tags);
         let body = json!({"name": "B"});
-        assert_eq!(harness.replace_if(id, body.clone(), held.clone()).await, Err(STALE));
-        assert_eq!(harness.patch_if(id, body, held.clone()).await, Err(STALE));
-        assert_eq!(harness.delete_if(id, held).await, Err(STALE));
+        assert_eq!(harness.replace_if(id, body.clone(), preconditions.clone()).await, Err(STALE));
+        assert_eq!(harness.patch_if(id, body, preconditions.clone()).await, Err(STALE));
+        assert_eq!(harness.delete_if(id, preconditions).await, Err(STALE));
     }
-    let held = if_none_match(Tags::Versions(vec![1]));
-    assert!(harness.replace_if(id, json!({"name": "B"}), held).await.is_ok());
+    let preconditions = if_none_match(Tags::Versions(vec![1]));
+    assert!(harness.replace_if(id, json!({"name": "B"}), preconditions).await.is_ok());
 }
 
 pub async fn who_is_not_there_is_told_before_any_precondition(harness: Harness) {
     let id = ada(&harness).await;
     harness.delete(id).await.expect("there");
     let invalid = json!({"locale": "?"});
-    for held in [if_match(&[1]), if_none_match(Tags::Any)] {
-        let result = harness.replace_if(id, invalid.clone(), held.clone()).await;
+    for preconditions in [if_match(&[1]), if_none_match(Tags::Any)] {
+        let result = harness.replace_if(id, invalid.clone(), preconditions.clone()).await;
         assert_eq!(result, Err(Refusal::NotFound));
         assert_eq!(
-            harness.patch_if(id, invalid.clone(), held.clone()).await,
+            harness.patch_if(id, invalid.clone(), preconditions.clone()).await,
             Err(Refusal::NotFound)
         );
-        assert_eq!(harness.delete_if(id, held).await, Err(Refusal::NotFound));
+        assert_eq!(harness.delete_if(id, preconditions).await, Err(Refusal::NotFound));
     }
 }
 

@@ -98,7 +98,7 @@ pub async fn a_live_user_cannot_be_purged(harness: Harness) {
 pub async fn a_purge_takes_the_preconditions(harness: Harness) {
     let id = deleted(&harness).await;
     let before = harness.image().await;
-    let purge = |held| harness.act(Act::Purge { id, held });
+    let purge = |preconditions| harness.act(Act::Purge { id, preconditions });
     let stale = Err(Refusal::VersionMismatch { current: 3 });
     assert_eq!(purge(if_match(&[2])).await, stale);
     let not_any = Preconditions { if_match: None, if_none_match: Some(Tags::Any) };

@@ -74,8 +74,8 @@ pub async fn of_many_who_replace_at_one_version_exactly_one_wins(harness: Harnes
             let name = format!("{version}.{number}");
             async move {
                 if number % 2 == 0 {
-                    let held = if_match(&[version]);
-                    harness.replace_if(user.id, json!({"name": name}), held).await
+                    let preconditions = if_match(&[version]);
+                    harness.replace_if(user.id, json!({"name": name}), preconditions).await
                 } else {
                     harness.replace(user.id, json!({"name": name, "version": version})).await
                 }

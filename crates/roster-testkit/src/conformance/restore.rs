@@ -144,7 +144,7 @@ pub async fn of_two_deleted_namesakes_one_comes_back(harness: Harness) {
 
 pub async fn a_restore_takes_the_preconditions(harness: Harness) {
     let id = deleted(&harness, ada()).await;
-    let restore = |held| harness.act(Act::Restore { id, held });
+    let restore = |preconditions| harness.act(Act::Restore { id, preconditions });
     let before = harness.image().await;
     let stale = Err(Refusal::VersionMismatch { current: 2 });
     for versions in [&[1][..], &[3], &[]] {
@@ -165,10 +165,10 @@ pub async fn a_restore_takes_the_preconditions(harness: Harness) {
 pub async fn a_stale_version_is_told_before_a_name_that_is_held(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     harness.user(ada()).await;
-    let stale = harness.act(Act::Restore { id, held: if_match(&[1]) }).await;
+    let stale = harness.act(Act::Restore { id, preconditions: if_match(&[1]) }).await;
     assert_eq!(stale, Err(Refusal::VersionMismatch { current: 2 }));
-    let held = harness.act(Act::Restore { id, held: if_match(&[2]) }).await;
-    assert_eq!(held, Err(taken(true, true)));
+    let preconditions = harness.act(Act::Restore { id, preconditions: if_match(&[2]) }).await;
+    assert_eq!(preconditions, Err(taken(true, true)));
 }
 
 pub async fn only_who_is_deleted_can_be_restored(harness: Harness) {
@@ -176,8 +176,8 @@ pub async fn only_who_is_deleted_can_be_restored(harness: Harness) {
     let before = harness.image().await;
     for id in [live, harness.new_id()] {
         assert_eq!(harness.restore(id).await, Err(Refusal::NotFound));
-        let held = if_match(&[1]);
-        assert_eq!(harness.act(Act::Restore { id, held }).await, Err(Refusal::NotFound));
+        let preconditions = if_match(&[1]);
+        assert_eq!(harness.act(Act::Restore { id, preconditions }).await, Err(Refusal::NotFound));
     }
     assert_eq!(harness.image().await, before);
     harness.delete(live).await.expect("there");

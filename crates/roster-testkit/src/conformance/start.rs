@@ -21,15 +21,15 @@ async fn started(
 pub async fn what_was_given_up_is_not_begun(harness: Harness) {
     let ada = harness.user(json!({"username": "ada"})).await;
     let before = harness.image().await;
-    let held = Preconditions::default;
+    let preconditions = Preconditions::default;
     for act in [
         harness.creating(&json!({"username": "grace"})),
         Act::Replace {
             id: ada.id,
             draft: Box::new(draft(&json!({"username": "x"}))),
-            held: held(),
+            preconditions: preconditions(),
         },
-        Act::Delete { id: ada.id, held: held() },
+        Act::Delete { id: ada.id, preconditions: preconditions() },
     ] {
         let start = Start::default();
         assert!(start.give_up());

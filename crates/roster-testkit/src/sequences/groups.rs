@@ -82,8 +82,8 @@ impl Pair {
                 let draft = Box::new(GroupDraft::parse(body));
                 GroupAct::Create { id, draft, members: self.anybody(&members) }
             }
-            GroupStep::Change(which, edit, members, held) => {
-                let (id, held) = self.which(which, held).await?;
+            GroupStep::Change(which, edit, members, preconditions) => {
+                let (id, preconditions) = self.which(which, preconditions).await?;
                 let edit = match edit {
                     GroupEdited::Keep => GroupEdit::Keep,
                     GroupEdited::Replace(body) => {
@@ -99,11 +99,11 @@ impl Pair {
                     },
                     MembersEdited::All(all) => MembersEdit::All(self.anybody(&all)),
                 };
-                GroupAct::Change { id, edit, members, held }
+                GroupAct::Change { id, edit, members, preconditions }
             }
-            GroupStep::Delete(which, held) => {
-                let (id, held) = self.which(which, held).await?;
-                GroupAct::Delete { id, held }
+            GroupStep::Delete(which, preconditions) => {
+                let (id, preconditions) = self.which(which, preconditions).await?;
+                GroupAct::Delete { id, preconditions }
             }
         })
     }
@@ -111,7 +111,7 @@ impl Pair {
     async fn which(
         &self,
         which: Index,
-        held: Held,
+        preconditions: Held,
     ) -> Option<(GroupId, roster_core::Preconditions)> {
         if self.groups.is_empty() {
             return None;
@@ -119,7 +119,7 @@ impl Pair {
         let id = *which.get(&self.groups);
         let group = self.oracle.group_now(id).await;
         let version = group.map_or(1, |group| group.version);
-        Some((id, Self::held_at(version, held)))
+        Some((id, Self::held_at(version, preconditions)))
     }
 
     /// Users and groups that were ever made, mostly those that live.

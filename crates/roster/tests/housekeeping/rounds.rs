@@ -58,7 +58,7 @@ impl Harness {
     pub(crate) async fn delete(&self, id: UserId) {
         let version = self.directory.get(may(), id).await.unwrap().unwrap().version;
         let mut terms = terms();
-        terms.held.if_match = Some(roster_core::Tags::Versions(vec![version]));
+        terms.preconditions.if_match = Some(roster_core::Tags::Versions(vec![version]));
         self.directory.delete(may(), id, terms).await.unwrap();
     }
 

@@ -20,8 +20,10 @@ use crate::{
 
 pub(in crate::scim) async fn create(face: &Face, call: UnreadCall<'_>) -> Answered {
     // What does not exist has no version to be held to.
-    let asked =
-        Asked { held: Preconditions::default(), ..Asked::of(&GROUP, call.parts, call.profile())? };
+    let asked = Asked {
+        preconditions: Preconditions::default(),
+        ..Asked::of(&GROUP, call.parts, call.profile())?
+    };
     let profile = asked.profile;
     let read = move |tree| group::read(tree, profile);
     let (call, sent, bytes) = body(face, call, read).await?;

@@ -1,7 +1,7 @@
 //! `PATCH /scim/v2/Groups/{id}`: change a group by operations (RFC 7644 section 3.5.2).
 //!
-//! The operations are applied to the group that the writer loaded. Its members are never read for
-//! it: who joins and who leaves is told to the directory as such.
+//! The operations are applied to the group that the writer loaded. Its list of members is not read
+//! for it: the command names the members to add and to remove.
 
 use http::StatusCode;
 use roster_core::{
@@ -25,7 +25,7 @@ use crate::{
     scim::{
         Answered, Refused,
         asked::{Asked, body},
-        users::{edit, refused},
+        edit::{edit, result_of_edit},
     },
 };
 
@@ -53,7 +53,7 @@ pub(in crate::scim) async fn patch_group(
 ) -> Result<Outcome, Refused> {
     let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, profile));
     match face.directory.groups().edit(may, id, edit, terms).await {
-        result @ Err(Failure::Refused(Refusal::EditRefused)) => refused(result, &refusal),
+        result @ Err(Failure::Refused(Refusal::EditRefused)) => result_of_edit(result, &refusal),
         result => told(result),
     }
 }

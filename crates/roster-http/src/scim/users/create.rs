@@ -16,8 +16,10 @@ use crate::{
 
 pub(in crate::scim) async fn create(face: &Face, call: UnreadCall<'_>) -> Answered {
     // What does not exist has no version to be held to.
-    let asked =
-        Asked { held: Preconditions::default(), ..Asked::read(call.parts, call.profile())? };
+    let asked = Asked {
+        preconditions: Preconditions::default(),
+        ..Asked::read(call.parts, call.profile())?
+    };
     let profile = asked.profile;
     let read = move |tree| user::read(tree, profile, Sent::Created);
     let (call, draft, bytes) = body(face, call, read).await?;

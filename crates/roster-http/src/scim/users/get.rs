@@ -19,18 +19,18 @@ use roster_scim::{schema::USER, user::shows_groups};
 pub(in crate::scim) async fn get(face: &Face, segment: &str, call: &Call<'_>) -> Answered {
     let media = media(call.parts)?;
     let projection = projection(&USER, call.parts)?;
-    let held = weak_preconditions(&call.parts.headers)?;
+    let preconditions = weak_preconditions(&call.parts.headers)?;
     let id = user_id(segment)?;
     let may = call.permit()?;
     let get = face.directory.get(may, id);
     let stored = face.pressure.with_admission(Class::Reads, get).await?.ok_or_else(no_such_user)?;
-    if held.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
+    if preconditions.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
         let refusal = Refusal::VersionMismatch { current: stored.version };
         return Err(roster_scim::user::refused(&refusal).into());
     }
     // The tag vouches for the user's own attributes: groups change by the group alone.
     let vouches = !shows_groups(&projection);
-    if vouches && held.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
+    if vouches && preconditions.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
         return Ok(not_modified(face, &stored));
     }
     user(face, may, StatusCode::OK, &stored, &projection, media).await

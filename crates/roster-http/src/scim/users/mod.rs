@@ -12,7 +12,7 @@ pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use get::get;
 pub(super) use list::{list, part, search};
-pub(super) use patch::{edit, patch, patch_user, refused};
+pub(super) use patch::{patch, patch_user};
 pub(super) use replace::replace;
 
 use roster_core::UserId;

@@ -3,11 +3,9 @@
 //! The operations are applied to the SCIM form of the user that the writer loaded, so that no other
 //! write comes in between.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use http::StatusCode;
 use roster_core::{
-    Draft, Edit, Failure, Outcome, Refusal, Terms, User, UserId,
+    Draft, Outcome, Terms, User, UserId,
     access::{Permit, ReadUsers, WriteUsers},
     json,
 };
@@ -26,6 +24,7 @@ use crate::{
         Answered, Refused,
         answer::{base, written},
         asked::{Asked, body},
+        edit::{edit, result_of_edit},
     },
 };
 
@@ -53,40 +52,7 @@ pub(in crate::scim) async fn patch_user(
 ) -> Result<Outcome, Refused> {
     let base = base(face);
     let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, profile));
-    refused(face.directory.edit(may, id, edit, terms).await, &refusal)
-}
-
-/// Why a patch was refused.
-pub(in crate::scim) type PatchRefusal = Arc<Mutex<Option<Refused>>>;
-
-/// A patch as an edit, and the place of its refusal.
-pub(in crate::scim) fn edit<R: 'static, C: 'static>(
-    patch: impl Fn(&R) -> Result<C, Refused> + Send + Sync + 'static,
-) -> (Edit<R, C>, PatchRefusal) {
-    let refusal = PatchRefusal::default();
-    let place = Arc::clone(&refusal);
-    let edit = Edit::new(move |record| match patch(record) {
-        Ok(change) => Some(change),
-        Err(refused) => {
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
-            None
-        }
-    });
-    (edit, refusal)
-}
-
-/// The result of an edit: the patch's own refusal where it refused.
-pub(in crate::scim) fn refused(
-    result: Result<Outcome, Failure>,
-    refusal: &PatchRefusal,
-) -> Result<Outcome, Refused> {
-    match result {
-        Err(Failure::Refused(Refusal::EditRefused)) => {
-            let refusal = refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Err(refusal.unwrap_or_else(|| Problem::new(ProblemCode::Internal).into()))
-        }
-        result => Ok(result?),
-    }
+    result_of_edit(face.directory.edit(may, id, edit, terms).await, &refusal)
 }
 
 /// What the operations make of the user.

@@ -1,0 +1,205 @@
+//! Batches over a store that is a map.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use roster_core::{
+    Act, Actor, Caller, Command, Draft, EventKind, Failure, Group, GroupId, Idempotency, Json,
+    OnConflict, Preconditions, Refusal, Rules, Timestamp, User, UserId, group::Newcomer, json,
+};
+
+use crate::{
+    ClaimKind, CommandError, Completed, Current, Facts, IdempotencyRecord, Request, StoredGroup,
+    UserRequest, run,
+};
+
+/// Live users only; without one of them a fact is missing.
+#[derive(Default)]
+struct Stored {
+    live: HashMap<UserId, Arc<Current>>,
+    missing: Option<UserId>,
+}
+
+impl Facts for Stored {
+    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+        if self.missing == Some(id) {
+            return Err(CommandError::MissingFact);
+        }
+        Ok(self.live.get(&id).cloned())
+    }
+
+    fn deleted(&mut self, _id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+        Ok(None)
+    }
+
+    fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
+        let has = |user: &User| kind == ClaimKind::Username && username(user) == key;
+        Ok(self.live.values().find(|current| has(&current.user)).map(|current| current.user.id))
+    }
+
+    fn idempotency_record(
+        &mut self,
+        _key: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, CommandError> {
+        Ok(None)
+    }
+
+    fn groups_of(&mut self, _member: UserId) -> Result<Vec<Group>, CommandError> {
+        Ok(Vec::new())
+    }
+
+    fn group(&mut self, _id: GroupId) -> Result<Option<StoredGroup>, CommandError> {
+        Ok(None)
+    }
+
+    fn group_of_name(&mut self, _key: &str) -> Result<Option<GroupId>, CommandError> {
+        Ok(None)
+    }
+
+    fn members(
+        &mut self,
+        _group: GroupId,
+        _among: Option<&BTreeSet<UserId>>,
+    ) -> Result<BTreeSet<UserId>, CommandError> {
+        Ok(BTreeSet::new())
+    }
+
+    fn newcomers(
+        &mut self,
+        _ids: &BTreeSet<UserId>,
+    ) -> Result<BTreeMap<UserId, Newcomer>, CommandError> {
+        Ok(BTreeMap::new())
+    }
+
+    fn groups_above(
+        &mut self,
+        _ids: &BTreeSet<GroupId>,
+    ) -> Result<BTreeSet<GroupId>, CommandError> {
+        Ok(BTreeSet::new())
+    }
+
+    fn groups_below(
+        &mut self,
+        _ids: &BTreeSet<GroupId>,
+    ) -> Result<BTreeSet<GroupId>, CommandError> {
+        Ok(BTreeSet::new())
+    }
+}
+
+fn username(user: &User) -> String {
+    roster_core::Keys::of(user).username
+}
+
+fn id(n: u8) -> UserId {
+    UserId::from_bytes([n; 16])
+}
+
+fn tree(text: &str) -> Json {
+    json::read(text.as_bytes()).unwrap()
+}
+
+fn command(act: Act) -> Command {
+    let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+    Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None }
+}
+
+fn create(n: u8, body: &str) -> Command {
+    let draft = Box::new(Draft::parse(tree(body)));
+    command(Act::Create { id: id(n), draft, on_conflict: OnConflict::Fail })
+}
+
+fn patch(n: u8, body: &str) -> Command {
+    let patch = Box::new(tree(body));
+    command(Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
+}
+
+fn delete(n: u8) -> Command {
+    command(Act::Delete { id: id(n), preconditions: Preconditions::default() })
+}
+
+fn requests(commands: Vec<Command>) -> Vec<Request> {
+    let request = |command| Request::User(UserRequest::new(Rules::default(), command));
+    commands.into_iter().map(request).collect()
+}
+
+fn run_all(requests: &[Request], facts: &mut Stored) -> Completed {
+    let requests: Vec<&Request> = requests.iter().collect();
+    run(Rules::default(), &requests, facts)
+}
+
+/// The user that a create makes.
+fn created(n: u8, body: &str) -> Current {
+    let completed = run_all(&requests(vec![create(n, body)]), &mut Stored::default());
+    let change = completed.writes.users.get(&id(n)).and_then(|write| write.after()).unwrap();
+    Current { user: change.user.clone(), record: change.record.clone() }
+}
+
+fn store_of(current: Current) -> Stored {
+    let live = HashMap::from([(current.user.id, Arc::new(current))]);
+    Stored { live, missing: None }
+}
+
+fn record_after(completed: &Completed, n: u8) -> Bytes {
+    completed.writes.users.get(&id(n)).and_then(|write| write.after()).unwrap().record.clone()
+}
+
+#[test]
+fn a_decision_on_an_equal_version_with_other_bytes_does_not_count() {
+    let decided_on = created(1, r#"{"username":"ada","title":"never committed"}"#);
+    let stored = created(1, r#"{"username":"ada"}"#);
+    assert_eq!(decided_on.user.version, stored.user.version);
+    let command = patch(1, r#"{"name":"Ada"}"#);
+    let request = UserRequest::decided_on(Rules::default(), command, decided_on);
+    let completed = run_all(&[Request::User(request)], &mut store_of(stored));
+    let record = record_after(&completed, 1);
+    assert!(!String::from_utf8_lossy(&record).contains("never committed"), "{record:?}");
+}
+
+#[test]
+fn a_command_is_decided_on_what_the_commands_before_it_changed() {
+    let ada = created(1, r#"{"username":"ada"}"#);
+    let batch = requests(vec![
+        create(2, r#"{"username":"ada"}"#),
+        delete(1),
+        create(3, r#"{"username":"ada","name":"A"}"#),
+        patch(3, r#"{"name":"B"}"#),
+        create(4, r#"{"username":"ada"}"#),
+    ]);
+    let completed = run_all(&batch, &mut store_of(ada));
+    let is_taken =
+        |result: &Result<_, Failure>| matches!(result, Err(Failure::Refused(Refusal::Taken(_))));
+    let taken: Vec<bool> = completed.results.iter().map(is_taken).collect();
+    assert_eq!(taken, [true, false, false, false, true]);
+    let kinds: Vec<EventKind> = completed.writes.events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Deleted, EventKind::Created, EventKind::Updated]);
+    let counts = completed.writes.counts;
+    assert_eq!((counts.active, counts.deleted), (0, 1));
+    let write = completed.writes.users.get(&id(3)).unwrap();
+    assert!(write.keys_before().is_none(), "the row is new");
+    assert_eq!(write.index().added.words, ["ada", "b"], "the sum of both changes");
+    assert!(write.index().removed.words.is_empty());
+}
+
+#[test]
+fn a_request_that_comes_twice_in_a_batch_is_executed_once() {
+    let idempotency = Some(Idempotency { key: [1; 32], fingerprint: [2; 32] });
+    let first = Command { idempotency, ..create(1, r#"{"username":"ada"}"#) };
+    let second = Command { idempotency, ..create(2, r#"{"username":"ada"}"#) };
+    let completed = run_all(&requests(vec![first, second]), &mut Stored::default());
+    let outcomes: Vec<_> =
+        completed.results.into_iter().map(|result| result.unwrap().outcome(7)).collect();
+    assert_eq!(outcomes[0].stored, outcomes[1].stored);
+    assert_eq!([outcomes[0].position, outcomes[1].position], [8, 8]);
+    assert_eq!([outcomes[0].replayed, outcomes[1].replayed], [false, true]);
+    assert_eq!((completed.writes.events.len(), completed.writes.idempotency.len()), (1, 1));
+}
+
+#[test]
+fn a_missing_fact_gives_no_result() {
+    let mut facts = Stored { missing: Some(id(1)), ..Stored::default() };
+    let batch = requests(vec![delete(1), create(2, r#"{"username":"grace"}"#)]);
+    assert_eq!(run_all(&batch, &mut facts).results.len(), 1);
+}
