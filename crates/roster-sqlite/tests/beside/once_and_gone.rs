@@ -41,19 +41,23 @@ fn nothing_is_found_where_nothing_is_wrong() {
 
 #[test]
 fn a_record_in_the_log_of_a_purged_user_is_found() {
-    let sql = "UPDATE events SET record = (SELECT replace(record, 'u2', 'u1') FROM users
-               WHERE number = 2) WHERE position = 1";
+    let sql = format!(
+        "UPDATE events SET record = (SELECT replace(record, 'u2', 'u1') FROM users
+         WHERE id = x'{}') WHERE position = 1",
+        hex(2)
+    );
     let what = format!("events of {}: a record is there, but the user was purged", id(1));
-    must_tell(&altered(sql), "events", &what);
+    must_tell(&altered(&sql), "events", &what);
 }
 
 #[test]
 fn a_purged_user_that_is_there_is_found() {
     let sql = format!(
         "INSERT INTO deleted_users SELECT NULL, x'{}', version, updated_at, username_key,
-         email_key, external_id, record FROM users WHERE number = 2;
+         email_key, external_id, record FROM users WHERE id = x'{}';
          UPDATE log_head SET deleted = 1",
-        hex(1)
+        hex(1),
+        hex(2)
     );
     let findings = altered(&sql);
     let what = format!("events of {}: the user is there, but was purged", id(1));
@@ -63,11 +67,14 @@ fn a_purged_user_that_is_there_is_found() {
 
 #[test]
 fn a_user_that_is_live_and_deleted_at_once_is_found() {
-    let sql = "INSERT INTO deleted_users SELECT NULL, id, version, updated_at, username_key,
-               email_key, external_id, record FROM users WHERE number = 2;
-               UPDATE log_head SET deleted = 1";
+    let sql = format!(
+        "INSERT INTO deleted_users SELECT NULL, id, version, updated_at, username_key, email_key,
+         external_id, record FROM users WHERE id = x'{}';
+         UPDATE log_head SET deleted = 1",
+        hex(2)
+    );
     let what = format!("deleted_users of {}: is live and deleted at once", id(2));
-    must_tell(&altered(sql), "deleted users", &what);
+    must_tell(&altered(&sql), "deleted users", &what);
 }
 
 #[test]
