@@ -2,7 +2,8 @@
 //!
 //! An engine takes requests from the [`Queue`], reads [`Facts`] from its database, and has [`run`]
 //! decide the requests on them. It applies the resulting [`Writes`] in one transaction, commits,
-//! and answers. No rule about users or groups is in an engine, and no SQL is here.
+//! and answers. No rule about users or groups is in an engine, and no SQL is here. [`Table`] is the
+//! form in which a store is copied from one engine to another.
 
 mod batch;
 mod facts;
@@ -10,6 +11,7 @@ mod group;
 mod idempotency;
 mod queue;
 mod request;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod writes;
@@ -19,6 +21,7 @@ pub use facts::{ClaimKind, CommandError, Current, Facts, StoredGroup};
 pub use idempotency::{IdempotencyRecord, LogPosition};
 pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
 pub use request::{Request, UserRequest};
+pub use tables::{ColumnKind, Table, TableDigest, append_field, split_field};
 pub use writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
 };

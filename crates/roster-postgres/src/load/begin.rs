@@ -2,6 +2,7 @@
 //!
 //! A database that is refused is left as it was, its schema included.
 
+use roster_engine::Table;
 use tokio_postgres::Client;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     error::LoadError,
     indexes,
     mark::{self, Source},
-    target::Target,
 };
 use crate::{
     connect::Connector,
@@ -49,9 +49,9 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
     if !judge(client, &source).await? {
         mark_empty(client, &source).await?;
     }
-    let mut reached = Vec::with_capacity(Target::ALL.len());
-    for target in Target::ALL {
-        reached.push((target, mark::reached(client, target).await?));
+    let mut reached = Vec::with_capacity(Table::ALL.len());
+    for table in Table::ALL {
+        reached.push((table, mark::reached(client, table).await?));
     }
     commit(&connection).await?;
     turn.end().await?;
@@ -108,5 +108,5 @@ pub(super) async fn next_era(client: &Client) -> Result<i64, LoadError> {
     let row = client.query_opt(ERA, &[]).await?;
     let era: Option<Vec<u8>> = row.map(|row| row.try_get(0)).transpose()?;
     let era = era.and_then(|era| Some(i64::from_be_bytes(era.try_into().ok()?)));
-    era.map(|era| era + 1).ok_or(LoadError::OtherSource { source: None })
+    era.map(|era| era + 1).ok_or(LoadError::OtherSource { source_end: None })
 }

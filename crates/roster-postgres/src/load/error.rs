@@ -1,116 +1,78 @@
-//! Why a store was not loaded: a sentence for whoever typed the command.
+//! Why a store was not loaded: a sentence for the operator who ran the command.
 //!
-//! Causes are told by `source`, once. No text holds anything of a user.
+//! `source` gives each cause once. No text contains data of a user.
 
-use std::{error::Error, fmt};
+use std::error::Error;
 
 use roster_core::Position;
 
 use crate::{connect::ConnectError, failure::WithoutDetail, open_error::OpenError};
 
-/// Why a load came to nothing, or to no end.
-#[derive(Debug)]
+/// Why a load failed or did not finish.
+#[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The database cannot be used, or its schema cannot be made.
-    Open(OpenError),
-    /// The database holds users, or a log that has begun.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The database contains users, or a log with events.
+    #[error(
+        "the database holds users or a change log already: migrate into an empty one, nothing is \
+         overwritten"
+    )]
     NotEmpty,
-    /// The database holds this very store, as it is.
+    /// The database contains this store as it is.
+    #[error(
+        "the database holds this very store already, up to the same position: there is nothing to \
+         migrate"
+    )]
     AlreadyThere,
-    /// The database holds a migration of another store that is not finished.
+    /// The database contains an unfinished migration of another store.
+    #[error("{}", other_source(.source_end.as_ref()))]
     OtherSource {
         /// Where the log of that store ended; `None` if its mark cannot be read.
-        source: Option<Position>,
+        source_end: Option<Position>,
     },
-    /// The database holds a migration of this store, which has changed since.
+    /// The database contains an unfinished migration of this store, which has changed since.
+    #[error(
+        "the database holds an unfinished migration of this store, which has changed since: begin \
+         anew with an empty database"
+    )]
     SourceChanged,
-    /// Somebody else writes to the same tables.
+    /// Another process writes to the same tables.
+    #[error("somebody else writes to this database: one migration at a time, and no service")]
     NotAlone,
-    /// The database ended a wait for its standby: what was committed may be lost with a server.
+    /// The database ended a wait for its standby: a commit may be on one server only.
+    #[error(
+        "the database was told not to wait for its standby: what was loaded last may be on one \
+         server only; once the standby is there, run the same command again"
+    )]
     StandbyInDoubt,
-    /// A table that is not known here.
-    UnknownTable {
-        /// Its name.
-        table: String,
-    },
-    /// Rows that are none of the table's.
+    /// Rows that the table cannot take.
+    #[error("{table} does not take these rows")]
     Malformed {
         /// The table's name.
         table: &'static str,
     },
-    /// What was read back is not what `COPY` sends.
+    /// The database did not send what `COPY` sends.
+    #[error("what was loaded into {table} cannot be read back")]
     Unreadable {
         /// The table's name.
         table: &'static str,
     },
-    /// The database refused, or could not be reached any more.
-    Database(Box<dyn Error + Send + Sync>),
+    /// The database refused a statement, or the connection failed.
+    #[error("the database failed")]
+    Database(#[source] Box<dyn Error + Send + Sync>),
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(error) => error.fmt(f),
-            Self::NotEmpty => f.write_str(
-                "the database holds users or a change log already: migrate into an empty one, \
-                 nothing is overwritten",
-            ),
-            Self::AlreadyThere => f.write_str(
-                "the database holds this very store already, up to the same position: there is \
-                 nothing to migrate",
-            ),
-            Self::OtherSource { source: Some(source) } => write!(
-                f,
-                "the database holds an unfinished migration of another store, whose log ends at \
-                 {source}: go on with that one, or give this one an empty database"
-            ),
-            Self::OtherSource { source: None } => f.write_str(
-                "the database holds an unfinished migration that cannot be gone on with: begin \
-                 anew with an empty database",
-            ),
-            Self::SourceChanged => f.write_str(
-                "the database holds an unfinished migration of this store, which has changed \
-                 since: begin anew with an empty database",
-            ),
-            Self::NotAlone => f.write_str(
-                "somebody else writes to this database: one migration at a time, and no service",
-            ),
-            Self::StandbyInDoubt => f.write_str(
-                "the database was told not to wait for its standby: what was loaded last may be \
-                 on one server only; once the standby is there, run the same command again",
-            ),
-            Self::UnknownTable { table } => write!(f, "there is no table {table} to load"),
-            Self::Malformed { table } => write!(f, "{table} does not take these rows"),
-            Self::Unreadable { table } => {
-                write!(f, "what was loaded into {table} cannot be read back")
-            }
-            Self::Database(_) => f.write_str("the database failed"),
-        }
-    }
-}
-
-impl Error for LoadError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            // Its own text stands for it: what is behind it follows.
-            Self::Open(error) => error.source(),
-            Self::Database(source) => Some(&**source),
-            Self::NotEmpty
-            | Self::AlreadyThere
-            | Self::OtherSource { .. }
-            | Self::SourceChanged
-            | Self::NotAlone
-            | Self::StandbyInDoubt
-            | Self::UnknownTable { .. }
-            | Self::Malformed { .. }
-            | Self::Unreadable { .. } => None,
-        }
-    }
-}
-
-impl From<OpenError> for LoadError {
-    fn from(error: OpenError) -> Self {
-        Self::Open(error)
+fn other_source(source_end: Option<&Position>) -> String {
+    match source_end {
+        Some(end) => format!(
+            "the database holds an unfinished migration of another store, whose log ends at {end}: \
+             go on with that one, or give this one an empty database"
+        ),
+        None => "the database holds an unfinished migration that cannot be gone on with: begin \
+                 anew with an empty database"
+            .to_owned(),
     }
 }
 

@@ -4,9 +4,10 @@
 //! What is taken away is written down before, in the transaction of the mark, so that it is made
 //! again whatever happens in between. One change of the schema at a time, each by itself.
 
+use roster_engine::Table;
 use tokio_postgres::Client;
 
-use super::{error::LoadError, target::Target};
+use super::error::LoadError;
 use crate::establish::{KEYS, Key};
 
 /// Indexes of the tables but those that a constraint owns: its name and how it is made.
@@ -35,7 +36,7 @@ pub struct Index {
 /// Writes down how the indexes of the tables are made, but for those of keys that may be unique
 /// or not: which of them there are in the end, the source says.
 pub(super) async fn note(client: &Client) -> Result<(), LoadError> {
-    let tables: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
+    let tables: Vec<&str> = Table::ALL.iter().map(|table| table.name).collect();
     for row in client.query(LIST, &[&tables]).await? {
         let (name, made_by): (String, String) = (row.try_get(0)?, row.try_get(1)?);
         if KEYS.iter().any(|key| key.make.contains(&format!(" {name} "))) {

@@ -7,9 +7,10 @@
 use std::fmt::Write as _;
 
 use roster_core::{Head, LogId, Position};
+use roster_engine::Table;
 use tokio_postgres::Client;
 
-use super::{error::LoadError, target::Target};
+use super::error::LoadError;
 
 /// The setting that stands as long as a load is not finished.
 const MARK: &str = "migration";
@@ -64,7 +65,7 @@ impl Source {
         let position = std::str::from_utf8(mark).ok().and_then(|mark| mark.split(' ').next());
         match position.and_then(Position::parse) {
             Some(position) if position.log == self.log_id => Err(LoadError::SourceChanged),
-            source => Err(LoadError::OtherSource { source }),
+            source_end => Err(LoadError::OtherSource { source_end }),
         }
     }
 }
@@ -91,28 +92,28 @@ pub(super) async fn read(client: &Client) -> Result<Option<Vec<u8>>, LoadError> 
 /// Marks the database as one that is being loaded, with nothing loaded.
 pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadError> {
     client.execute(CREATE, &[&MARK, &source.mark().as_bytes()]).await?;
-    for target in Target::ALL {
-        client.execute(CREATE, &[&name(target), &Reached::default().to_value()]).await?;
+    for table in Table::ALL {
+        client.execute(CREATE, &[&name(table), &Reached::default().to_value()]).await?;
     }
     Ok(())
 }
 
 /// How far a table is loaded.
-pub(super) async fn reached(client: &Client, target: &Target) -> Result<Reached, LoadError> {
-    let value = setting(client, &name(target)).await?;
+pub(super) async fn reached(client: &Client, table: &Table) -> Result<Reached, LoadError> {
+    let value = setting(client, &name(table)).await?;
     let reached = value.as_deref().and_then(Reached::from_value);
-    reached.ok_or(LoadError::OtherSource { source: None })
+    reached.ok_or(LoadError::OtherSource { source_end: None })
 }
 
 /// Moves on, in the transaction that loads the rows. Nobody else may have moved it.
 pub(super) async fn advance(
     client: &Client,
-    target: &Target,
+    table: &Table,
     from: &Reached,
     to: &Reached,
 ) -> Result<(), LoadError> {
     let (from, to) = (from.to_value(), to.to_value());
-    let moved = client.execute(MOVE, &[&name(target), &from, &to]).await?;
+    let moved = client.execute(MOVE, &[&name(table), &from, &to]).await?;
     if moved == 1 { Ok(()) } else { Err(LoadError::NotAlone) }
 }
 
@@ -127,8 +128,8 @@ async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, LoadErr
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-fn name(target: &Target) -> String {
-    format!("{MARK}.{}", target.name)
+fn name(table: &Table) -> String {
+    format!("{MARK}.{}", table.name)
 }
 
 #[cfg(test)]
@@ -153,10 +154,15 @@ mod tests {
         }
         let other = source(8, 5, 0).recognize(mark.as_bytes());
         let ends_at = source_of_mark.position();
-        assert!(matches!(other, Err(LoadError::OtherSource { source: Some(it) }) if it == ends_at));
+        assert!(
+            matches!(other, Err(LoadError::OtherSource { source_end: Some(it) }) if it == ends_at)
+        );
         for unknown in ["", "7", "\u{fffd}", "0707070707070707 users=1"] {
             let refused = source_of_mark.recognize(unknown.as_bytes());
-            assert!(matches!(refused, Err(LoadError::OtherSource { source: None })), "{unknown}");
+            assert!(
+                matches!(refused, Err(LoadError::OtherSource { source_end: None })),
+                "{unknown}"
+            );
         }
     }
 

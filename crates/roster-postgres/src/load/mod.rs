@@ -1,28 +1,27 @@
-//! Loading a whole store that another engine kept.
+//! Loading a whole store from another engine.
 //!
-//! Rows come in chunks, in the order of keys, as bytes that no engine owns; each chunk and the note
-//! of how far it went are one transaction, so that a load that broke off goes on where it was.
-//! From the first step to the last the database is marked as unfinished and its log has no head:
-//! nobody serves it, and no write to it comes to an end. Where rows come from is not known here.
+//! Rows come in chunks, in the order of keys and in the form of [`Table`]. Each chunk and the
+//! record of how far the load came are one transaction, so that an interrupted load continues where
+//! it was. From the first step to the last the database is marked as unfinished and its log has no
+//! head: no process serves it, and every write to it fails.
 
 mod begin;
+mod copy;
 mod error;
 mod indexes;
 mod mark;
-mod target;
-mod tuple;
 
 use std::pin::pin;
 
 use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
+use roster_engine::{Table, TableDigest};
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::Client;
 
 pub use error::LoadError;
 pub use indexes::Index;
 pub use mark::{Reached, Source};
-use target::Target;
 
 use crate::connect::{Connection, Connector};
 
@@ -37,16 +36,7 @@ const CREATE_HEAD: &str = "INSERT INTO log_head \
 pub struct Load {
     connection: Connection,
     source: Source,
-    reached: Vec<(&'static Target, Reached)>,
-}
-
-/// How many rows a table has, and SHA-256 over all of them in the order of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Digest {
-    /// How many rows.
-    pub rows: u64,
-    /// SHA-256 over the rows in the form in which they came.
-    pub sha256: [u8; 32],
+    reached: Vec<(&'static Table, Reached)>,
 }
 
 impl Load {
@@ -56,27 +46,27 @@ impl Load {
         begin::begin(connector, source).await
     }
 
-    /// How far a table is loaded.
-    pub fn reached(&self, table: &str) -> Option<&Reached> {
-        self.reached.iter().find(|(target, _)| target.name == table).map(|(_, reached)| reached)
+    /// How far each table is loaded, in the order in which they are to be loaded.
+    pub fn reached(&self) -> &[(&'static Table, Reached)] {
+        &self.reached
     }
 
     /// Loads the rows that follow those which are there; `last_key` is the key of the last one.
     pub async fn add(
         &mut self,
-        table: &str,
+        table: &Table,
         tuples: &[u8],
         rows: u64,
         last_key: Vec<u8>,
     ) -> Result<(), LoadError> {
-        let place = self.reached.iter_mut().find(|(target, _)| target.name == table);
-        let Some((target, reached)) = place else { return Err(unknown(table)) };
-        let copy = tuple::to_copy(target, tuples)?;
+        let copy = copy::to_copy(table, tuples)?;
+        let reached = self.reached.iter_mut().find(|(loaded, _)| *loaded == table);
+        let (_, reached) = reached.ok_or(LoadError::Malformed { table: table.name })?;
         let next = Reached { rows: reached.rows + rows, key: Some(last_key) };
         let client = self.connection.client();
         client.batch_execute("BEGIN").await?;
-        mark::advance(client, target, reached, &next).await?;
-        copy_in(client, target, copy).await?;
+        mark::advance(client, table, reached, &next).await?;
+        copy_in(client, table, copy).await?;
         commit(&self.connection).await?;
         *reached = next;
         Ok(())
@@ -94,20 +84,19 @@ impl Load {
 
     /// Lets the database look at what it was given, so that it plans well from the start.
     pub async fn analyze(&self) -> Result<(), LoadError> {
-        for target in Target::ALL {
-            let statement = format!("ANALYZE {}", target.name);
+        for table in Table::ALL {
+            let statement = format!("ANALYZE {}", table.name);
             self.connection.client().batch_execute(&statement).await?;
         }
         Ok(())
     }
 
     /// Reads a whole table back and hashes it.
-    pub async fn digest(&self, table: &str) -> Result<Digest, LoadError> {
-        let target = Target::named(table).ok_or_else(|| unknown(table))?;
-        let unreadable = || LoadError::Unreadable { table: target.name };
-        let pieces = self.connection.client().copy_out(&target.copy_out_sql()).await?;
+    pub async fn digest(&self, table: &Table) -> Result<TableDigest, LoadError> {
+        let unreadable = || LoadError::Unreadable { table: table.name };
+        let pieces = self.connection.client().copy_out(&copy::copy_out_sql(table)).await?;
         let mut pieces = pin!(pieces);
-        let mut reader = tuple::Rows::default();
+        let mut reader = copy::Rows::default();
         let (mut hash, mut rows) = (Sha256::new(), 0);
         while let Some(piece) = pieces.next().await {
             let (whole, more) = reader.take(&piece?).ok_or_else(unreadable)?;
@@ -117,7 +106,7 @@ impl Load {
         if !reader.is_whole() {
             return Err(unreadable());
         }
-        Ok(Digest { rows, sha256: hash.finalize().into() })
+        Ok(TableDigest { rows, sha256: hash.finalize().into() })
     }
 
     /// Ends the load: the log has its head, and the mark is gone. From here on it can be served.
@@ -142,10 +131,10 @@ impl Load {
     }
 }
 
-async fn copy_in(client: &Client, target: &Target, mut copy: Bytes) -> Result<(), LoadError> {
-    let mut sink = pin!(client.copy_in(&target.copy_in_sql()).await?);
-    while !copy.is_empty() {
-        sink.feed(copy.split_to(copy.len().min(PIECE_BYTES))).await?;
+async fn copy_in(client: &Client, table: &Table, mut rows: Bytes) -> Result<(), LoadError> {
+    let mut sink = pin!(client.copy_in(&copy::copy_in_sql(table)).await?);
+    while !rows.is_empty() {
+        sink.feed(rows.split_to(rows.len().min(PIECE_BYTES))).await?;
     }
     sink.finish().await?;
     Ok(())
@@ -154,8 +143,4 @@ async fn copy_in(client: &Client, target: &Target, mut copy: Bytes) -> Result<()
 async fn commit(connection: &Connection) -> Result<(), LoadError> {
     connection.client().batch_execute("COMMIT").await?;
     if connection.was_warned() { Err(LoadError::StandbyInDoubt) } else { Ok(()) }
-}
-
-fn unknown(table: &str) -> LoadError {
-    LoadError::UnknownTable { table: table.to_owned() }
 }

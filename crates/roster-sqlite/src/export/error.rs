@@ -1,22 +1,32 @@
-//! Why a store was not read: a sentence for whoever typed the command.
+//! Why a store was not read: a sentence for the operator who ran the command.
 //!
-//! Causes are told by `source`, once. No text holds anything of a user.
+//! `source` gives each cause once. No text contains data of a user.
 
-use std::{error::Error, fmt, path::PathBuf};
+use std::path::PathBuf;
 
 use crate::{backup::BackupError, failure};
 
 /// Why a store could not be read as a whole. Nothing in it was changed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// There is no store, or it cannot be opened.
-    Store(BackupError),
+    #[error(transparent)]
+    Store(#[from] BackupError),
     /// Another process serves the data directory.
+    #[error(
+        "another process holds {}: stop the service that runs on it first",
+        directory.display()
+    )]
     Served {
         /// Which directory.
         directory: PathBuf,
     },
-    /// The database was not brought up to this program's schema yet.
+    /// The database has an older schema than this program's.
+    #[error(
+        "roster.db in {0} has schema {found}, this program reads schema {known}: start `roster \
+         serve --data {0}` once, which brings it up to date, and stop it again",
+        directory.display()
+    )]
     OlderSchema {
         /// Which directory.
         directory: PathBuf,
@@ -25,69 +35,19 @@ pub enum ExportError {
         /// The schema that is read.
         known: i64,
     },
-    /// The store itself is damaged.
+    /// The store is damaged.
+    #[error("the database is damaged: {what}; see `roster check`")]
     Damaged {
-        /// How that shows: no value of a person.
+        /// What is wrong, without any value of a user.
         what: String,
     },
-    /// A key to go on from is none of the table's.
+    /// A key to continue from belongs to another table.
+    #[error("the key to go on from is none of this table")]
     ForeignKey,
-    /// Anything else that SQLite refused.
-    Sqlite(rusqlite::Error),
-}
-
-impl fmt::Display for ExportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Store(error) => error.fmt(f),
-            Self::Served { directory } => write!(
-                f,
-                "another process holds {}: stop the service that runs on it first",
-                directory.display()
-            ),
-            Self::OlderSchema { directory, found, known } => {
-                let directory = directory.display();
-                write!(
-                    f,
-                    "roster.db in {directory} has schema {found}, this program reads schema \
-                     {known}: start `roster serve --data {directory}` once, which brings it up \
-                     to date, and stop it again"
-                )
-            }
-            Self::Damaged { what } => {
-                write!(f, "the database is damaged: {what}; see `roster check`")
-            }
-            Self::ForeignKey => f.write_str("the key to go on from is none of this table"),
-            Self::Sqlite(error) if failure::is_corrupt(error) => {
-                f.write_str("the database file is damaged")
-            }
-            Self::Sqlite(_) => f.write_str("the database cannot be read"),
-        }
-    }
-}
-
-impl Error for ExportError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            // Its own text stands for it: what is behind it follows.
-            Self::Store(error) => error.source(),
-            Self::Sqlite(source) => Some(source),
-            Self::Served { .. }
-            | Self::OlderSchema { .. }
-            | Self::Damaged { .. }
-            | Self::ForeignKey => None,
-        }
-    }
-}
-
-impl From<BackupError> for ExportError {
-    fn from(error: BackupError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<rusqlite::Error> for ExportError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
+    /// SQLite failed otherwise.
+    #[error(
+        "the database {}",
+        if failure::is_corrupt(.0) { "file is damaged" } else { "cannot be read" }
+    )]
+    Sqlite(#[from] rusqlite::Error),
 }

@@ -2,12 +2,10 @@
 //!
 //! Offline and read-only: the directory's lock is held as long as the export lives, and all is
 //! read in one transaction, in chunks of bounded size. A chunk can be asked for again from any key
-//! on, so that a load that broke off goes on where it was. Values are handed out in a form that no
-//! engine owns (see [`Chunk`]); where they go is not known here.
+//! on, so that an interrupted load continues where it was. Rows have the form of [`Table`].
 
 mod chunk;
 mod error;
-mod table;
 
 use std::path::Path;
 
@@ -16,8 +14,10 @@ use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 
 pub use chunk::Chunk;
+#[cfg(test)]
+pub(crate) use chunk::select_sql;
 pub use error::ExportError;
-pub use table::{Column, ColumnKind, Table};
+pub use roster_engine::{Table, TableDigest};
 
 use crate::{
     OpenError,
@@ -37,15 +37,6 @@ pub struct Export {
     head: Head,
     counts: Vec<(&'static Table, u64)>,
     _lock: DirectoryLock,
-}
-
-/// How many rows a table has, and SHA-256 over all of them in the order of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Digest {
-    /// How many rows.
-    pub rows: u64,
-    /// SHA-256 over the rows as they stand in chunks.
-    pub sha256: [u8; 32],
 }
 
 impl Export {
@@ -102,12 +93,12 @@ impl Export {
     }
 
     /// Reads a whole table and hashes it.
-    pub fn digest(&self, table: &Table) -> Result<Digest, ExportError> {
+    pub fn digest(&self, table: &Table) -> Result<TableDigest, ExportError> {
         let (mut hash, mut rows, mut after) = (Sha256::new(), 0, None);
         loop {
             let chunk = self.chunk(table, after.as_deref(), DIGEST_CHUNK_BYTES)?;
             let Some(last) = chunk.last_key else {
-                return Ok(Digest { rows, sha256: hash.finalize().into() });
+                return Ok(TableDigest { rows, sha256: hash.finalize().into() });
             };
             hash.update(&chunk.tuples);
             rows += chunk.rows;
@@ -135,7 +126,7 @@ impl Export {
 
 fn counts(connection: &Connection) -> Result<Vec<(&'static Table, u64)>, ExportError> {
     let count = |table: &'static Table| {
-        let rows: i64 = connection.query_row(&table.count_sql(), [], |row| row.get(0))?;
+        let rows: i64 = connection.query_row(&chunk::count_sql(table), [], |row| row.get(0))?;
         Ok((table, rows.unsigned_abs()))
     };
     Table::ALL.iter().map(count).collect()

@@ -6,6 +6,7 @@ use roster_core::{
         Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
     },
 };
+use roster_engine::{Table, TableDigest};
 use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 
@@ -15,7 +16,7 @@ use super::support::{
 use crate::{
     BackupError, OpenError, Sqlite,
     connection::DATABASE,
-    export::{Chunk, Digest, Export, ExportError, Table},
+    export::{Chunk, Export, ExportError, select_sql},
 };
 
 /// A directory with some of everything.
@@ -100,7 +101,7 @@ async fn every_column_of_the_schema_is_handed_out() {
             "SELECT name FROM pragma_table_info('{}') WHERE name <> 'number' ORDER BY name",
             table.name
         );
-        let mut names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+        let mut names: Vec<_> = table.columns.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         assert_eq!(column(at, &columns), names, "{}", table.name);
     }
@@ -130,7 +131,7 @@ async fn chunks_of_any_size_come_to_the_same_rows_in_the_order_of_keys() {
         assert!(keys.is_sorted() && keys.windows(2).all(|two| two[0] != two[1]));
         let digest = export.digest(table).unwrap();
         let sha256: [u8; 32] = Sha256::digest(&whole.tuples).into();
-        assert_eq!(digest, Digest { rows: whole.rows, sha256 });
+        assert_eq!(digest, TableDigest { rows: whole.rows, sha256 });
     }
 }
 
@@ -233,7 +234,7 @@ async fn what_follows_a_key_is_found_by_the_index_of_the_key() {
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
     let mut plans = Vec::new();
     for table in Table::ALL {
-        let sql = format!("EXPLAIN QUERY PLAN {}", table.select_sql(true));
+        let sql = format!("EXPLAIN QUERY PLAN {}", select_sql(table, true));
         let mut statement = connection.prepare(&sql).unwrap();
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().unwrap() {

@@ -1,25 +1,28 @@
 //! What is wrong with TLS, in sentences: in the settings, and with a server.
 
-use std::{error::Error, fmt, io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use tokio_rustls::rustls::{self, CertificateError};
 
 use super::{parameters::Mode, verifier::webpki_error};
 
 /// What a URL asks for and cannot have.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// `sslmode` has another word than libpq's.
+    #[error("sslmode={found:?} is not known: disable, prefer, require, verify-ca or verify-full")]
     Mode {
         /// Which one.
         found: String,
     },
     /// A parameter is no text.
+    #[error("{name} is not UTF-8")]
     Text {
         /// Which one.
         name: &'static str,
     },
     /// Authorities are named for a mode that does not ask them, or asks too little.
+    #[error("{}", too_weak(*mode, roots))]
     Weak {
         /// The mode.
         mode: Mode,
@@ -27,13 +30,16 @@ pub enum TlsError {
         roots: &'static str,
     },
     /// No authorities are named for a mode that asks them.
+    #[error("sslmode={mode} needs sslrootcert=FILE or sslrootcert=system")]
     NoRoots {
         /// The mode.
         mode: Mode,
     },
     /// There is a certificate without its key, or a key without its certificate.
+    #[error("sslcert and sslkey go together")]
     Half,
     /// A file cannot be read.
+    #[error("{name}={} cannot be read: {error}", path.display())]
     File {
         /// The parameter that names it.
         name: &'static str,
@@ -43,6 +49,7 @@ pub enum TlsError {
         error: io::Error,
     },
     /// A file holds nothing of what it is for.
+    #[error("{name}={} holds no {what} in the PEM format", path.display())]
     Empty {
         /// The parameter that names it.
         name: &'static str,
@@ -52,6 +59,7 @@ pub enum TlsError {
         what: &'static str,
     },
     /// A file holds something else than what it is for.
+    #[error("{name}={} is damaged: {error}", path.display())]
     Malformed {
         /// The parameter that names it.
         name: &'static str,
@@ -61,18 +69,25 @@ pub enum TlsError {
         error: String,
     },
     /// A key can be read by others.
+    #[error(
+        "sslkey={} can be read by others: use mode 0600, or 0640 if it is root's",
+        path.display()
+    )]
     Exposed {
         /// Where it is.
         path: PathBuf,
     },
     /// The system trusts no authority, or cannot tell.
+    #[error("{}", no_authorities(error.as_deref()))]
     System {
         /// Why.
         error: Option<String>,
     },
     /// Our certificate and its key do not go together.
+    #[error("sslcert and sslkey cannot be used: {0}")]
     Identity(rustls::Error),
     /// There is no TLS to be had at all.
+    #[error("there is no TLS: {0}")]
     Unsupported(rustls::Error),
 }
 
@@ -93,55 +108,23 @@ pub(in crate::connect) enum HandshakeError {
     },
 }
 
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mode { found } => write!(
-                f,
-                "sslmode={found:?} is not known: disable, prefer, require, verify-ca or verify-full"
-            ),
-            Self::Text { name } => write!(f, "{name} is not UTF-8"),
-            Self::Weak { mode, roots: "system" } => write!(
-                f,
-                "sslmode={mode} is too weak for sslrootcert=system, whose certificates anybody \
-                 can get: use sslmode=verify-full"
-            ),
-            Self::Weak { mode, roots } => write!(
-                f,
-                "with sslmode={mode} nothing is held against sslrootcert={roots}: \
-                 use sslmode=verify-full"
-            ),
-            Self::NoRoots { mode } => {
-                write!(f, "sslmode={mode} needs sslrootcert=FILE or sslrootcert=system")
-            }
-            Self::Half => f.write_str("sslcert and sslkey go together"),
-            Self::File { name, path, error } => {
-                write!(f, "{name}={} cannot be read: {error}", path.display())
-            }
-            Self::Empty { name, path, what } => {
-                write!(f, "{name}={} holds no {what} in the PEM format", path.display())
-            }
-            Self::Malformed { name, path, error } => {
-                write!(f, "{name}={} is damaged: {error}", path.display())
-            }
-            Self::Exposed { path } => write!(
-                f,
-                "sslkey={} can be read by others: use mode 0600, or 0640 if it is root's",
-                path.display()
-            ),
-            Self::System { error: Some(error) } => {
-                write!(f, "the authorities that the system trusts cannot be read: {error}")
-            }
-            Self::System { error: None } => {
-                f.write_str("the system trusts no authority: install its certificates")
-            }
-            Self::Identity(error) => write!(f, "sslcert and sslkey cannot be used: {error}"),
-            Self::Unsupported(error) => write!(f, "there is no TLS: {error}"),
-        }
-    }
+fn too_weak(mode: Mode, roots: &str) -> String {
+    let why = if roots == "system" {
+        format!(
+            "sslmode={mode} is too weak for sslrootcert=system, whose certificates anybody can get"
+        )
+    } else {
+        format!("with sslmode={mode} nothing is held against sslrootcert={roots}")
+    };
+    format!("{why}: use sslmode=verify-full")
 }
 
-impl Error for TlsError {}
+fn no_authorities(error: Option<&str>) -> String {
+    match error {
+        Some(error) => format!("the authorities that the system trusts cannot be read: {error}"),
+        None => "the system trusts no authority: install its certificates".to_owned(),
+    }
+}
 
 impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,7 +141,7 @@ impl fmt::Display for HandshakeError {
     }
 }
 
-impl Error for HandshakeError {}
+impl std::error::Error for HandshakeError {}
 
 /// What is wrong with the certificate of a server.
 #[expect(clippy::wildcard_enum_match_arm, reason = "rustls may add to its errors")]

@@ -15,8 +15,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use roster_core::Json;
 use roster_postgres::Connector;
-use roster_postgres::load::{Load, Source};
-use roster_sqlite::export::{Chunk, Digest, Export, ExportError};
+use roster_postgres::load::{Load, Reached, Source};
+use roster_sqlite::export::{Chunk, Export, ExportError, Table, TableDigest};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -54,10 +54,10 @@ pub(super) struct MigrateFlags {
 }
 
 /// A chunk of a table, on its way.
-type Read = (&'static str, Chunk);
+type Read = (&'static Table, Chunk);
 
 /// A table of the source as a whole.
-type Hashed = (&'static str, Digest);
+type Hashed = (&'static Table, TableDigest);
 
 /// Migrates, and tells what.
 pub(super) fn run(flags: &MigrateFlags) -> anyhow::Result<ExitCode> {
@@ -113,38 +113,37 @@ async fn load_rows(
     rows: u64,
     chunk_bytes: usize,
 ) -> anyhow::Result<Export> {
-    let reached = |name| load.reached(name).cloned().unwrap_or_default();
-    let from: Vec<_> = export.tables().iter().map(|(table, _)| reached(table.name)).collect();
-    let mut progress = Progress::begin("loading rows", rows, from.iter().map(|it| it.rows).sum());
+    let from = load.reached().to_vec();
+    let done = from.iter().map(|(_, reached)| reached.rows).sum();
+    let mut progress = Progress::begin("loading rows", rows, done);
     let (sender, mut chunks) = mpsc::channel(CHUNKS_AHEAD);
-    let keys = from.into_iter().map(|reached| reached.key).collect();
-    let read = move || read_chunks(&export, keys, chunk_bytes, &sender).map(|()| export);
+    let read = move || read_chunks(&export, from, chunk_bytes, &sender).map(|()| export);
     let reader = spawn_blocking(read);
     while let Some((table, chunk)) = chunks.recv().await {
         let Some(last_key) = chunk.last_key else { continue };
         load.add(table, &chunk.tuples, chunk.rows, last_key).await?;
-        progress.add(chunk.rows, table);
+        progress.add(chunk.rows, table.name);
     }
     let export = reader.await??;
     progress.end();
     Ok(export)
 }
 
-/// Reads each table from its key on, until there are no more rows or nobody takes them.
+/// Reads the rest of each table, until there are no more rows or the receiver is dropped.
 fn read_chunks(
     export: &Export,
-    keys: Vec<Option<Vec<u8>>>,
+    from: Vec<(&'static Table, Reached)>,
     chunk_bytes: usize,
     sender: &Sender<Read>,
 ) -> Result<(), ExportError> {
-    for ((table, _), mut after) in export.tables().iter().zip(keys) {
+    for (table, Reached { key: mut after, .. }) in from {
         loop {
             let chunk = export.chunk(table, after.as_deref(), chunk_bytes)?;
             if chunk.last_key.is_none() {
                 break;
             }
             after.clone_from(&chunk.last_key);
-            if sender.blocking_send((table.name, chunk)).is_err() {
+            if sender.blocking_send((table, chunk)).is_err() {
                 return Ok(());
             }
         }
@@ -170,15 +169,16 @@ async fn verify(export: Export, load: &Load, rows: u64) -> anyhow::Result<()> {
     let (reader, mut digests) = hash_source(export);
     while let Some((table, expected)) = digests.recv().await {
         let found = load.digest(table).await?;
-        if (found.rows, found.sha256) != (expected.rows, expected.sha256) {
+        if found != expected {
             bail!(
-                "{table} is not equal in the database: {} rows there, {} in the source. The \
+                "{} is not equal in the database: {} rows there, {} in the source. The \
                  database stays marked as unfinished; begin anew with an empty one",
+                table.name,
                 found.rows,
                 expected.rows
             );
         }
-        progress.add(found.rows, table);
+        progress.add(found.rows, table.name);
     }
     reader.await??;
     progress.end();
@@ -190,7 +190,7 @@ fn hash_source(export: Export) -> (JoinHandle<Result<(), ExportError>>, Receiver
     let (sender, digests) = mpsc::channel(export.tables().len().max(1));
     let reader = spawn_blocking(move || {
         for (table, _) in export.tables() {
-            if sender.blocking_send((table.name, export.digest(table)?)).is_err() {
+            if sender.blocking_send((*table, export.digest(table)?)).is_err() {
                 break;
             }
         }
