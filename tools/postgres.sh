@@ -6,10 +6,11 @@
 #
 # Its databases have the locale C, or that LOCALE of ICU, such as en-US. ROSTER_POSTGRES_PROGRAMS
 # names the directory of the server's programs; without it, pg_config does, then Debian's newest.
-# Durable, with the settings that PostgreSQL ships with but for max_connections. The role of the
-# URL is no superuser; it may create databases, and schemas in `postgres`. PostgreSQL refuses to run
-# as root: as root, the cluster belongs to the user `postgres`, or to `nobody`, who must be able to
-# reach DIR.
+# Durable, with the settings that PostgreSQL ships with but for max_connections and what
+# ROSTER_POSTGRES_OPTIONS adds, such as '-c fsync=off' for tests that no power failure is part of.
+# The role of the URL is no superuser; it may create databases, and schemas in `postgres`.
+# PostgreSQL refuses to run as root: as root, the cluster belongs to the user `postgres`, or to
+# `nobody`, who must be able to reach DIR.
 set -euo pipefail
 
 fail() {
@@ -93,7 +94,8 @@ start() {
         port=$(free_port)
         if owned "$bin/pg_ctl" start --pgdata=data --log=server.log --wait --timeout=60 --silent \
             --options="-c listen_addresses=127.0.0.1 -c port=$port -c max_connections=200 \
-                -c unix_socket_directories=''" >>"$dir/pg_ctl.log" 2>&1; then
+                -c unix_socket_directories='' ${ROSTER_POSTGRES_OPTIONS-}" \
+            >>"$dir/pg_ctl.log" 2>&1; then
             break
         fi
         grep -q 'Address already in use' "$dir/server.log" && ((tries < 10)) ||
