@@ -20,10 +20,22 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads RFC 3339 text, as a record or a cursor holds it; `None` for any other text.
+    /// Reads a time of RFC 3339, cut to milliseconds; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let moment: jiff::Timestamp = text.parse().ok()?;
-        Some(Self(moment.as_millisecond()))
+        Self::parse_between(text).map(|(at_or_before, _)| at_or_before)
+    }
+
+    /// Reads a time of RFC 3339: the last millisecond at or before it, and the first at or after
+    /// it. They differ if the time has a fraction of a millisecond.
+    pub fn parse_between(text: &str) -> Option<(Self, Self)> {
+        // jiff takes other forms of ISO 8601 too.
+        if !is_rfc_3339(text.as_bytes()) {
+            return None;
+        }
+        let nanos = text.parse::<jiff::Timestamp>().ok()?.as_nanosecond();
+        let before = i64::try_from(nanos.div_euclid(1_000_000)).ok()?;
+        let after = before + i64::from(nanos.rem_euclid(1_000_000) > 0);
+        Some((Self(before), Self(after)))
     }
 }
 
@@ -34,6 +46,30 @@ impl fmt::Display for Timestamp {
         let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
         write!(f, "{moment:.3}")
     }
+}
+
+/// Whether a text has the form `date-time` of RFC 3339 section 5.6. Its numbers are not tested.
+fn is_rfc_3339(text: &[u8]) -> bool {
+    const SECONDS: &[u8] = b"0000-00-00T00:00:00";
+    let Some((seconds, rest)) = text.split_at_checked(SECONDS.len()) else { return false };
+    let zone = match rest.strip_prefix(b".") {
+        Some(fraction) => {
+            let zone = fraction.iter().position(|byte| !byte.is_ascii_digit());
+            zone.filter(|digits| *digits > 0).and_then(|digits| fraction.get(digits..))
+        }
+        None => Some(rest),
+    };
+    let is_zone = |zone: &[u8]| [&b"Z"[..], b"+00:00", b"-00:00"].iter().any(|it| fits(it, zone));
+    fits(SECONDS, seconds) && zone.is_some_and(is_zone)
+}
+
+/// Whether a text is like the pattern, in which a 0 is any digit.
+fn fits(pattern: &[u8], text: &[u8]) -> bool {
+    let like = |(pattern, byte): (&u8, &u8)| match pattern {
+        b'0' => byte.is_ascii_digit(),
+        other => byte.eq_ignore_ascii_case(other),
+    };
+    pattern.len() == text.len() && pattern.iter().zip(text).all(like)
 }
 
 #[cfg(test)]
@@ -49,5 +85,36 @@ mod tests {
             Some(Timestamp(1_700_000_000_007))
         );
         assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn a_fraction_of_a_millisecond_lies_between_two() {
+        let between = |text| Timestamp::parse_between(text).map(|(a, b)| (a.0, b.0));
+        assert_eq!(between("1970-01-01T00:00:00.0015Z"), Some((1, 2)));
+        assert_eq!(between("1970-01-01T00:00:00.001000Z"), Some((1, 1)));
+        assert_eq!(between("1969-12-31T23:59:59.9985Z"), Some((-2, -1)));
+        assert_eq!(between("1970-01-01t01:00:00.000000001+01:00"), Some((0, 1)));
+    }
+
+    #[test]
+    fn other_forms_than_those_of_rfc_3339_are_none() {
+        for text in [
+            "",
+            "2026-11-20",
+            "2026-11-20T12:00Z",
+            "2026-11-20 12:00:00Z",
+            "20261120T120000Z",
+            "2026-11-20T12:00:00",
+            "2026-11-20T12:00:00.Z",
+            "2026-11-20T12:00:00,5Z",
+            "2026-11-20T12:00:00+01",
+            "2026-11-20T12:00:00+0100",
+            "2026-11-20T12:00:00Z[UTC]",
+            "+002026-11-20T12:00:00Z",
+            "2026-13-20T12:00:00Z",
+            "2026-11-20T12:00:00Z ",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
     }
 }

@@ -54,10 +54,7 @@ pub fn operand(
         (Comparison::Flag, _) => Err("write true or false".to_owned()),
         (Comparison::Integer, Json::Int(number)) => Ok(Operand::Integer(number)),
         (Comparison::Integer, _) => Err("write a whole number".to_owned()),
-        (Comparison::Time, Json::Text(text)) => {
-            let detail = "write a time of RFC 3339, like \"2026-11-20T12:00:00Z\"";
-            Timestamp::parse(&text).map(Operand::Time).ok_or_else(|| detail.to_owned())
-        }
+        (Comparison::Time, Json::Text(text)) => time(operator, text),
         (Comparison::Time, _) => Err("write a time in quotation marks".to_owned()),
         (Comparison::Status, Json::Text(text)) => {
             let status = Status::parse(&text.to_ascii_lowercase());
@@ -68,6 +65,22 @@ pub fn operand(
         (_, Json::Text(text)) => Ok(self::text(comparison, operator, text)),
         _ => Err("write a text in quotation marks".to_owned()),
     }
+}
+
+/// Values are whole milliseconds. A time between two of them is compared as the one on its side,
+/// and equals no value.
+fn time(operator: Operator, typed: String) -> Result<Operand, String> {
+    let Some((before, after)) = Timestamp::parse_between(&typed) else {
+        return Err("write a time of RFC 3339, like \"2026-11-20T12:00:00Z\"".to_owned());
+    };
+    let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
+    Ok(if by_equality && before != after {
+        Operand::Text { typed, key: None }
+    } else if matches!(operator, Operator::Less | Operator::GreaterOrEqual) {
+        Operand::Time(after)
+    } else {
+        Operand::Time(before)
+    })
 }
 
 fn json(operator: Operator, literal: Json) -> Result<Operand, String> {

@@ -156,17 +156,14 @@ fn one_range(test: &Test) -> Option<One> {
         (Attribute::Email, Operand::Text { key: Some(key), .. })
             if *operator == Operator::StartsWith =>
         {
-            // Keys hold no needless quotation marks.
+            // A key has no needless quotation marks, which the value that is tested may have.
             if key.starts_with('"') {
                 return None;
             }
-            // They hold domains as A-labels: only what stands before is the same in both.
-            let (local, at) = match key.split_once('@') {
-                Some((local, _)) => (format!("{local}@"), true),
-                None => (key.clone(), false),
-            };
-            let One { range, rank, .. } = text(SortBy::Email, *operator, &local)?;
-            Some(One { range, rank, exact: !at })
+            // A key has the domain as A-labels: only what is before it is the same in both.
+            let local = key.split_once('@').map(|(local, _)| format!("{local}@"));
+            let found = text(SortBy::Email, *operator, local.as_ref().unwrap_or(key))?;
+            Some(One { exact: false, ..found })
         }
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! A wire that is cut at the commit: nobody is told what did not happen, and nothing is repeated
-//! that may have.
+//! A connection that fails at the commit. The caller never gets a success that did not happen, and
+//! the writer repeats nothing that may have happened.
 
 use std::{
     sync::{
@@ -29,12 +29,17 @@ const NOWHERE: u8 = 0;
 const BEFORE: u8 = 1;
 /// It does, and its answer does not come back.
 const BEHIND: u8 = 2;
+/// The same, but the connection stays open.
+const SILENT: u8 = 3;
 
 /// A simple query that ends a transaction, as it stands on the wire.
 const COMMIT: &[u8] = b"COMMIT\0";
 
 /// Longer than a commit takes.
 const A_WHILE: Duration = Duration::from_millis(300);
+
+/// Longer than the writer waits for an answer.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// Puts a wire that can be cut before the server of a URL; gives the URL of the wire.
 async fn wire(url: &str, place: Arc<AtomicU8>) -> String {
@@ -84,8 +89,10 @@ async fn forth(
         if place == BEFORE || server.write_all(sent).await.is_err() {
             return;
         }
-        if place == BEHIND {
-            return sleep(A_WHILE).await;
+        match place {
+            BEHIND => return sleep(A_WHILE).await,
+            SILENT => return sleep(SILENCE).await,
+            _ => {}
         }
     }
 }
@@ -107,7 +114,7 @@ async fn a_commit_whose_answer_is_lost_is_in_doubt_and_not_repeated() {
     let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
     for n in 2..6 {
-        place.store(BEHIND, Ordering::SeqCst);
+        place.store(if n == 2 { SILENT } else { BEHIND }, Ordering::SeqCst);
         let user = format!(r#"{{"username":"u{n}"}}"#);
         // Done again it would be refused: it has its own name by then.
         let result = apply(&store, once(n, create(n, &user))).await;

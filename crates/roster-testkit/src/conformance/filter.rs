@@ -209,6 +209,63 @@ pub async fn flags_status_and_times_are_compared_as_what_they_are(harness: Harne
     }
 }
 
+pub async fn a_time_between_two_milliseconds_is_compared_exactly(harness: Harness) {
+    let ids = people(&harness).await;
+    let created = ids[1].created_at().to_string();
+    // Half a millisecond after that one.
+    let after = created.replace('Z', "5Z");
+    for member in ["created_at", "updated_at"] {
+        for (operator, expected) in [
+            ("lt", &[ADA, GRACE][..]),
+            ("le", &[ADA, GRACE]),
+            ("gt", &[ZOE, BOB]),
+            ("ge", &[ZOE, BOB]),
+            ("eq", &[]),
+            ("ne", &[ADA, GRACE, ZOE, BOB]),
+        ] {
+            let text = format!("{member} {operator} \"{after}\"");
+            assert_eq!(harness.filtered(&text).await, expected, "{text}");
+        }
+    }
+}
+
+/// The key of an address has no needless quotation marks, and the address as it is shown may.
+pub async fn the_beginning_of_an_address_is_that_of_the_address_as_shown(harness: Harness) {
+    let mut users = Vec::new();
+    for (number, local) in
+        ["\"ada\"", "ada", "\"ada lovelace\"", "\"adam\"", "adam", "\"eve\"", "eve", "ada.b"]
+            .into_iter()
+            .enumerate()
+    {
+        let body = json!({
+            "username": format!("u{number}"), "email": format!("{local}@x{number}.example"),
+        });
+        users.push(harness.user(body).await);
+    }
+    for text in ["email sw \"ada\"", "email sw \"\\\"ada\"", "email sw \"ada@\"", "email sw \"e\""]
+    {
+        let meaning = filter(text);
+        let mut expected = users.clone();
+        expected.retain(|user| meaning.matches_record(&user.record).expect("a record"));
+        assert!(!expected.is_empty(), "{text}");
+        for by in [SortBy::Email, SortBy::Id] {
+            for direction in DIRECTIONS {
+                order(&mut expected, by, direction);
+                for limit in [1, 2, 100] {
+                    let sort = Sort { by, direction };
+                    let query = PageQuery {
+                        sort,
+                        filter: Some(meaning.clone()),
+                        ..PageQuery::first(limit)
+                    };
+                    assert_eq!(harness.walk(query.clone()).await, expected, "{query:?}");
+                    assert!(!harness.page(query).await.items.is_empty(), "{text}");
+                }
+            }
+        }
+    }
+}
+
 pub async fn the_marks_of_sql_and_json_are_texts_like_others(harness: Harness) {
     people(&harness).await;
     hold(

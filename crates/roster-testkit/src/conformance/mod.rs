@@ -319,6 +319,8 @@ macro_rules! conformance {
                 own_data_is_compared_by_its_kind,
                 one_entry_must_meet_all_that_stands_in_brackets,
                 flags_status_and_times_are_compared_as_what_they_are,
+                a_time_between_two_milliseconds_is_compared_exactly,
+                the_beginning_of_an_address_is_that_of_the_address_as_shown,
                 the_marks_of_sql_and_json_are_texts_like_others,
                 and_binds_closer_than_or_and_brackets_bind_closest,
                 a_filter_sees_each_write_at_once,
