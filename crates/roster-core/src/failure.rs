@@ -94,7 +94,7 @@ pub enum UsernameOrigin {
 /// What went wrong inside a store.
 #[derive(Debug)]
 pub enum StoreError {
-    /// Not now; a retry may succeed. For a write: it is unknown whether it happened.
+    /// Not now; a retry may succeed. A write may or may not have happened.
     Unavailable(Source),
     /// Writes have stopped until a restart, because a sync to disk failed. Reads go on.
     WritesStopped,

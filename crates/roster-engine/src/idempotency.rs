@@ -1,8 +1,9 @@
 //! Idempotency keys: a request that succeeded is answered with its stored result when it is
 //! repeated.
 //!
-//! The record of a key is written in the transaction of the request's change, so one exists exactly
-//! if the other does. Refusals are not stored: a repeated request is decided again.
+//! The record of a key is written in the transaction of the request, so it exists only if the
+//! request is committed. It is deleted after 24 hours, and when its user is purged. A refusal is
+//! not stored: a repeated request is decided again.
 
 use roster_core::{Effect, Idempotency, Refusal, Stored, Timestamp, limits::IDEMPOTENCY_KEEP_MS};
 

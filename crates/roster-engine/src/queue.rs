@@ -214,7 +214,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Closes the queue and drops what waits; the callers learn that their write is in doubt.
+    /// Closes the queue and drops what waits. The writer died, so the callers get the error of a
+    /// write that may have happened.
     pub fn abandon(&self) {
         *self.lock() = State { closed: true, ..State::default() };
         self.changed.notify_one();

@@ -441,8 +441,9 @@ pub const PROBLEMS: &[ProblemKind] = &[
             (`Prefer: wait`), or it has stopped taking writes after a fault of the disk, or the \
             keys of a token's issuer cannot be had. Of a write that was under way it is not known \
             whether it took place, unless the `detail` says so.",
-        remedy: "Try again after the time in `Retry-After`, where there is one. Before you repeat \
-            a write, look whether it took place; `If-Match` makes that safe. If it stays, call \
+        remedy: "Try again after the time in `Retry-After`, where there is one. Repeat a write \
+            with the same `Idempotency-Key`: it happens once. Without a key, read the user before \
+            you repeat the write; `If-Match` makes that safe. If it stays, call \
             the operator.",
         detail: "the store does not answer; try again shortly",
     },
