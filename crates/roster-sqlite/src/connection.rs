@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use crate::{open_error::OpenError, schema, settings::Settings};
+use crate::{checkpoint::EMPTY, open_error::OpenError, schema, settings::Settings};
 
 /// The name of the database file in the data directory.
 pub(crate) const DATABASE: &str = "roster.db";
@@ -36,6 +36,10 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
         connection.pragma_update(None, "max_page_count", pages_max)?;
     }
     schema::migrate(&mut connection)?;
+    // After a crash or a failed sync the log may have commits that are not on disk. They have to
+    // be there before anything is answered by them. Another process that reads may keep some of
+    // the log from being copied, but not from being synced.
+    connection.query_row(EMPTY, [], |_| Ok(()))?;
     Ok(connection)
 }
 

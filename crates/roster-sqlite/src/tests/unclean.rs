@@ -29,8 +29,11 @@ async fn what_was_answered_is_there() {
         let user = format!(r#"{{"username":"u{n}"}}"#);
         let created = apply(&store, create(n, &user)).await.unwrap();
         if n % 10 == 0 {
-            let copy = copy_of(directory.path());
-            let copy = open(copy.path());
+            let copied = copy_of(directory.path());
+            let log = copied.path().join("roster.db-wal");
+            assert!(fs::metadata(&log).unwrap().len() > 0);
+            let copy = open(copied.path());
+            assert_eq!(fs::metadata(&log).unwrap().len(), 0, "the log is copied and synced");
             assert_eq!(copy.get(id(n)).await.unwrap(), Some(created.stored));
             assert_eq!(copy.head().await.unwrap().position, created.position);
             copy.health().await.unwrap();
