@@ -15,16 +15,9 @@ use crate::{
     open_error::OpenError,
 };
 
-/// The migrations in their order: each statement of each is a step.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/0001_first.sql"),
-    include_str!("../migrations/0002_keys.sql"),
-    include_str!("../migrations/0003_groups.sql"),
-    include_str!("../migrations/0004_walk_ends.sql"),
-    include_str!("../migrations/0005_collation.sql"),
-    include_str!("../migrations/0006_erasures_and_clock_mark.sql"),
-    include_str!("../migrations/0007_writer_era.sql"),
-];
+/// The migrations in their order: each statement of each is a step. A migration that was released
+/// is never changed.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_schema.sql")];
 
 const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
      (number bigint PRIMARY KEY, statement text COLLATE \"C\" NOT NULL)";

@@ -1,0 +1,202 @@
+-- The schema of a store.
+--
+-- Keys are bytes that the service makes, and texts have the collation C, so that every database
+-- orders and compares them alike, whatever its locale. A sort key that is absent is the one byte ff,
+-- which comes after every UTF-8 text. Each statement is a step of its own: not every database
+-- changes its schema in a transaction.
+
+CREATE TABLE users (
+    id               uuid     PRIMARY KEY,
+    version          bigint   NOT NULL,
+    status           smallint NOT NULL, -- 0 active, 1 suspended
+    updated_at       bigint   NOT NULL, -- milliseconds since 1970
+    username_key     bytea    NOT NULL,
+    email_key        bytea    NOT NULL,
+    phone_number_key bytea,
+    external_id      bytea,
+    family_name_key  bytea    NOT NULL,
+    name_key         bytea    NOT NULL,
+    record           text COLLATE "C" NOT NULL  -- canonical JSON
+);
+
+CREATE UNIQUE INDEX users_username ON users (username_key);
+
+CREATE INDEX users_email ON users (email_key, id);
+
+CREATE INDEX users_phone_number ON users (phone_number_key, id)
+    WHERE phone_number_key IS NOT NULL;
+
+CREATE INDEX users_external_id ON users (external_id, id) WHERE external_id IS NOT NULL;
+
+CREATE INDEX users_status ON users (status, id);
+
+CREATE INDEX users_family_name ON users (family_name_key, id);
+
+CREATE INDEX users_name ON users (name_key, id);
+
+CREATE INDEX users_updated_at ON users (updated_at, id);
+
+-- Users that left the collection: the last record of each.
+CREATE TABLE deleted_users (
+    id           uuid   PRIMARY KEY,
+    version      bigint NOT NULL,
+    deleted_at   bigint NOT NULL,
+    username_key bytea  NOT NULL,
+    email_key    bytea,
+    external_id  bytea,
+    record       text COLLATE "C" NOT NULL
+);
+
+CREATE INDEX deleted_users_deleted_at ON deleted_users (deleted_at, id);
+
+-- The change log; positions are dense from 1, in the order of commits.
+CREATE TABLE events (
+    position   bigint PRIMARY KEY,
+    kind       text COLLATE "C" NOT NULL,
+    at         bigint NOT NULL,
+    actor      text COLLATE "C" NOT NULL,
+    request_id text COLLATE "C" NOT NULL,
+    user_id    uuid   NOT NULL,
+    version    bigint NOT NULL,
+    changed    text COLLATE "C" NOT NULL, -- names of members, separated by commas
+    record     text COLLATE "C" NOT NULL
+);
+
+CREATE INDEX events_user ON events (user_id, position);
+
+-- One row: the log's identity, its last position, and how many users there are. Whoever writes
+-- moves it last, and holds it until the commit: that makes positions dense and puts them in the
+-- order of commits. `era` changes with the schema and the rules. A writer states the era that its
+-- batch was decided in, and the constraint refuses a batch of another era; the column is null until
+-- the first batch of an era.
+CREATE TABLE log_head (
+    number     smallint PRIMARY KEY CHECK (number = 1),
+    era        bigint   NOT NULL,
+    log_id     bytea    NOT NULL,
+    position   bigint   NOT NULL,
+    active     bigint   NOT NULL,
+    suspended  bigint   NOT NULL,
+    deleted    bigint   NOT NULL,
+    writer_era bigint   CONSTRAINT log_head_era CHECK (writer_era = era)
+);
+
+CREATE TABLE settings (
+    name  text COLLATE "C" PRIMARY KEY,
+    value bytea NOT NULL
+);
+
+-- The words of each live user.
+CREATE TABLE words (
+    word bytea NOT NULL,
+    id   uuid  NOT NULL,
+    PRIMARY KEY (word, id)
+);
+
+-- The keys of e-mail addresses and telephone numbers beside the primary ones, of live users.
+CREATE TABLE further_keys (
+    kind smallint NOT NULL, -- 0 e-mail address, 1 telephone number
+    key  bytea    NOT NULL,
+    id   uuid     NOT NULL,
+    PRIMARY KEY (kind, key, id)
+);
+
+-- What requests with an idempotency key came to.
+CREATE TABLE idempotency_keys (
+    key         bytea  PRIMARY KEY, -- digest of caller and key
+    fingerprint bytea  NOT NULL,    -- digest of the request
+    at          bigint NOT NULL,
+    user_id     uuid   NOT NULL,
+    version     bigint NOT NULL,
+    position    bigint NOT NULL,
+    effect      text COLLATE "C" NOT NULL,    -- the kind of the event, or 'unchanged'
+    record      text COLLATE "C" -- of an unchanged user; else the event has it
+);
+
+CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
+
+CREATE INDEX idempotency_keys_user ON idempotency_keys (user_id);
+
+-- A moment of 0 is none, and so is an empty secret.
+CREATE TABLE keys (
+    id            text COLLATE "C" PRIMARY KEY,
+    name          text COLLATE "C" NOT NULL,
+    scopes        text COLLATE "C" NOT NULL, -- separated by spaces
+    created_at    bigint NOT NULL,
+    created_by    text COLLATE "C" NOT NULL,
+    expires_at    bigint NOT NULL,
+    revoked_at    bigint NOT NULL,
+    rotated_at    bigint NOT NULL,
+    last_used_at  bigint NOT NULL,
+    secret        bytea  NOT NULL, -- SHA-256
+    former_secret bytea  NOT NULL, -- the one before it, which opens for a while longer
+    former_until  bigint NOT NULL
+);
+
+-- One row, once there was a key: how often the keys were changed. Then the service is open no more.
+-- Whoever changes keys moves it first, and holds it until the commit.
+CREATE TABLE keys_head (
+    id         smallint PRIMARY KEY CHECK (id = 1),
+    generation bigint   NOT NULL
+);
+
+-- Groups.
+CREATE TABLE groups (
+    id          uuid   PRIMARY KEY,
+    version     bigint NOT NULL,
+    members     bigint NOT NULL, -- how many belong to it
+    name_key    bytea  NOT NULL,
+    external_id bytea,
+    record      text COLLATE "C" NOT NULL  -- canonical JSON
+);
+
+CREATE UNIQUE INDEX groups_name ON groups (name_key);
+
+CREATE INDEX groups_external_id ON groups (external_id, id) WHERE external_id IS NOT NULL;
+
+-- The direct members of each group: live users, and groups.
+CREATE TABLE group_members (
+    group_id  uuid     NOT NULL,
+    member_id uuid     NOT NULL,
+    kind      smallint NOT NULL, -- 0 user, 1 group
+    PRIMARY KEY (group_id, member_id)
+);
+
+CREATE INDEX group_members_member ON group_members (member_id, group_id);
+
+CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE kind = 1;
+
+-- One row: how many groups there are. Whoever changes groups or deletes users locks it first and
+-- holds it until the commit, so that who belongs to what stands still meanwhile.
+CREATE TABLE groups_head (
+    id    smallint PRIMARY KEY CHECK (id = 1),
+    total bigint   NOT NULL
+);
+
+-- Where pages of walks by index ended, for whichever process serves the next page. Written on the
+-- way of a read, without a wait for the disk. A ring: a new end takes the place of the oldest.
+CREATE TABLE walk_ends (
+    slot  bigint PRIMARY KEY,
+    walk  bytea  NOT NULL, -- digest of the caller and the question
+    start bigint NOT NULL, -- the index that follows the page
+    place text   COLLATE "C" NOT NULL, -- sealed
+    at    bigint NOT NULL
+);
+
+CREATE INDEX walk_ends_walk ON walk_ends (walk, start);
+
+CREATE SEQUENCE walk_end_slots MINVALUE 1 MAXVALUE 20000 CYCLE;
+
+-- Purged users whose history is still to be erased.
+CREATE TABLE erasures (
+    id      uuid   PRIMARY KEY,
+    reached bigint NOT NULL -- the events up to this position are erased
+);
+
+-- One row, once housekeeping ran: the moment that deletion by age goes by.
+CREATE TABLE clock_mark (
+    id         smallint PRIMARY KEY CHECK (id = 1),
+    revision   bigint NOT NULL, -- counts the changes of the row
+    at         bigint NOT NULL,
+    pending_at bigint NOT NULL, -- the mark that a forward jump would make, else 0
+    waited_ms  bigint NOT NULL  -- the uptime since that jump
+);
