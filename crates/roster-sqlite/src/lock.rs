@@ -36,7 +36,7 @@ impl DirectoryLock {
                 close_to_others(directory)?;
                 Ok(Self(file))
             }
-            Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path }),
+            Err(TryLockError::WouldBlock) => Err(OpenError::Locked(path)),
             Err(TryLockError::Error(source)) => Err(OpenError::Io { path, source }),
         }
     }

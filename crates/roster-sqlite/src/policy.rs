@@ -58,7 +58,7 @@ pub(crate) fn of(connection: &Connection, key: PolicyKey) -> Result<Option<Shari
     let Some(stored) = stored else { return Ok(None) };
     Sharing::parse_stored(stored.as_bytes())
         .map(Some)
-        .ok_or_else(|| OpenError::Damaged { what: key.stored_name().to_owned() })
+        .ok_or_else(|| OpenError::Damaged(key.stored_name().to_owned()))
 }
 
 /// Writes the policy of a key down, unless users break it.
@@ -94,7 +94,7 @@ fn refuse_shared(connection: &Connection, key: PolicyKey) -> Result<(), OpenErro
         let mut rows = statement.query(params![key?, SHARING_USERS_LISTED_MAX])?;
         let mut ids: Vec<UserId> = Vec::new();
         while let Some(row) = rows.next()? {
-            let damaged = |_| OpenError::Damaged { what: "users.id".to_owned() };
+            let damaged = |_| OpenError::Damaged("users.id".to_owned());
             ids.push(id_of(row.get_ref(0)?, "users.id").map_err(damaged)?);
         }
         users.push(ids);

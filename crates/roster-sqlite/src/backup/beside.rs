@@ -29,7 +29,7 @@ const CACHE_KIB: i64 = 16 * 1024;
 pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
     let path = directory.join(DATABASE);
     if !path.is_file() {
-        return Err(BackupError::NoStore { directory: directory.to_owned() });
+        return Err(BackupError::NoStore(directory.to_owned()));
     }
     open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }

@@ -45,7 +45,7 @@ impl Sealed {
         let mut file = File::open(path).map_err(BackupError::io(path))?;
         let refused = BackupError::io(path);
         let Some(end) = End::read(&mut file).map_err(refused)? else {
-            return Err(BackupError::NotABackup { file: path.to_owned() });
+            return Err(BackupError::NotABackup(path.to_owned()));
         };
         let digest = digest(&mut file, end.sealed_bytes(), &mut io::sink());
         if digest.map_err(BackupError::io(path))? != end.digest {

@@ -85,7 +85,7 @@ pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError
     );
     match read {
         Err(rusqlite::Error::QueryReturnedNoRows) => {
-            Err(BackupError::Faulty { what: "log_head holds no row".to_owned() })
+            Err(BackupError::Faulty("log_head holds no row".to_owned()))
         }
         other => Ok(other?),
     }
