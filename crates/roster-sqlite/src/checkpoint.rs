@@ -75,10 +75,6 @@ pub(crate) enum Wanted {
         /// The numbers of the pages.
         pages: Arc<[u32]>,
     },
-    /// The files are swept after the purges up to that position.
-    Unmark(i64),
-    /// Note how far a sweep came.
-    Save(scrub::Pass),
 }
 
 impl Checkpoints {
@@ -244,7 +240,5 @@ pub(crate) fn fulfil(connection: &Connection, wanted: &Wanted, health: &Health) 
         Wanted::Rest => checkpoint(connection, COPY_REST, health).is_some(),
         Wanted::Empty => checkpoint(connection, EMPTY, health).is_some(),
         Wanted::Clean { database, pages } => scrub::clean(connection, database, pages, health),
-        // These are writes, for the writer itself.
-        Wanted::Unmark(_) | Wanted::Save(_) => false,
     }
 }

@@ -201,6 +201,15 @@ impl Checkpointer {
         self.shared.checkpoints.ask(wanted, || self.shared.queue.wake())
     }
 
+    /// Has the writer write, and waits for that; false where it failed.
+    pub(crate) fn write(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static,
+    ) -> bool {
+        let answer = self.shared.task(move |writer| writer.write(work));
+        answer.is_ok_and(|answer| matches!(answer.blocking_recv(), Ok(Ok(()))))
+    }
+
     /// Waits that long; false once the store closes or writes stopped.
     pub(crate) fn rest(&self, long: Duration) -> bool {
         self.shared.checkpoints.rest(long) && !self.shared.health.is_stopped()

@@ -19,11 +19,9 @@ use roster_core::{
 use roster_engine::{Request, UserRequest};
 
 use crate::{
-    deleted, events,
-    failure::store_error,
-    groups, keys, page,
+    clock_mark, deleted, events, groups, keys, page,
     sqlite::Sqlite,
-    writer::{erasure::pending, preview::preview_request},
+    writer::{erasure, forget, preview::preview_request},
 };
 
 /// The groups of more users, and more memberships, are read off the threads that answer requests.
@@ -36,7 +34,9 @@ impl Store for Sqlite {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        ready(self.preview_request(&Request::User(UserRequest::new(self.rules(), command))))
+        ready(
+            self.preview_request(&Request::User(UserRequest::new(self.rules_in_force(), command))),
+        )
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
@@ -62,10 +62,8 @@ impl Store for Sqlite {
         }
         if plan.may_find_few() {
             let few = |connection: &_| page::read_few(connection, &query, &plan);
-            match self.readers().read(few) {
-                Ok(None) => {}
-                Ok(Some(page)) => return ready(Ok(page)),
-                Err(error) => return ready(Err(error)),
+            if let Some(page) = self.readers().read(few).transpose() {
+                return ready(page);
             }
         }
         Box::pin(self.scans().read(move |connection| page::read(connection, &query)))
@@ -76,21 +74,18 @@ impl Store for Sqlite {
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        match self.readers().read(|connection| events::read_few(connection, &query)) {
-            Ok(Some(page)) => ready(Ok(page)),
-            Ok(None) => {
-                Box::pin(self.scans().read(move |connection| events::page(connection, &query)))
-            }
-            Err(error) => ready(Err(error)),
+        match self.readers().read(|connection| events::read_few(connection, &query)).transpose() {
+            Some(page) => ready(page),
+            None => Box::pin(self.scans().read(move |connection| events::page(connection, &query))),
         }
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(self.task(move |writer| writer.forget(before)))
+        Box::pin(self.write(move |connection| forget::step(connection, before)))
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        ready(self.readers().read(|connection| pending(connection).map_err(store_error)))
+        ready(self.readers().read(|connection| Ok(erasure::pending(connection)?)))
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
@@ -101,7 +96,7 @@ impl Store for Sqlite {
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(self.task(move |writer| writer.advance_clock_mark(reading)))
+        Box::pin(self.write(move |connection| clock_mark::advance(connection, reading)))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
@@ -140,15 +135,17 @@ impl GroupStore for Sqlite {
         if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
             return ready(self.preview_request(&Request::Group(command)));
         }
-        let (rules, request) = (self.rules(), Request::Group(command));
+        let (rules, request) = (self.rules_in_force(), Request::Group(command));
         Box::pin(async move {
-            let preview = move |connection: &_| Ok(preview_request(connection, rules, &request));
-            self.scans().read(preview).await?
+            self.scans()
+                .read(move |connection| preview_request(connection, rules, &request))
+                .await?
         })
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        ready(self.readers().read(|connection| groups::get(connection, id)))
+        let group = self.readers().read(|connection| groups::get(connection, id));
+        ready(group.map(|found| found.map(|(group, _)| group)))
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
@@ -167,14 +164,14 @@ impl GroupStore for Sqlite {
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         if users.len() <= FEW_USERS_MAX {
-            let few = self
-                .readers()
-                .read(|connection| groups::few_groups_of(connection, &users, FEW_MEMBERSHIPS_MAX));
-            if let Some(few) = few.transpose() {
+            let few = |connection: &_| groups::groups_of(connection, &users, FEW_MEMBERSHIPS_MAX);
+            if let Some(few) = self.readers().read(few).transpose() {
                 return ready(few);
             }
         }
-        Box::pin(self.scans().read(move |connection| groups::groups_of(connection, &users)))
+        Box::pin(self.scans().read(move |connection| {
+            Ok(groups::groups_of(connection, &users, usize::MAX)?.unwrap_or_default())
+        }))
     }
 }
 
@@ -184,11 +181,13 @@ impl KeyStore for Sqlite {
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(self.task(move |writer| writer.change_keys(&change)))
+        Box::pin(
+            async move { self.write(move |connection| keys::change(connection, &change)).await? },
+        )
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.task(move |writer| writer.note_key_use(&uses)))
+        Box::pin(self.write(move |connection| keys::note_use(connection, &uses)))
     }
 }
 

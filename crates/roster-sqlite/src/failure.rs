@@ -3,6 +3,28 @@
 use roster_core::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
+/// Why a read failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    /// SQLite failed.
+    #[error(transparent)]
+    Sqlite(#[from] Error),
+    /// A stored value is damaged, or the store refuses the read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub(crate) type ReadResult<T> = Result<T, ReadError>;
+
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Sqlite(error) => store_error(error),
+            ReadError::Store(error) => error,
+        }
+    }
+}
+
 /// A failed read, or a failed statement of a single command.
 pub(crate) fn store_error(error: Error) -> StoreError {
     if is_full(&error) {

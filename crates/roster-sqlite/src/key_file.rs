@@ -48,14 +48,14 @@ impl KeyFile {
     }
 
     fn change(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
-        Ok(self.write(|connection| keys::change(connection, change))???)
+        Ok(self.write(|connection| keys::change(connection, change))??)
     }
 }
 
 impl KeyStore for KeyFile {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        Box::pin(future::ready(keys::read(&connection, known)))
+        Box::pin(future::ready(keys::read(&connection, known).map_err(StoreError::from)))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

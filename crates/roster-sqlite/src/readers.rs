@@ -14,7 +14,11 @@ use std::{
 use roster_core::StoreError;
 use rusqlite::Connection;
 
-use crate::{connection, failure::store_error, settings::Settings};
+use crate::{
+    connection,
+    failure::{ReadResult, store_error},
+    settings::Settings,
+};
 
 /// The pool of reading connections.
 pub(crate) struct Readers {
@@ -36,20 +40,18 @@ impl Readers {
     /// Reads on one of the connections.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+        read: impl FnOnce(&Connection) -> ReadResult<T>,
     ) -> Result<T, StoreError> {
+        let open = || connection::open_reader(&self.settings).map_err(store_error);
         let Some(mut slot) = self.take() else {
             // There is always a slot; without one, a connection of its own serves as well.
-            return read(&self.open()?);
+            return Ok(read(&open()?)?);
         };
-        if let Some(connection) = slot.as_ref() {
-            return read(connection);
-        }
-        read(slot.insert(self.open()?))
-    }
-
-    fn open(&self) -> Result<Connection, StoreError> {
-        connection::open_reader(&self.settings).map_err(store_error)
+        let connection = match &mut *slot {
+            Some(connection) => connection,
+            empty => empty.insert(open()?),
+        };
+        Ok(read(connection)?)
     }
 
     /// Waits for the readings that run. No other begins until the guards are dropped.

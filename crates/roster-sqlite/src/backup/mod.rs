@@ -26,7 +26,7 @@ use manifest::FORMAT;
 pub use manifest::Manifest;
 pub use sealed::Sealed;
 
-use crate::{check, connection::DATABASE, lock::DirectoryLock};
+use crate::{check, connection::DATABASE, establish::random, lock::DirectoryLock};
 
 /// When and by what a backup is made.
 #[derive(Clone, Copy, Debug)]
@@ -153,8 +153,7 @@ fn renew_log(database: &Path) -> Result<LogId, BackupError> {
     let connection = Connection::open_with_flags(database, flags)?;
     // A file that is half done is removed: there is nothing to roll back to.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
-    let mut log_id = [0; 8];
-    getrandom::fill(&mut log_id).map_err(crate::OpenError::Random)?;
+    let log_id: [u8; 8] = random()?;
     connection.execute("UPDATE log_head SET log_id = ?1 WHERE number = 1", [log_id])?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(LogId(log_id))

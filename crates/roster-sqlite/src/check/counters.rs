@@ -1,10 +1,13 @@
 //! The kept counters against what there is to count, and what is to be unique.
 
-use roster_core::Head;
-use rusqlite::{Connection, OptionalExtension};
+use roster_core::{Head, PolicyKey, Sharing};
+use rusqlite::Connection;
 
 use super::findings::Line;
-use crate::establish::{COUNT_SHARED_EMAILS, COUNT_SHARED_EXTERNAL_IDS};
+use crate::{
+    establish::setting,
+    policy::{column, count_shared},
+};
 
 const LAST: &str = "SELECT coalesce(max(position), 0) FROM events";
 
@@ -32,17 +35,12 @@ fn count(connection: &Connection, head: Head, line: &mut Line) -> rusqlite::Resu
     let what = format!("is {}, but the last event is at {last}", head.position);
     line.hold(last == head.position || last == 0, &"log_head.position", &what);
     line.count = 4;
-    for (setting, key, sql) in [
-        ("email_sharing", "users.email_key", COUNT_SHARED_EMAILS),
-        ("external_id_sharing", "users.external_id", COUNT_SHARED_EXTERNAL_IDS),
-    ] {
-        let policy: Option<String> = connection
-            .query_row("SELECT value FROM settings WHERE name = ?1", [setting], |row| row.get(0))
-            .optional()?;
-        if policy.as_deref() == Some("unique") {
-            let shared = number(sql)?;
+    for key in PolicyKey::ALL.iter().copied() {
+        let policy: Option<String> = setting(connection, key.stored_name())?;
+        if policy.as_deref() == Some(Sharing::Unique.stored()) {
+            let shared = number(&count_shared(key))?;
             let what = format!("{shared} keys that are to be unique belong to several users");
-            line.hold(shared == 0, &key, &what);
+            line.hold(shared == 0, &format!("users.{}", column(key)), &what);
         }
         line.count += 1;
     }

@@ -19,7 +19,10 @@ use std::path::Path;
 use roster_core::{Head, LogId};
 use rusqlite::Connection;
 
-use crate::backup::{BackupError, Sealed, open_store, schema_of};
+use crate::{
+    backup::{BackupError, Sealed, open_store, schema_of},
+    establish::read_head,
+};
 pub use findings::{Findings, Line};
 use rows::Kept;
 
@@ -70,23 +73,6 @@ pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError>
 
 /// The log's identity, and the head that is kept.
 pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError> {
-    let read = connection.query_row(
-        "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1",
-        [],
-        |row| {
-            let head = Head {
-                position: row.get(1)?,
-                active: row.get(2)?,
-                suspended: row.get(3)?,
-                deleted: row.get(4)?,
-            };
-            Ok((LogId(row.get(0)?), head))
-        },
-    );
-    match read {
-        Err(rusqlite::Error::QueryReturnedNoRows) => {
-            Err(BackupError::Faulty("log_head holds no row".to_owned()))
-        }
-        other => Ok(other?),
-    }
+    let no_row = || BackupError::Faulty("log_head holds no row".to_owned());
+    read_head(connection)?.ok_or_else(no_row)
 }

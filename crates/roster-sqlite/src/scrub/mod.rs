@@ -27,11 +27,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OptionalExtension as _, Result};
+use rusqlite::{Connection, Result};
 
 use crate::{
     checkpoint::{EMPTY, Wanted, checkpoint},
     checkpointer::Checkpointer,
+    establish::setting,
     health::Health,
 };
 use page::{Layout, gap};
@@ -44,11 +45,10 @@ const PASS: &str = "sweep_purged";
 /// The page that it looks at next.
 const PASS_PAGE: &str = "sweep_page";
 
-pub(crate) const MARKED: &str = "SELECT value FROM settings WHERE name = ?1";
-pub(crate) const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
+const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = ?2";
-pub(crate) const UNMARK: &str = "DELETE FROM settings WHERE name = ?1 AND value <= ?2";
-pub(crate) const END_PASS: &str = "DELETE FROM settings WHERE name IN (?1, ?2)";
+const UNMARK: &str = "DELETE FROM settings WHERE name = ?1 AND value <= ?2";
+const END_PASS: &str = "DELETE FROM settings WHERE name IN (?1, ?2)";
 
 /// Pages that are read at once.
 const SLICE_PAGES: u32 = 512;
@@ -67,7 +67,7 @@ const PATIENCE: (Duration, Duration) = (Duration::from_millis(20), Duration::fro
 
 /// The position of the last purge after which the files were not swept yet.
 pub(crate) fn marked(connection: &Connection) -> Result<Option<i64>> {
-    connection.query_row(MARKED, [NAME], |row| row.get(0)).optional()
+    setting(connection, NAME)
 }
 
 /// Remembers, in the transaction of a purge, that the files are to be swept.
@@ -77,7 +77,7 @@ pub(crate) fn mark(connection: &Connection, position: i64) -> Result<()> {
 }
 
 /// The sweep after the purges up to that position is done.
-pub(crate) fn unmark(connection: &Connection, position: i64) -> Result<()> {
+fn unmark(connection: &Connection, position: i64) -> Result<()> {
     connection.prepare_cached(UNMARK)?.execute((NAME, position))?;
     connection.prepare_cached(END_PASS)?.execute((PASS, PASS_PAGE))?;
     Ok(())
@@ -95,18 +95,15 @@ pub(crate) struct Pass {
 impl Pass {
     /// The pass that was under way when the store was closed, else one from the first page on.
     fn resume(connection: &Connection, purged: i64) -> Result<Self> {
-        let read = |name: &str| -> Result<Option<i64>> {
-            connection.query_row(MARKED, [name], |row| row.get(0)).optional()
-        };
-        let page = read(PASS_PAGE)?.and_then(|page| u32::try_from(page).ok());
-        Ok(match (read(PASS)?, page) {
+        let page = setting::<i64>(connection, PASS_PAGE)?.and_then(|page| page.try_into().ok());
+        Ok(match (setting(connection, PASS)?, page) {
             (Some(purged), Some(page)) => Self { purged, page },
             _ => Self { purged, page: 1 },
         })
     }
 
     /// Notes how far the pass came.
-    pub(crate) fn save(self, connection: &Connection) -> Result<()> {
+    fn save(self, connection: &Connection) -> Result<()> {
         let mut mark = connection.prepare_cached(MARK)?;
         mark.execute((PASS, self.purged))?;
         mark.execute((PASS_PAGE, self.page))?;
@@ -171,7 +168,7 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
             clean_all(at, database, &mut unclean)?;
         }
         if is_save_due {
-            insist(at, || at.ask(Wanted::Save(pass)))?;
+            insist(at, || at.write(move |connection| pass.save(connection)))?;
             saved = pass.page;
         }
         at.copy();
@@ -179,7 +176,7 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
             return None;
         }
     }
-    insist(at, || at.ask(Wanted::Unmark(pass.purged)))?;
+    insist(at, || at.write(move |connection| unmark(connection, pass.purged)))?;
     Some(Swept { purged: pass.purged, took })
 }
 

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use super::support::{apply, create, replace, settings};
-use crate::{Settings, Sqlite, connection::DATABASE, failure::store_error, page::head};
+use crate::{Settings, Sqlite, connection::DATABASE, page::head};
 
 const PAGES_MAX: u32 = 4096;
 const CEILING: u64 = 4096 * 4096;
@@ -98,7 +98,7 @@ fn a_reading_that_does_not_end_is_interrupted_when_the_write_ahead_log_is_long()
                 let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                            SELECT count(*) FROM n, log_head";
                 let count = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-                count.map_err(store_error)
+                Ok(count?)
             });
             reading.await
         });

@@ -18,7 +18,7 @@ pub(crate) const OLDEST_EVENTS: &str = "SELECT position, at FROM events ORDER BY
 pub(crate) const DROP_EVENTS: &str = "DELETE FROM events WHERE position <= ?1";
 
 /// Drops a step of what has outlived its time; tells how many rows went.
-pub(super) fn step(connection: &Connection, before: Outlived) -> Result<u64> {
+pub(crate) fn step(connection: &Connection, before: Outlived) -> Result<u64> {
     let mut keys = connection.prepare_cached(DROP_KEYS)?;
     let keys = keys.execute([before.keys_before.as_millis(), ROWS_MAX])?;
     let events = match last_outlived(connection, before.events_before.as_millis())? {

@@ -14,24 +14,15 @@ use crate::failure::{is_busy, is_failed_sync, is_full, is_io, store_error};
 pub(super) struct Fault {
     /// Why.
     pub(super) error: Error,
-    /// When.
-    moment: Moment,
-}
-
-/// When a transaction failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    /// Before the commit: nothing is on disk.
-    Statement,
-    /// At the commit.
-    Commit,
+    /// Whether the commit failed. Before it, nothing is on disk.
+    at_commit: bool,
 }
 
 impl Fault {
     /// Whether it is not known what the disk holds.
     pub(super) fn is_lost(&self) -> bool {
         let error = &self.error;
-        is_failed_sync(error) || (self.moment == Moment::Commit && is_io(error) && !is_full(error))
+        is_failed_sync(error) || (self.at_commit && is_io(error) && !is_full(error))
     }
 
     /// The answer to all that was done in the transaction; `None` where one command alone may be
@@ -95,10 +86,10 @@ pub(super) fn run<T>(
     let execute = |sql| connection.prepare_cached(sql)?.execute([]);
     let done = execute("BEGIN IMMEDIATE")
         .and_then(|_| work())
-        .map_err(|error| Fault { error, moment: Moment::Statement })
+        .map_err(|error| Fault { error, at_commit: false })
         .and_then(|done| match execute("COMMIT") {
             Ok(_) => Ok(done),
-            Err(error) => Err(Fault { error, moment: Moment::Commit }),
+            Err(error) => Err(Fault { error, at_commit: true }),
         });
     if done.is_err() && !connection.is_autocommit() {
         // A rollback that fails is made up for when the file is opened next: the log has no
