@@ -4,7 +4,7 @@
 //! SQLite orders after every text).
 
 use bytes::Bytes;
-use roster_core::{Status, StoreError, UserId};
+use roster_core::{Keys, Status, StoreError, UserId};
 use rusqlite::{
     Row, ToSql,
     types::{ToSqlOutput, ValueRef},
@@ -17,11 +17,37 @@ pub(crate) struct SortText<'a>(pub(crate) Option<&'a str>);
 
 impl ToSql for SortText<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self.0 {
-            Some(text) => ValueRef::Text(text.as_bytes()),
-            None => ValueRef::Blob(&[]),
-        }))
+        Ok(ToSqlOutput::Borrowed(sort_text(self.0)))
     }
+}
+
+/// The key columns of `users`, in the order of [`key_values`]: the parameter of each in the
+/// statements that write it, and its name.
+pub(crate) const KEY_COLUMNS: [(usize, &str); 7] = [
+    (5, "status"),
+    (6, "username_key"),
+    (7, "email_key"),
+    (8, "phone_number_key"),
+    (9, "external_id"),
+    (10, "family_name_key"),
+    (11, "name_key"),
+];
+
+/// The values of the key columns of `users`.
+pub(crate) fn key_values(keys: &Keys) -> [ValueRef<'_>; 7] {
+    [
+        ValueRef::Integer(status_number(keys.status)),
+        ValueRef::Text(keys.username.as_bytes()),
+        sort_text(keys.email.as_deref()),
+        keys.phone_number.as_deref().into(),
+        keys.external_id.as_deref().into(),
+        sort_text(keys.family_name.as_deref()),
+        sort_text(keys.name.as_deref()),
+    ]
+}
+
+fn sort_text(key: Option<&str>) -> ValueRef<'_> {
+    key.map_or(ValueRef::Blob(&[]), ValueRef::from)
 }
 
 /// The number of a status.

@@ -54,7 +54,18 @@ impl Line {
         }
     }
 
-    /// Takes note of what kept the rest from being read.
+    /// A line, with what this read finds.
+    pub(super) fn of(
+        name: &'static str,
+        read: impl FnOnce(&mut Self) -> rusqlite::Result<()>,
+    ) -> Self {
+        let mut line = Self::new(name);
+        let read = read(&mut line);
+        line.end(read);
+        line
+    }
+
+    /// Adds the error that ended a read.
     pub(super) fn end(&mut self, read: rusqlite::Result<()>) {
         if let Err(error) = read {
             let name = self.name;

@@ -75,10 +75,7 @@ fn is_or_was_group(connection: &Connection, id: &[u8]) -> rusqlite::Result<bool>
 
 /// Requests that may come twice: what they came to is in the log, unless it has outlived its time.
 pub(super) fn idempotency_keys(connection: &Connection, head: Head, kept: Kept) -> Line {
-    let mut line = Line::new("idempotency keys");
-    let read = keys(connection, head, kept, &mut line);
-    line.end(read);
-    line
+    Line::of("idempotency keys", |line| keys(connection, head, kept, line))
 }
 
 fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rusqlite::Result<()> {

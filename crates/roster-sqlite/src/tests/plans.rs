@@ -13,6 +13,7 @@ use rusqlite::Connection;
 
 use super::support::open;
 use crate::{
+    columns::KEY_COLUMNS,
     connection::DATABASE,
     deleted,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
@@ -24,7 +25,7 @@ use crate::{
     },
     policy::count_shared,
     sqlite::GET,
-    writer::sql::{self, KeyColumn},
+    writer::sql,
 };
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
@@ -271,9 +272,9 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
     ]
     .map(str::to_owned)
     .to_vec();
-    statements.push(sql::update(&[]));
-    statements.extend(KeyColumn::ALL.map(|column| sql::update(&[column])));
-    statements.push(sql::update(&KeyColumn::ALL));
+    statements.push(sql::update([]));
+    statements.extend(KEY_COLUMNS.map(|column| sql::update([column])));
+    statements.push(sql::update(KEY_COLUMNS));
     insta::assert_snapshot!(explain(statements));
 }
 
