@@ -27,17 +27,12 @@ pub(crate) fn rows(direction: Direction, after: bool, before: bool) -> String {
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
     };
-    let mut conditions = Vec::new();
-    if after {
-        conditions.push(format!("(deleted_at, id) {comparison} (?1, ?2)"));
-    }
-    if before {
-        conditions.push("deleted_at < ?3".to_owned());
-    }
-    let condition = if conditions.is_empty() {
-        String::new()
-    } else {
-        format!("WHERE {} ", conditions.join(" AND "))
+    let after = after.then(|| format!("(deleted_at, id) {comparison} (?1, ?2)"));
+    let before = before.then(|| "deleted_at < ?3".to_owned());
+    let conditions: Vec<String> = after.into_iter().chain(before).collect();
+    let condition = match &*conditions.join(" AND ") {
+        "" => String::new(),
+        conditions => format!("WHERE {conditions} "),
     };
     format!(
         "SELECT id, version, deleted_at, record FROM deleted_users \

@@ -33,7 +33,8 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_corrupt(&error) {
         return StoreError::Corrupt { place: "the database file".to_owned() };
     }
-    if is_busy(&error) || is_interrupted(&error) {
+    // A long reading is interrupted so that the write-ahead log can be reset.
+    if is_busy(&error) || error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return StoreError::Unavailable(Box::new(error));
     }
     StoreError::Internal(Box::new(error))
@@ -67,11 +68,6 @@ pub(crate) fn is_corrupt(error: &Error) -> bool {
 /// Whether somebody else holds the file: an operator with a tool of their own.
 pub(crate) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-/// Whether a long reading was ended so that the write-ahead log can be reset.
-fn is_interrupted(error: &Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::{
     cell::Cell,
     sync::{
-        Mutex, MutexGuard, PoisonError, TryLockError,
+        Mutex, MutexGuard, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -18,6 +18,7 @@ use crate::{
     connection,
     failure::{ReadResult, store_error},
     settings::Settings,
+    shared::lock,
 };
 
 /// The pool of reading connections.
@@ -56,7 +57,7 @@ impl Readers {
 
     /// Waits for the readings that run. No other begins until the guards are dropped.
     pub(crate) fn pause(&self) -> Vec<MutexGuard<'_, Option<Connection>>> {
-        self.slots.iter().map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+        self.slots.iter().map(lock).collect()
     }
 
     /// Bytes of the write-ahead log's file; none before the first commit.
@@ -67,7 +68,7 @@ impl Readers {
     /// Closes all connections.
     pub(crate) fn close(&self) {
         for slot in &self.slots {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *lock(slot) = None;
         }
     }
 
@@ -82,7 +83,7 @@ impl Readers {
                 Err(TryLockError::WouldBlock) => {}
             }
         }
-        Some(self.slots.get(own)?.lock().unwrap_or_else(PoisonError::into_inner))
+        self.slots.get(own).map(lock)
     }
 }
 

@@ -98,22 +98,21 @@ fn run(waiting: &Mutex<Receiver<Reading>>, settings: &Settings, shared: &Shared)
     let next = || lock(waiting).recv();
     let mut opened: Option<(Connection, Arc<InterruptHandle>)> = None;
     while let Ok(reading) = next() {
-        if opened.is_none() {
-            match connection::open_reader(settings) {
+        let (connection, interrupt) = match &mut opened {
+            Some(opened) => opened,
+            empty => match connection::open_reader(settings) {
                 Ok(connection) => {
                     let interrupt = Arc::new(connection.get_interrupt_handle());
-                    opened = Some((connection, interrupt));
+                    empty.insert((connection, interrupt))
                 }
                 Err(error) => {
                     reading(Err(store_error(error)));
                     continue;
                 }
-            }
-        }
-        if let Some((connection, interrupt)) = &opened {
-            let _running = shared.long_reads.begin(interrupt);
-            reading(Ok(connection));
-        }
+            },
+        };
+        let _running = shared.long_reads.begin(interrupt);
+        reading(Ok(connection));
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     cache::ByteCache,
-    checkpoint::{WalLimits, Wanted, fulfil},
+    checkpoint::{EMPTY, WalLimits, checkpoint},
     checkpointer::Checkpointer,
     columns::record_of,
     connection,
@@ -32,7 +32,7 @@ use crate::{
     scan::Scans,
     settings::Settings,
     shared::{Shared, lock},
-    writer::{TASKS_MAX, Writer, preview::preview_request},
+    writer::{TASKS_MAX, Writer, preview_request},
 };
 
 /// More commands than this are decided where other tasks of the thread need not wait.
@@ -40,12 +40,12 @@ const DECIDED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
 pub struct Sqlite {
-    shared: Arc<Shared>,
-    readers: Arc<Readers>,
-    scans: Scans,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) readers: Arc<Readers>,
+    pub(crate) scans: Scans,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
-    rules: Rules,
+    pub(crate) rules: Rules,
     threads: Mutex<Option<Threads>>,
     _lock: DirectoryLock,
 }
@@ -106,22 +106,10 @@ impl Sqlite {
         self.readers.close();
         self.scans.close();
         if let Ok(connection) = writer {
-            fulfil(&connection, &Wanted::Empty, &self.shared.health);
+            checkpoint(&connection, EMPTY, &self.shared.health);
         }
         // After all connections: see `Checkpointer::run`.
         drop(database);
-    }
-
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
-    pub(crate) const fn scans(&self) -> &Scans {
-        &self.scans
-    }
-
-    pub(crate) fn readers(&self) -> &Readers {
-        &self.readers
     }
 
     /// Executes commands about users.
@@ -154,10 +142,6 @@ impl Sqlite {
             Some(current) => UserRequest::decided_on(self.rules, command, current),
             None => UserRequest::new(self.rules, command),
         })
-    }
-
-    pub(crate) const fn rules_in_force(&self) -> Rules {
-        self.rules
     }
 
     /// What a request would come to.
@@ -220,12 +204,16 @@ impl Threads {
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let settings = readers.settings();
-        let copier = connection::open_checkpointer(settings)?;
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
         let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
-        let (with, reading) = (Arc::clone(shared), Arc::clone(readers));
-        let checkpointer = Checkpointer::new(copier, database, with, reading, settings);
+        let checkpointer = Checkpointer {
+            connection: connection::open_checkpointer(settings)?,
+            database: Arc::new(database),
+            shared: Arc::clone(shared),
+            readers: Arc::clone(readers),
+            limits: WalLimits::of(settings),
+        };
         let thread = |name: &str| Builder::new().name(name.to_owned());
         let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
         let checkpointer = checkpointer.map_err(refused)?;

@@ -4,7 +4,7 @@
 use roster_core::{Attribute, EventKind, Json, Timestamp, attribute::Kind, json};
 
 use super::{
-    findings::{Line, Name},
+    findings::{Line, name},
     log::Span,
     people::place,
     rows::{Entry, Item},
@@ -86,7 +86,7 @@ impl History {
             line.fault(&place, "its record is no JSON");
             return None;
         };
-        let id = Json::Text(Name(&event.id).to_string());
+        let id = Json::Text(name(&event.id));
         let at = Json::Text(Timestamp::from_millis(event.at).to_string());
         for (member, value) in
             [("id", id), ("version", Json::Int(event.version)), ("updated_at", at)]

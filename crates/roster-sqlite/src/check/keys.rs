@@ -12,8 +12,8 @@ use crate::writer::search_rows::further;
 
 const RECORD: &str = "SELECT record FROM users WHERE id = ?1";
 
-/// A table that has rows of each live user beside its record. A row is an id and a key, which is
-/// one column or two.
+/// A table with rows that are made from the records of live users. A row is an id and a key; the
+/// key is one column or two.
 struct Table<'c> {
     connection: &'c Connection,
     name: &'static str,

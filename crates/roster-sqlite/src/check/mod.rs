@@ -26,15 +26,6 @@ use crate::{
 pub use findings::{Findings, Line};
 use rows::Kept;
 
-/// The schema that brought words, further keys and idempotency keys.
-const SCHEMA_OF_WORDS: i64 = 2;
-
-/// The schema that brought groups and their members.
-const SCHEMA_OF_GROUPS: i64 = 4;
-
-/// The schema that brought the erasures that are pending.
-const SCHEMA_OF_ERASURES: i64 = 5;
-
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
     look(&open_store(directory)?)
@@ -50,12 +41,7 @@ impl Sealed {
 fn look(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
-    let schema = schema_of(&snapshot)?;
-    let kept = Kept {
-        words: schema >= SCHEMA_OF_WORDS,
-        groups: schema >= SCHEMA_OF_GROUPS,
-        erasures: schema >= SCHEMA_OF_ERASURES,
-    };
+    let kept = Kept::of(schema_of(&snapshot)?);
     let mut lines = vec![file::look(&snapshot), counters::look(&snapshot, head)];
     lines.extend(people::look(&snapshot, head, kept));
     if kept.words {

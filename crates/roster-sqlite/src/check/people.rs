@@ -10,7 +10,7 @@ use roster_core::{Head, Keys, User, UserId};
 use rusqlite::{Connection, types::ValueRef};
 
 use super::{
-    findings::{Line, Name},
+    findings::{Line, name},
     groups::Groups,
     history::History,
     keys::BesideRecord,
@@ -134,5 +134,5 @@ pub(super) fn text(text: Option<&String>) -> ValueRef<'_> {
 
 /// A table and an id, as a fault is named.
 pub(super) fn place(table: &str, id: &[u8]) -> String {
-    format!("{table} of {}", Name(id))
+    format!("{table} of {}", name(id))
 }

@@ -47,6 +47,10 @@ const IS_BEING_ERASED: &str = "SELECT 1 FROM erasures WHERE id = ?1";
 const NO_ERASURES: &str = "SELECT 1 WHERE ?1 IS NULL";
 
 impl Kept {
+    pub(super) const fn of(schema: i64) -> Self {
+        Self { words: schema >= 2, groups: schema >= 4, erasures: schema >= 5 }
+    }
+
     /// The statement that checks whether a history is still to be erased.
     pub(super) const fn is_being_erased(self) -> &'static str {
         if self.erasures { IS_BEING_ERASED } else { NO_ERASURES }

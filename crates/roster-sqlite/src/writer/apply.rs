@@ -105,7 +105,16 @@ fn apply_users(
             connection.prepare_cached(sql::DROP_DELETED)?.execute([number(id)?])?;
         }
         if let Some(change) = &write.row {
-            keep_deleted(connection, change)?;
+            let Change { user, record, keys, .. } = &**change;
+            connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
+                id.as_bytes(),
+                user.version,
+                user.updated_at.as_millis(),
+                keys.username,
+                keys.email,
+                keys.external_id,
+                text(record)?,
+            ])?;
         }
     }
     for (id, write) in &writes.users {
@@ -136,20 +145,6 @@ fn apply_users(
         }
         search_rows::add(connection, *id, &write.index().added)?;
     }
-    Ok(())
-}
-
-fn keep_deleted(connection: &Connection, change: &Change) -> Result<()> {
-    let Change { user, record, keys, .. } = change;
-    connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
-        user.id.as_bytes(),
-        user.version,
-        user.updated_at.as_millis(),
-        keys.username,
-        keys.email,
-        keys.external_id,
-        text(record)?,
-    ])?;
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! Erasing the history of purged users: the records of their events, and the idempotency records
 //! of their requests.
 //!
-//! A short history is erased with the purge. A longer one leaves a row in `erasures`, which hides
-//! it from every read, and is erased a bounded step at a time. The transaction of the last step
-//! removes the row and marks the files for the sweep.
+//! The transaction of the purge erases a short history. For a longer one it inserts a row in
+//! `erasures`, which hides the history from every read, and steps of bounded size erase it. The
+//! transaction of the last step deletes the row and marks the files for the sweep.
 
 use roster_core::{Erasure, UserId, erasure::STEP_MAX, store::PENDING_ERASURES_MAX};
 use rusqlite::{Connection, OptionalExtension as _, Result};
@@ -32,7 +32,7 @@ pub(crate) const NEXT: &str = "SELECT count(*), max(position) FROM (SELECT posit
 pub(crate) const EMPTY: &str = "UPDATE events INDEXED BY events_user SET record = '' \
      WHERE user_id = ?1 AND position > ?2 AND position <= ?3 AND record <> ''";
 
-/// All but the record of the purge itself, which may come twice like any request.
+/// The record of the purge itself stays: its request may be repeated too.
 pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
      (SELECT key FROM idempotency_keys INDEXED BY idempotency_keys_user \
      WHERE user_id = ?1 AND effect <> 'user.purged' LIMIT ?2)";
@@ -41,8 +41,8 @@ pub(crate) const MOVE: &str = "UPDATE erasures SET reached = ?2 WHERE id = ?1";
 
 pub(crate) const END: &str = "DELETE FROM erasures WHERE id = ?1";
 
-/// Erases the history of a user in the transaction of its purge if it is within the room that the
-/// transaction has left; else leaves it to the steps. Returns how much was erased.
+/// Erases the history of a user in the transaction of its purge, and returns the number of rows.
+/// `None` if there are more than `room` rows: the steps erase these.
 pub(super) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Option<i64>> {
     let id = id.as_bytes();
     let count = |sql| -> Result<i64> {

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The effect of a request that changed nothing, as its idempotency record spells it.
-pub(super) const UNCHANGED: &str = "unchanged";
+pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// Reads the facts of a batch.
 pub(super) struct StoredFacts<'c> {

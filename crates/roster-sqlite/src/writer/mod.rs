@@ -10,7 +10,6 @@ mod apply_groups;
 pub(crate) mod erasure;
 mod facts;
 pub(crate) mod forget;
-pub(crate) mod preview;
 pub(crate) mod search_rows;
 pub(crate) mod sql;
 mod transaction;
@@ -23,12 +22,14 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use crate::{
-    checkpoint::{LOOK, Wanted, checkpoint, fulfil},
+    checkpoint::{LOOK, Progress, checkpoint},
     failure,
     shared::Shared,
 };
 use apply::Applied;
+pub(crate) use facts::UNCHANGED;
 use transaction::Fault;
+pub(crate) use transaction::preview_request;
 
 /// How long a transaction waits at most for a reset of the write-ahead log. A reset takes
 /// milliseconds once readings are paused, and the pause has a bound of its own.
@@ -43,11 +44,11 @@ pub(crate) type Task = Box<dyn FnOnce(&Writer) + Send>;
 
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
-    connection: Connection,
+    pub(crate) connection: Connection,
     rules: Rules,
     /// At so many pages in the write-ahead log the next transaction waits for a reset.
     wal_pages_wait: i64,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     tasks: Receiver<Task>,
     head: Head,
 }
@@ -68,7 +69,9 @@ impl Writer {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
         while let Some(work) = self.shared.queue.next().await {
             if !work.is_empty() {
-                self.execute(work);
+                let requests: Vec<&Request> = work.iter().flat_map(Work::requests).collect();
+                let results = self.execute_requests(&requests);
+                self.shared.queue.finish(work, results);
                 self.shared.checkpoints.committed();
             }
             if let Ok(task) = self.tasks.try_recv() {
@@ -79,34 +82,26 @@ impl Writer {
                 }
             }
             if let Some(wanted) = self.shared.checkpoints.take_wanted() {
-                self.fulfil(&wanted);
+                self.shared.checkpoints.done(wanted(&self));
             }
             self.wait_for_reset();
         }
         self.connection
     }
 
-    fn fulfil(&self, wanted: &Wanted) {
-        let Shared { checkpoints, health, .. } = &*self.shared;
-        checkpoints.done(fulfil(&self.connection, wanted, health));
-    }
-
     /// Waits while the write-ahead log is too long for another transaction.
     fn wait_for_reset(&self) {
-        let Shared { health, checkpoints, .. } = &*self.shared;
-        while !health.is_stopped()
-            && checkpoint(&self.connection, LOOK, health)
-                .is_some_and(|log| log.pages >= self.wal_pages_wait)
+        let checkpoints = &self.shared.checkpoints;
+        while self.checkpoint(LOOK).is_some_and(|log| log.pages >= self.wal_pages_wait)
             && let Some(wanted) = checkpoints.wait_for_wanted(RESET_WAIT_MAX)
         {
-            self.fulfil(&wanted);
+            checkpoints.done(wanted(self));
         }
     }
 
-    fn execute(&mut self, work: Vec<Work>) {
-        let requests: Vec<&Request> = work.iter().flat_map(Work::requests).collect();
-        let results = self.execute_requests(&requests);
-        self.shared.queue.finish(work, results);
+    /// Runs a checkpoint; `None` when something is in its way.
+    pub(crate) fn checkpoint(&self, mode: &str) -> Option<Progress> {
+        checkpoint(&self.connection, mode, &self.shared.health)
     }
 
     /// A result for each request, or for the first of them where these change large groups. Those

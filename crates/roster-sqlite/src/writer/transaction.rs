@@ -3,12 +3,15 @@
 //! Either all of it is on disk or none. Nothing is kept in memory of a transaction that failed:
 //! the head it began with is still the head.
 
-use roster_core::{Head, Rules, StoreError};
-use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches};
+use roster_core::{Failure, Head, Outcome, Rules, StoreError};
+use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
 use rusqlite::{Connection, Error, Result};
 
 use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
-use crate::failure::{is_busy, is_failed_sync, is_full, is_io, store_error};
+use crate::{
+    failure::{ReadResult, is_busy, is_failed_sync, is_full, is_io, store_error},
+    page::head::HEAD,
+};
 
 /// A transaction that was rolled back.
 pub(super) struct Fault {
@@ -76,6 +79,22 @@ pub(super) fn execute(
         }
         Ok((results, applied))
     })
+}
+
+/// The result that a request would have as a first attempt. The position is that of the snapshot.
+pub(crate) fn preview_request(
+    connection: &Connection,
+    rules: Rules,
+    request: &Request,
+) -> ReadResult<std::result::Result<Outcome, Failure>> {
+    // The snapshot ends, by a rollback, when it goes out of scope.
+    let _snapshot = connection.unchecked_transaction()?;
+    let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
+    let mut facts = StoredFacts::new(connection, &[request])?;
+    let result = preview(rules, request, &mut facts, position);
+    facts.check()?;
+    let unread = || Err(StoreError::Internal("a fact was not read".into()).into());
+    Ok(result.unwrap_or_else(unread))
 }
 
 /// Does something in one transaction.
