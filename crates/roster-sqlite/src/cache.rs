@@ -1,15 +1,11 @@
 //! The byte cache: the records of users that were lately read, ready to be sent.
 //!
-//! It never holds a record older than the last answered write. The writer counts each commit, and
-//! before it answers puts what the commit made in the place of what is held; a reader keeps what it
-//! read only if no commit was counted since before its read. Both do so behind one gate, so that no
-//! reader can slip an old record in afterwards. Users that nobody read are not held, however often
-//! they are written.
+//! It has no record that is older than the last answered write. Before it answers, the writer
+//! counts the commit and replaces the cached records that the commit changed. A reader keeps what it
+//! read only if no commit was counted since before its read. Both do so under one lock, so that a
+//! reader cannot insert an old record afterwards. A write alone brings no user into the cache.
 
-use std::sync::{
-    PoisonError, RwLock,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{PoisonError, RwLock};
 
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
@@ -18,8 +14,8 @@ use roster_core::{Stored, UserId};
 /// The byte cache; may be off.
 pub(crate) struct ByteCache {
     records: Option<Cache<UserId, (i64, Bytes), KibBegun>>,
-    commits: AtomicU64,
-    gate: RwLock<()>,
+    /// How many commits there were. Locked for writing while records are replaced.
+    commits: RwLock<u64>,
 }
 
 /// What a commit left of a user.
@@ -30,47 +26,41 @@ pub(crate) struct Touched {
     pub(crate) live: Option<(i64, Bytes)>,
 }
 
-/// How many commits a reader had seen before it read.
-#[derive(Clone, Copy)]
-pub(crate) struct Seen(u64);
-
 impl ByteCache {
     /// A cache for so many records of up to a KiB; larger ones count as several. 0: none.
     pub(crate) fn new(entries: usize) -> Self {
         let weight = u64::try_from(entries).unwrap_or(u64::MAX);
         let records = (entries > 0).then(|| Cache::with_weighter(entries, weight, KibBegun));
-        Self { records, commits: AtomicU64::new(0), gate: RwLock::new(()) }
+        Self { records, commits: RwLock::new(0) }
     }
 
-    /// The record of that id, if it is held.
+    /// The cached record of that id.
     pub(crate) fn get(&self, id: UserId) -> Option<Stored> {
         let (version, record) = self.records.as_ref()?.get(&id)?;
         Some(Stored { id, version, record })
     }
 
-    /// To be asked before a read whose result is to be kept.
-    pub(crate) fn seen(&self) -> Seen {
-        Seen(self.commits.load(Ordering::Acquire))
+    /// How many commits there were, for [`Self::keep`] after the read; `None` during a commit.
+    pub(crate) fn seen(&self) -> Option<u64> {
+        self.commits.try_read().ok().map(|commits| *commits)
     }
 
-    /// Keeps a record that was read, unless there was a commit since.
-    pub(crate) fn keep(&self, stored: &Stored, seen: Seen) {
-        let Some(records) = &self.records else { return };
-        // A commit is being counted just now: the record may be old already.
-        let Ok(_gate) = self.gate.try_read() else { return };
-        if self.commits.load(Ordering::Acquire) == seen.0 {
+    /// Keeps a record that was read, unless there was a commit since, or there is one now.
+    pub(crate) fn keep(&self, stored: &Stored, seen: Option<u64>) {
+        let (Some(records), Ok(commits)) = (&self.records, self.commits.try_read()) else { return };
+        if seen == Some(*commits) {
             records.insert(stored.id, (stored.version, stored.record.clone()));
         }
     }
 
-    /// Counts a commit, and holds what it made of the users that were held.
+    /// Counts a commit, and replaces the cached records that it changed.
     pub(crate) fn commit(&self, touched: Vec<Touched>) {
         let Some(records) = &self.records else { return };
-        let _gate = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-        self.commits.fetch_add(1, Ordering::AcqRel);
+        let mut commits = self.commits.write().unwrap_or_else(PoisonError::into_inner);
+        *commits += 1;
         for Touched { id, live } in touched {
             match live {
-                // Refused where it is not held: then there is nothing to do.
+                // Fails where the record is not cached: then there is nothing to do.
                 Some(live) => drop(records.replace(id, live, true)),
                 None => drop(records.remove(&id)),
             }

@@ -9,14 +9,13 @@
 //! nothing here can end that one.
 
 use std::{
-    fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
 
-use crate::{failure, health::Health, scrub, settings::Settings};
+use crate::{failure, health::Health, settings::Settings, shared::lock, writer::Writer};
 
 /// How many pages of the log lead to what.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +49,7 @@ struct State {
     commits: u64,
     /// The checkpointer waits for the next commit.
     watched: bool,
-    wanted: Option<Wanted>,
+    wanted: Option<Maintenance>,
     /// Whether the writer did what was wanted, once it tried.
     done: Option<bool>,
     /// The last purge after which the files were not swept yet.
@@ -60,26 +59,9 @@ struct State {
     closed: bool,
 }
 
-/// What the writer is asked to do between two transactions: no other thread may, without getting
-/// in its way.
-#[derive(Clone, Debug)]
-pub(crate) enum Wanted {
-    /// Copy what is left, and let the log begin anew.
-    Rest,
-    /// Copy what is left, and empty the log.
-    Empty,
-    /// Empty the log, and overwrite what belongs to nobody in these pages of the file.
-    Clean {
-        /// The database file.
-        database: Arc<File>,
-        /// The numbers of the pages.
-        pages: Arc<[u32]>,
-    },
-    /// The files are swept after the purges up to that position.
-    Unmark(i64),
-    /// Note how far a sweep came.
-    Save(scrub::Pass),
-}
+/// Work of the writer between two transactions; false where it failed. Another thread that did it
+/// would get in the writer's way.
+pub(crate) type Maintenance = Arc<dyn Fn(&Writer) -> bool + Send + Sync>;
 
 impl Checkpoints {
     /// The writer committed. Wakes the checkpointer only where it waits for that: to wake a thread
@@ -123,7 +105,7 @@ impl Checkpoints {
     }
 
     /// Asks the writer, and waits until it did it or could not; false then.
-    pub(crate) fn ask(&self, wanted: Wanted, wake: impl FnOnce()) -> bool {
+    pub(crate) fn ask(&self, wanted: Maintenance, wake: impl FnOnce()) -> bool {
         let mut state = self.lock();
         (state.wanted, state.done) = (Some(wanted), None);
         drop(state);
@@ -134,13 +116,13 @@ impl Checkpoints {
     }
 
     /// What the writer is asked to do.
-    pub(crate) fn take_wanted(&self) -> Option<Wanted> {
+    pub(crate) fn take_wanted(&self) -> Option<Maintenance> {
         self.lock().wanted.take()
     }
 
     /// Waits for what the writer is asked to do, at most that long. `None` at once while a
     /// snapshot of another process keeps the log from being reset.
-    pub(crate) fn wait_for_wanted(&self, patience: Duration) -> Option<Wanted> {
+    pub(crate) fn wait_for_wanted(&self, patience: Duration) -> Option<Maintenance> {
         let waits = |state: &State| state.wanted.is_none() && state.blocked.is_none();
         self.wait_while(patience, waits);
         self.take_wanted()
@@ -184,7 +166,7 @@ impl Checkpoints {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -204,8 +186,12 @@ impl Progress {
     }
 }
 
-/// Runs a checkpoint; `None` when another one, or a reader, stands in its way.
+/// Runs a checkpoint; `None` once writes stopped, or when another checkpoint or a reader is in its
+/// way. The log then grows until the next one.
 pub(crate) fn checkpoint(connection: &Connection, mode: &str, health: &Health) -> Option<Progress> {
+    if health.is_stopped() {
+        return None;
+    }
     let run = || {
         let mut statement = connection.prepare_cached(mode)?;
         statement.query_row([], |row| {
@@ -230,21 +216,7 @@ pub(crate) fn checkpoint(connection: &Connection, mode: &str, health: &Health) -
 pub(crate) const LOOK: &str = "PRAGMA wal_checkpoint(NOOP)";
 /// Copies what no reader stands in the way of.
 pub(crate) const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
-const COPY_REST: &str = "PRAGMA wal_checkpoint(RESTART)";
+/// Copies all, and has the log begin at its start.
+pub(crate) const RESTART: &str = "PRAGMA wal_checkpoint(RESTART)";
 /// Copies all, and empties the log.
 pub(crate) const EMPTY: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
-
-/// Does what is wanted, on the writer's connection; false where it could not. Where a reader stands
-/// in its way, the log goes on growing until it is wanted again.
-pub(crate) fn fulfil(connection: &Connection, wanted: &Wanted, health: &Health) -> bool {
-    if health.is_stopped() {
-        return false;
-    }
-    match wanted {
-        Wanted::Rest => checkpoint(connection, COPY_REST, health).is_some(),
-        Wanted::Empty => checkpoint(connection, EMPTY, health).is_some(),
-        Wanted::Clean { database, pages } => scrub::clean(connection, database, pages, health),
-        // These are writes, for the writer itself.
-        Wanted::Unmark(_) | Wanted::Save(_) => false,
-    }
-}

@@ -19,11 +19,11 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
-    checkpoint::{COPY, LOOK, Progress, WalLimits, Wanted, checkpoint},
+    checkpoint::{COPY, EMPTY, LOOK, Maintenance, Progress, RESTART, WalLimits, checkpoint},
     readers::Readers,
-    scrub::{self, Pace, Pass},
-    settings::Settings,
+    scrub::{self, Pace},
     shared::Shared,
+    writer::Writer,
 };
 
 /// How often the log's size is looked at while there are commits.
@@ -46,31 +46,14 @@ const BLOCKED_RETRY: Duration = Duration::from_secs(5);
 
 /// The thread that copies.
 pub(crate) struct Checkpointer {
-    connection: Connection,
-    database: Arc<File>,
-    shared: Arc<Shared>,
-    readers: Arc<Readers>,
-    pages: i64,
-    limits: WalLimits,
-    /// After so many pages a sweep notes how far it came.
-    pub(crate) sweep_save_pages: u32,
+    pub(crate) connection: Connection,
+    pub(crate) database: Arc<File>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) readers: Arc<Readers>,
+    pub(crate) limits: WalLimits,
 }
 
 impl Checkpointer {
-    pub(crate) fn new(
-        connection: Connection,
-        database: File,
-        shared: Arc<Shared>,
-        readers: Arc<Readers>,
-        settings: &Settings,
-    ) -> Self {
-        let pages = i64::from(settings.checkpoint_pages);
-        let limits = WalLimits::of(settings);
-        let sweep_save_pages = settings.sweep_save_pages;
-        let database = Arc::new(database);
-        Self { connection, database, shared, readers, pages, limits, sweep_save_pages }
-    }
-
     /// Copies until it is closed. Gives the open file back: when any handle of a file is closed,
     /// the system drops the locks that SQLite holds on it, so this one has to be the last.
     pub(crate) fn run(self) -> Arc<File> {
@@ -80,9 +63,8 @@ impl Checkpointer {
         loop {
             let due = |given_up| checkpoints.last_purged().filter(|due| Some(*due) != given_up);
             if let Some(position) = due(given_up).filter(|_| pace.wait().is_zero()) {
-                if let Some(swept) = scrub::sweep(&self, &self.database, position) {
-                    checkpoints.swept(swept.purged);
-                    pace.passed(swept.took);
+                if let Some(took) = scrub::sweep(&self, position) {
+                    pace.passed(took);
                 } else {
                     // The next start, or the next purge, tries again.
                     given_up = Some(position);
@@ -111,7 +93,8 @@ impl Checkpointer {
     /// Copies what has grown; asks the writer for the rest.
     pub(crate) fn copy(&self) {
         let Some(mut progress) = self.checkpoint(LOOK) else { return };
-        if progress.rest() < self.pages && progress.pages < self.limits.pause {
+        let pages = i64::from(self.readers.settings().checkpoint_pages);
+        if progress.rest() < pages && progress.pages < self.limits.pause {
             return;
         }
         if self.shared.checkpoints.was_blocked(BLOCKED_RETRY) {
@@ -131,17 +114,17 @@ impl Checkpointer {
         }
         if progress.pages >= self.limits.max {
             // The file is given back to the disk.
-            self.reset(&Wanted::Empty);
+            self.reset(&copy_all(EMPTY));
         } else if progress.pages >= self.limits.pause {
-            self.reset(&Wanted::Rest);
+            self.reset(&copy_all(RESTART));
         } else {
-            self.ask(Wanted::Rest);
+            self.ask(copy_all(RESTART));
         }
     }
 
     /// Has the writer do what needs a log without readers. False where a snapshot of another
     /// process is in the way, or where the store closes.
-    pub(crate) fn reset(&self, wanted: &Wanted) -> bool {
+    pub(crate) fn reset(&self, wanted: &Maintenance) -> bool {
         let is_reset = self.try_reset(wanted) || {
             let _pause = self.shared.long_reads.pause();
             self.end_long_reads()
@@ -154,9 +137,9 @@ impl Checkpointer {
         is_reset
     }
 
-    fn try_reset(&self, wanted: &Wanted) -> bool {
+    fn try_reset(&self, wanted: &Maintenance) -> bool {
         self.checkpoint(COPY);
-        self.sync() && self.ask(wanted.clone())
+        self.sync() && self.ask(Arc::clone(wanted))
     }
 
     /// Waits for the long readings that run, and interrupts them where they take too long. False
@@ -191,14 +174,26 @@ impl Checkpointer {
         let Some(log) = self.checkpoint(LOOK) else { return true };
         if log.pages < self.limits.pause {
             // It is short enough to leave it to readings that run.
-            return self.try_reset(&Wanted::Empty);
+            return self.try_reset(&copy_all(EMPTY));
         }
-        self.reset(&Wanted::Empty)
+        self.reset(&copy_all(EMPTY))
     }
 
     /// Asks the writer, and waits until it did it or could not; false then.
-    pub(crate) fn ask(&self, wanted: Wanted) -> bool {
+    pub(crate) fn ask(&self, wanted: Maintenance) -> bool {
         self.shared.checkpoints.ask(wanted, || self.shared.queue.wake())
+    }
+
+    /// Has the writer write in a transaction of its own; false where that failed.
+    pub(crate) fn write(
+        &self,
+        work: impl Fn(&Connection) -> rusqlite::Result<()> + Send + Sync + 'static,
+    ) -> bool {
+        self.ask(Arc::new(move |writer: &Writer| {
+            let is_written = writer.write(&work).is_ok();
+            writer.shared.checkpoints.committed();
+            is_written
+        }))
     }
 
     /// Waits that long; false once the store closes or writes stopped.
@@ -206,19 +201,13 @@ impl Checkpointer {
         self.shared.checkpoints.rest(long) && !self.shared.health.is_stopped()
     }
 
-    /// Reads where a sweep begins; `None` where that cannot be read.
-    pub(crate) fn begin_pass(
-        &self,
-        read: impl FnOnce(&Connection) -> rusqlite::Result<Pass>,
-    ) -> Option<Pass> {
-        read(&self.connection).ok()
-    }
-
-    /// Runs a checkpoint; `None` when something stands in its way.
+    /// Runs a checkpoint; `None` when something is in its way.
     pub(crate) fn checkpoint(&self, mode: &str) -> Option<Progress> {
-        if self.shared.health.is_stopped() {
-            return None;
-        }
         checkpoint(&self.connection, mode, &self.shared.health)
     }
+}
+
+/// Has the writer copy what is left, so that the log begins at its start or is empty.
+pub(crate) fn copy_all(mode: &'static str) -> Maintenance {
+    Arc::new(move |writer| writer.checkpoint(mode).is_some())
 }

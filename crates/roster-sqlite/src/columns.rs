@@ -3,22 +3,51 @@
 //! The one place that knows it: statuses are numbers, an absent sort key is the empty blob (which
 //! SQLite orders after every text).
 
-use roster_core::{Status, StoreError, UserId};
+use bytes::Bytes;
+use roster_core::{Keys, Status, StoreError, UserId};
 use rusqlite::{
-    ToSql,
+    Row, ToSql,
     types::{ToSqlOutput, ValueRef},
 };
+
+use crate::failure::ReadResult;
 
 /// A sort key as it is bound.
 pub(crate) struct SortText<'a>(pub(crate) Option<&'a str>);
 
 impl ToSql for SortText<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self.0 {
-            Some(text) => ValueRef::Text(text.as_bytes()),
-            None => ValueRef::Blob(&[]),
-        }))
+        Ok(ToSqlOutput::Borrowed(sort_text(self.0)))
     }
+}
+
+/// The key columns of `users`, in the order of [`key_values`]: the parameter of each in the
+/// statements that write it, and its name.
+pub(crate) const KEY_COLUMNS: [(usize, &str); 7] = [
+    (5, "status"),
+    (6, "username_key"),
+    (7, "email_key"),
+    (8, "phone_number_key"),
+    (9, "external_id"),
+    (10, "family_name_key"),
+    (11, "name_key"),
+];
+
+/// The values of the key columns of `users`.
+pub(crate) fn key_values(keys: &Keys) -> [ValueRef<'_>; 7] {
+    [
+        ValueRef::Integer(status_number(keys.status)),
+        ValueRef::Text(keys.username.as_bytes()),
+        sort_text(keys.email.as_deref()),
+        keys.phone_number.as_deref().into(),
+        keys.external_id.as_deref().into(),
+        sort_text(keys.family_name.as_deref()),
+        sort_text(keys.name.as_deref()),
+    ]
+}
+
+fn sort_text(key: Option<&str>) -> ValueRef<'_> {
+    key.map_or(ValueRef::Blob(&[]), ValueRef::from)
 }
 
 /// The number of a status.
@@ -29,24 +58,35 @@ pub(crate) const fn status_number(status: Status) -> i64 {
     }
 }
 
-/// An id column.
-pub(crate) fn id_of(value: ValueRef<'_>, place: &str) -> Result<UserId, StoreError> {
-    match value {
-        ValueRef::Blob(bytes) => UserId::from_slice(bytes).ok_or_else(|| corrupt(place)),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Text(_) => {
-            Err(corrupt(place))
+/// An id column. `place` names it in an error.
+pub(crate) fn id_of(row: &Row<'_>, index: usize, place: &str) -> ReadResult<UserId> {
+    let id = row.get_ref(index)?.as_blob().ok().and_then(UserId::from_slice);
+    Ok(id.ok_or_else(|| corrupt(place))?)
+}
+
+/// A text column, as bytes.
+pub(crate) fn text_of<'r>(row: &'r Row<'_>, index: usize, place: &str) -> ReadResult<&'r [u8]> {
+    match row.get_ref(index)? {
+        ValueRef::Text(bytes) => Ok(bytes),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
+            Err(corrupt(place).into())
         }
     }
 }
 
-/// A text column, as bytes.
-pub(crate) fn text_of<'a>(value: ValueRef<'a>, place: &str) -> Result<&'a [u8], StoreError> {
-    match value {
-        ValueRef::Text(bytes) => Ok(bytes),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
-            Err(corrupt(place))
-        }
-    }
+/// A text column.
+pub(crate) fn string_of<'r>(row: &'r Row<'_>, index: usize, place: &str) -> ReadResult<&'r str> {
+    Ok(std::str::from_utf8(text_of(row, index, place)?).map_err(|_| corrupt(place))?)
+}
+
+/// The record in a text column.
+pub(crate) fn record_of(row: &Row<'_>, index: usize, place: &str) -> ReadResult<Bytes> {
+    Ok(Bytes::copy_from_slice(text_of(row, index, place)?))
+}
+
+/// An integer column.
+pub(crate) fn number_of(row: &Row<'_>, index: usize, place: &str) -> ReadResult<i64> {
+    Ok(row.get_ref(index)?.as_i64().map_err(|_| corrupt(place))?)
 }
 
 /// Stored bytes that are not what they must be.

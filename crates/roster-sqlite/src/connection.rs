@@ -1,4 +1,4 @@
-//! Opening connections: every setting of SQLite stands here.
+//! Opening connections, with every setting of SQLite.
 //!
 //! One connection writes, one copies the log into the database, a few read. None checkpoints by
 //! itself, neither at a commit nor when it closes: that is the checkpointer's work, and must not
@@ -16,16 +16,21 @@ pub(crate) const DATABASE: &str = "roster.db";
 /// Statements that a connection keeps prepared.
 const STATEMENTS_MAX: usize = 256;
 
-/// Nobody waits for another's lock, but one: the writer, for readers of a log that is to begin
-/// anew. Reads are short.
+/// Only the writer waits for a lock: for short reads of a write-ahead log that is to be reset.
 const BUSY_WAIT: Duration = Duration::from_millis(5);
+
+/// A thread uses its connection alone.
+pub(crate) const READ_ONLY: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+pub(crate) const READ_WRITE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_CREATE)
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// The connection that writes, at the newest schema.
 pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> {
-    let mut connection =
-        Connection::open_with_flags(path(settings), flags(OpenFlags::SQLITE_OPEN_READ_WRITE))?;
+    let mut connection = Connection::open_with_flags(path(settings), READ_WRITE)?;
     schema::recognize(&connection)?;
-    configure(&connection, settings, settings.writer_cache_kib)?;
+    configure(&connection, BUSY_WAIT, settings.writer_cache_kib, settings.mapped_bytes_max)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // A commit is on disk when it returns.
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -45,9 +50,8 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
 
 /// The connection that copies the write-ahead log into the database.
 pub(crate) fn open_checkpointer(settings: &Settings) -> Result<Connection, OpenError> {
-    let connection =
-        Connection::open_with_flags(path(settings), flags(OpenFlags::SQLITE_OPEN_READ_WRITE))?;
-    configure(&connection, settings, settings.reader_cache_kib)?;
+    let connection = Connection::open_with_flags(path(settings), READ_WRITE)?;
+    configure(&connection, BUSY_WAIT, settings.reader_cache_kib, settings.mapped_bytes_max)?;
     // What is copied is on disk before the log begins anew.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -66,9 +70,8 @@ pub(crate) fn wal(settings: &Settings) -> PathBuf {
 
 /// A connection that reads.
 pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
-    let connection =
-        Connection::open_with_flags(path(settings), flags(OpenFlags::SQLITE_OPEN_READ_ONLY))?;
-    configure(&connection, settings, settings.reader_cache_kib)?;
+    let connection = Connection::open_with_flags(path(settings), READ_ONLY)?;
+    configure(&connection, BUSY_WAIT, settings.reader_cache_kib, settings.mapped_bytes_max)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
@@ -78,17 +81,14 @@ pub(crate) fn path(settings: &Settings) -> PathBuf {
     settings.directory.join(DATABASE)
 }
 
-fn flags(access: OpenFlags) -> OpenFlags {
-    let create = if access == OpenFlags::SQLITE_OPEN_READ_WRITE {
-        OpenFlags::SQLITE_OPEN_CREATE
-    } else {
-        OpenFlags::empty()
-    };
-    access | create | OpenFlags::SQLITE_OPEN_NO_MUTEX
-}
-
-fn configure(connection: &Connection, settings: &Settings, cache_kib: u32) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_WAIT)?;
+/// Sets what all connections have in common.
+pub(crate) fn configure(
+    connection: &Connection,
+    busy_wait: Duration,
+    cache_kib: u32,
+    mapped_bytes_max: i64,
+) -> rusqlite::Result<()> {
+    connection.busy_timeout(busy_wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Without this, a statement is planned anew whenever a parameter is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -97,6 +97,6 @@ fn configure(connection: &Connection, settings: &Settings, cache_kib: u32) -> ru
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
-    connection.pragma_update(None, "mmap_size", settings.mapped_bytes_max)?;
+    connection.pragma_update(None, "mmap_size", mapped_bytes_max)?;
     connection.pragma_update(None, "temp_store", "MEMORY")
 }

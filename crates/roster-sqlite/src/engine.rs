@@ -19,11 +19,9 @@ use roster_core::{
 use roster_engine::{Request, UserRequest};
 
 use crate::{
-    deleted, events,
-    failure::store_error,
-    groups, keys, page,
+    clock_mark, deleted, events, groups, keys, page,
     sqlite::Sqlite,
-    writer::{erasure::pending, preview::preview_request},
+    writer::{erasure, forget, preview_request},
 };
 
 /// The groups of more users, and more memberships, are read off the threads that answer requests.
@@ -36,15 +34,15 @@ impl Store for Sqlite {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        ready(self.preview_request(&Request::User(UserRequest::new(self.rules(), command))))
+        ready(self.preview_request(&Request::User(UserRequest::new(self.rules, command))))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        ready(self.readers().read(|connection| deleted::get(connection, id)))
+        ready(self.readers.read(|connection| deleted::get(connection, id)))
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        ready(self.readers().read(|connection| deleted::page(connection, &query)))
+        ready(self.readers.read(|connection| deleted::page(connection, &query)))
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -54,43 +52,38 @@ impl Store for Sqlite {
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         if query.limit > PAGE_SIZE_MAX {
             // A stream's: it may wait, and is not to hold up those who asked for one page.
-            return Box::pin(self.scans().read(move |connection| page::read(connection, &query)));
+            return Box::pin(self.scans.read(move |connection| page::read(connection, &query)));
         }
         let plan = Plan::of(&query);
         if plan.is_bounded(&query) {
-            return ready(self.readers().read(|connection| page::read(connection, &query)));
+            return ready(self.readers.read(|connection| page::read(connection, &query)));
         }
         if plan.may_find_few() {
             let few = |connection: &_| page::read_few(connection, &query, &plan);
-            match self.readers().read(few) {
-                Ok(None) => {}
-                Ok(Some(page)) => return ready(Ok(page)),
-                Err(error) => return ready(Err(error)),
+            if let Some(page) = self.readers.read(few).transpose() {
+                return ready(page);
             }
         }
-        Box::pin(self.scans().read(move |connection| page::read(connection, &query)))
+        Box::pin(self.scans.read(move |connection| page::read(connection, &query)))
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        ready(Ok(self.shared().head()))
+        ready(Ok(self.shared.head()))
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        match self.readers().read(|connection| events::read_few(connection, &query)) {
-            Ok(Some(page)) => ready(Ok(page)),
-            Ok(None) => {
-                Box::pin(self.scans().read(move |connection| events::page(connection, &query)))
-            }
-            Err(error) => ready(Err(error)),
+        match self.readers.read(|connection| events::read_few(connection, &query)).transpose() {
+            Some(page) => ready(page),
+            None => Box::pin(self.scans.read(move |connection| events::page(connection, &query))),
         }
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(self.task(move |writer| writer.forget(before)))
+        Box::pin(self.write(move |connection| forget::step(connection, before)))
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        ready(self.readers().read(|connection| pending(connection).map_err(store_error)))
+        ready(self.readers.read(|connection| Ok(erasure::pending(connection)?)))
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
@@ -101,19 +94,19 @@ impl Store for Sqlite {
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(self.task(move |writer| writer.advance_clock_mark(reading)))
+        Box::pin(self.write(move |connection| clock_mark::advance(connection, reading)))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        ready(self.shared().health.check())
+        ready(self.shared.health.check())
     }
 
     fn rules(&self) -> Rules {
-        self.rules_in_force()
+        self.rules
     }
 
     fn wal_bytes(&self) -> Option<u64> {
-        Some(self.readers().wal_bytes())
+        Some(self.readers.wal_bytes())
     }
 
     fn secret(&self) -> Secret {
@@ -140,55 +133,57 @@ impl GroupStore for Sqlite {
         if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
             return ready(self.preview_request(&Request::Group(command)));
         }
-        let (rules, request) = (self.rules(), Request::Group(command));
+        let (rules, request) = (self.rules, Request::Group(command));
         Box::pin(async move {
-            let preview = move |connection: &_| Ok(preview_request(connection, rules, &request));
-            self.scans().read(preview).await?
+            self.scans.read(move |connection| preview_request(connection, rules, &request)).await?
         })
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        ready(self.readers().read(|connection| groups::get(connection, id)))
+        let group = self.readers.read(|connection| groups::get(connection, id));
+        ready(group.map(|found| found.map(|(group, _)| group)))
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         if query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count) {
-            return ready(self.readers().read(|connection| groups::page(connection, &query)));
+            return ready(self.readers.read(|connection| groups::page(connection, &query)));
         }
-        Box::pin(self.scans().read(move |connection| groups::page(connection, &query)))
+        Box::pin(self.scans.read(move |connection| groups::page(connection, &query)))
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
         if query.limit <= PAGE_SIZE_MAX {
-            return ready(self.readers().read(|connection| groups::members(connection, &query)));
+            return ready(self.readers.read(|connection| groups::members(connection, &query)));
         }
-        Box::pin(self.scans().read(move |connection| groups::members(connection, &query)))
+        Box::pin(self.scans.read(move |connection| groups::members(connection, &query)))
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         if users.len() <= FEW_USERS_MAX {
-            let few = self
-                .readers()
-                .read(|connection| groups::few_groups_of(connection, &users, FEW_MEMBERSHIPS_MAX));
-            if let Some(few) = few.transpose() {
+            let few = |connection: &_| groups::groups_of(connection, &users, FEW_MEMBERSHIPS_MAX);
+            if let Some(few) = self.readers.read(few).transpose() {
                 return ready(few);
             }
         }
-        Box::pin(self.scans().read(move |connection| groups::groups_of(connection, &users)))
+        Box::pin(self.scans.read(move |connection| {
+            Ok(groups::groups_of(connection, &users, usize::MAX)?.unwrap_or_default())
+        }))
     }
 }
 
 impl KeyStore for Sqlite {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        ready(self.readers().read(|connection| keys::read(connection, known)))
+        ready(self.readers.read(|connection| keys::read(connection, known)))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(self.task(move |writer| writer.change_keys(&change)))
+        Box::pin(
+            async move { self.write(move |connection| keys::change(connection, &change)).await? },
+        )
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.task(move |writer| writer.note_key_use(&uses)))
+        Box::pin(self.write(move |connection| keys::note_use(connection, &uses)))
     }
 }
 

@@ -1,14 +1,11 @@
 //! Reading the change log.
 
-use bytes::Bytes;
-use roster_core::{
-    Event, EventKind, EventsPage, EventsQuery, StoreError, Timestamp, UserId, event::changed_of,
-};
-use rusqlite::{Connection, Row, types::ValueRef};
+use roster_core::{Event, EventKind, EventsPage, EventsQuery, Timestamp, event::changed_of};
+use rusqlite::{Connection, Row};
 
 use crate::{
-    columns::{corrupt, id_of, text_of},
-    failure::store_error,
+    columns::{corrupt, id_of, number_of, record_of, string_of},
+    failure::ReadResult,
     page::head,
 };
 
@@ -31,7 +28,7 @@ pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 const FEW_MAX: usize = 200;
 
 /// Events in the order of the log.
-pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage, StoreError> {
+pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> ReadResult<EventsPage> {
     Ok(read(connection, query)?.0)
 }
 
@@ -39,7 +36,7 @@ pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> Result<Event
 pub(crate) fn read_few(
     connection: &Connection,
     query: &EventsQuery,
-) -> Result<Option<EventsPage>, StoreError> {
+) -> ReadResult<Option<EventsPage>> {
     if query.kind.is_none() {
         // It shows each event that it looks at, so its own limit bounds it.
         return page(connection, query).map(Some);
@@ -50,10 +47,10 @@ pub(crate) fn read_few(
 }
 
 /// A page, and whether it ends because it looked at as many events as it may.
-fn read(connection: &Connection, query: &EventsQuery) -> Result<(EventsPage, bool), StoreError> {
+fn read(connection: &Connection, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
     head::in_snapshot(connection, |head| {
-        let mut oldest = connection.prepare_cached(OLDEST).map_err(store_error)?;
-        let oldest: Option<i64> = oldest.query_row([], |row| row.get(0)).map_err(store_error)?;
+        let mut oldest = connection.prepare_cached(OLDEST)?;
+        let oldest: Option<i64> = oldest.query_row([], |row| row.get(0))?;
         let mut page = EventsPage {
             events: Vec::new(),
             reached: query.after,
@@ -61,14 +58,14 @@ fn read(connection: &Connection, query: &EventsQuery) -> Result<(EventsPage, boo
             oldest: oldest.unwrap_or(head.position + 1),
         };
         let sql = if query.user_id.is_some() { EVENTS_OF_USER } else { EVENTS_AFTER };
-        let mut statement = connection.prepare_cached(sql).map_err(store_error)?;
-        statement.raw_bind_parameter(1, query.after).map_err(store_error)?;
+        let mut statement = connection.prepare_cached(sql)?;
+        statement.raw_bind_parameter(1, query.after)?;
         if let Some(id) = query.user_id {
-            statement.raw_bind_parameter(2, id.as_bytes()).map_err(store_error)?;
+            statement.raw_bind_parameter(2, id.as_bytes())?;
         }
         let (mut rows, mut bytes, mut examined) = (statement.raw_query(), 0, 0);
         loop {
-            let Some(row) = rows.next().map_err(store_error)? else {
+            let Some(row) = rows.next()? else {
                 page.reached = head.position;
                 return Ok((page, false));
             };
@@ -79,8 +76,9 @@ fn read(connection: &Connection, query: &EventsQuery) -> Result<(EventsPage, boo
                 return Ok((page, true));
             }
             examined += 1;
-            let kind = kind_of(row)?;
-            page.reached = row.get(0).map_err(store_error)?;
+            let kind = EventKind::parse(string_of(row, 1, "events.kind")?);
+            let kind = kind.ok_or_else(|| corrupt("events.kind"))?;
+            page.reached = row.get(0)?;
             if query.kind.is_none_or(|wanted| wanted == kind) {
                 let event = event(row, kind)?;
                 bytes += event.bytes();
@@ -90,25 +88,10 @@ fn read(connection: &Connection, query: &EventsQuery) -> Result<(EventsPage, boo
     })
 }
 
-fn kind_of(row: &Row<'_>) -> Result<EventKind, StoreError> {
-    let text = text_of(row.get_ref(1).map_err(store_error)?, "events")?;
-    let kind = std::str::from_utf8(text).ok().and_then(EventKind::parse);
-    kind.ok_or_else(|| corrupt("events.kind"))
-}
-
-fn event(row: &Row<'_>, kind: EventKind) -> Result<Event, StoreError> {
-    let column = |index: usize| row.get_ref(index).map_err(store_error);
-    let text = |index: usize| {
-        let bytes = text_of(column(index)?, "events")?;
-        std::str::from_utf8(bytes).map_err(|_| corrupt("events"))
-    };
-    let number = |index: usize| match column(index)? {
-        ValueRef::Integer(number) => Ok(number),
-        ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
-            Err(corrupt("events"))
-        }
-    };
-    let user_id: UserId = id_of(column(5)?, "events.user_id")?;
+fn event(row: &Row<'_>, kind: EventKind) -> ReadResult<Event> {
+    let text = |index: usize| string_of(row, index, "events");
+    let number = |index: usize| number_of(row, index, "events");
+    let user_id = id_of(row, 5, "events.user_id")?;
     let (changed, members) = changed_of(text(7)?).ok_or_else(|| corrupt("events.changed"))?;
     Ok(Event {
         kind,
@@ -119,6 +102,6 @@ fn event(row: &Row<'_>, kind: EventKind) -> Result<Event, StoreError> {
         version: number(6)?,
         changed,
         members,
-        record: Bytes::copy_from_slice(text_of(column(8)?, "events.record")?),
+        record: record_of(row, 8, "events.record")?,
     })
 }

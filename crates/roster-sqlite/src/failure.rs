@@ -3,6 +3,28 @@
 use roster_core::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
+/// Why a read failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    /// SQLite failed.
+    #[error(transparent)]
+    Sqlite(#[from] Error),
+    /// A stored value is damaged, or the store refuses the read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub(crate) type ReadResult<T> = Result<T, ReadError>;
+
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Sqlite(error) => store_error(error),
+            ReadError::Store(error) => error,
+        }
+    }
+}
+
 /// A failed read, or a failed statement of a single command.
 pub(crate) fn store_error(error: Error) -> StoreError {
     if is_full(&error) {
@@ -11,7 +33,8 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_corrupt(&error) {
         return StoreError::Corrupt { place: "the database file".to_owned() };
     }
-    if is_busy(&error) || is_interrupted(&error) {
+    // A long reading is interrupted so that the write-ahead log can be reset.
+    if is_busy(&error) || error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return StoreError::Unavailable(Box::new(error));
     }
     StoreError::Internal(Box::new(error))
@@ -45,11 +68,6 @@ pub(crate) fn is_corrupt(error: &Error) -> bool {
 /// Whether somebody else holds the file: an operator with a tool of their own.
 pub(crate) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-/// Whether a long reading was ended so that the write-ahead log can be reset.
-fn is_interrupted(error: &Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
 }
 
 #[cfg(test)]

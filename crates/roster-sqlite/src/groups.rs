@@ -3,9 +3,8 @@
 //! Each page is read in one snapshot with the head of the log. Whatever leads a page has an index,
 //! and what is counted has a bound.
 
-use bytes::Bytes;
 use roster_core::{
-    Group, GroupId, Member, MemberKind, StoreError, Stored, UserId,
+    Group, GroupId, Member, MemberKind, Stored, UserId,
     group::{GroupPage, GroupQuery, GroupRef, GroupsOf, MembersPage, MembersQuery},
     limits::TOTAL_EXACT_MAX,
     list::Total,
@@ -13,15 +12,12 @@ use roster_core::{
 use rusqlite::{CachedStatement, Connection, Row};
 
 use crate::{
-    columns::{corrupt, id_of, text_of},
-    failure::store_error,
+    columns::{corrupt, id_of, record_of},
+    failure::ReadResult,
     page::head,
 };
 
-pub(crate) const GET: &str = "SELECT id, version, record FROM groups WHERE id = ?1";
-
-pub(crate) const GET_WITH_COUNT: &str =
-    "SELECT id, version, record, members FROM groups WHERE id = ?1";
+pub(crate) const GET: &str = "SELECT id, version, record, members FROM groups WHERE id = ?1";
 
 pub(crate) const TOTAL: &str = "SELECT total FROM groups_head WHERE id = 1";
 
@@ -33,23 +29,11 @@ pub(crate) const GROUPS_OF: &str = "SELECT g.id, g.version, g.record \
      FROM group_members AS m INDEXED BY group_members_member \
      CROSS JOIN groups AS g WHERE m.member_id = ?1 AND g.id = m.group_id ORDER BY m.group_id";
 
-/// The group of that id.
-pub(crate) fn get(connection: &Connection, id: GroupId) -> Result<Option<Stored>, StoreError> {
-    let mut statement = connection.prepare_cached(GET).map_err(store_error)?;
-    let mut rows = statement.query([id.as_bytes()]).map_err(store_error)?;
-    rows.next().map_err(store_error)?.map(stored).transpose()
-}
-
 /// The group of that id, with the number of its members.
-pub(crate) fn get_with_count(
-    connection: &Connection,
-    id: GroupId,
-) -> Result<Option<(Stored, u64)>, StoreError> {
-    let mut statement = connection.prepare_cached(GET_WITH_COUNT).map_err(store_error)?;
-    let mut rows = statement.query([id.as_bytes()]).map_err(store_error)?;
-    let Some(row) = rows.next().map_err(store_error)? else { return Ok(None) };
-    let members: i64 = row.get(3).map_err(store_error)?;
-    Ok(Some((stored(row)?, members.unsigned_abs())))
+pub(crate) fn get(connection: &Connection, id: GroupId) -> ReadResult<Option<(Stored, u64)>> {
+    let mut statement = connection.prepare_cached(GET)?;
+    let with_count = |row: &Row<'_>| Ok((stored(row)?, row.get::<_, i64>(3)?.unsigned_abs()));
+    statement.query_and_then([id.as_bytes()], with_count)?.next().transpose()
 }
 
 /// The number of a kind.
@@ -61,67 +45,40 @@ pub(crate) const fn kind_number(kind: MemberKind) -> i64 {
 }
 
 /// A row whose first columns are id, version and record.
-fn stored(row: &Row<'_>) -> Result<Stored, StoreError> {
-    let column = |index: usize| row.get_ref(index).map_err(store_error);
-    let id = id_of(column(0)?, "groups.id")?;
-    let version = row.get(1).map_err(store_error)?;
-    let record = Bytes::copy_from_slice(text_of(column(2)?, "groups.record")?);
-    Ok(Stored { id, version, record })
+fn stored(row: &Row<'_>) -> ReadResult<Stored> {
+    let record = record_of(row, 2, "groups.record")?;
+    Ok(Stored { id: id_of(row, 0, "groups.id")?, version: row.get(1)?, record })
 }
 
-/// What leads a page of groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lead {
-    Ids,
-    Name,
-    Member,
-    ExternalId,
-    All,
-}
-
-impl Lead {
-    pub(crate) fn of(query: &GroupQuery) -> Self {
-        if query.ids.is_some() {
-            Self::Ids
-        } else if query.name_key.is_some() {
-            Self::Name
-        } else if query.member.is_some() {
-            Self::Member
-        } else if query.external_id.is_some() {
-            Self::ExternalId
-        } else {
-            Self::All
-        }
-    }
-}
-
-/// The rows that a query is about: parameter 1 is the place after which they stand, or the one id
-/// that is looked for; 2 the name, 3 the external id, 4 the member.
-pub(crate) fn from(lead: Lead, query: &GroupQuery) -> String {
-    let (table, id) = match lead {
-        Lead::Ids => ("groups AS g WHERE g.id = ?1", "g.id"),
-        Lead::Name => {
-            ("groups AS g INDEXED BY groups_name WHERE g.name_key = ?2 AND g.id > ?1", "g.id")
-        }
-        Lead::Member => (
+/// The rows that a query is about: parameter 1 is the id after which they begin, or the one id
+/// that is looked for; 2 the name, 3 the external id, 4 the member. The first of these conditions
+/// has its index named: ids, name, member, external id.
+fn from(query: &GroupQuery) -> String {
+    let (ids, name) = (query.ids.is_some(), query.name_key.is_some());
+    let (member, external_id) = (query.member.is_some(), query.external_id.is_some());
+    let (table, id) = if ids {
+        ("groups AS g WHERE g.id = ?1", "g.id")
+    } else if name {
+        ("groups AS g INDEXED BY groups_name WHERE g.name_key = ?2 AND g.id > ?1", "g.id")
+    } else if member {
+        (
             "group_members AS m INDEXED BY group_members_member CROSS JOIN groups AS g \
              WHERE m.member_id = ?4 AND m.group_id > ?1 AND g.id = m.group_id",
             "m.group_id",
-        ),
-        Lead::ExternalId => (
-            "groups AS g INDEXED BY groups_external_id WHERE g.external_id = ?3 AND g.id > ?1",
-            "g.id",
-        ),
-        Lead::All => ("groups AS g WHERE g.id > ?1", "g.id"),
+        )
+    } else if external_id {
+        ("groups AS g INDEXED BY groups_external_id WHERE g.external_id = ?3 AND g.id > ?1", "g.id")
+    } else {
+        ("groups AS g WHERE g.id > ?1", "g.id")
     };
     let mut from = table.to_owned();
-    if query.name_key.is_some() && lead != Lead::Name {
+    if name && ids {
         from.push_str(" AND g.name_key = ?2");
     }
-    if query.external_id.is_some() && lead != Lead::ExternalId {
+    if external_id && (ids || name || member) {
         from.push_str(" AND g.external_id = ?3");
     }
-    if query.member.is_some() && lead != Lead::Member {
+    if member && (ids || name) {
         from.push_str(
             " AND EXISTS (SELECT 1 FROM group_members AS of \
              WHERE of.group_id = g.id AND of.member_id = ?4)",
@@ -131,14 +88,14 @@ pub(crate) fn from(lead: Lead, query: &GroupQuery) -> String {
 }
 
 /// The statement of a page's rows.
-pub(crate) fn rows_sql(lead: Lead, query: &GroupQuery) -> String {
-    format!("SELECT g.id, g.version, g.record FROM {}", from(lead, query))
+pub(crate) fn rows_sql(query: &GroupQuery) -> String {
+    format!("SELECT g.id, g.version, g.record FROM {}", from(query))
 }
 
 /// The statement that counts up to a bound.
-pub(crate) fn count_sql(lead: Lead, query: &GroupQuery) -> String {
+pub(crate) fn count_sql(query: &GroupQuery) -> String {
     let most = TOTAL_EXACT_MAX + 1;
-    format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {most})", from(lead, query))
+    format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {most})", from(query))
 }
 
 fn bind(
@@ -161,18 +118,16 @@ fn bind(
 }
 
 /// Reads a page.
-pub(crate) fn page(connection: &Connection, query: &GroupQuery) -> Result<GroupPage, StoreError> {
+pub(crate) fn page(connection: &Connection, query: &GroupQuery) -> ReadResult<GroupPage> {
     head::in_snapshot(connection, |head| {
         let total = query.count.then(|| total(connection, query)).transpose()?;
         let mut page = GroupPage { items: Vec::new(), next: None, position: head.position, total };
-        let lead = Lead::of(query);
-        let mut statement =
-            connection.prepare_cached(&rows_sql(lead, query)).map_err(store_error)?;
+        let mut statement = connection.prepare_cached(&rows_sql(query))?;
         let mut bytes = 0;
         for start in starts(query) {
-            bind(&mut statement, query, &start).map_err(store_error)?;
+            bind(&mut statement, query, &start)?;
             let mut rows = statement.raw_query();
-            while let Some(row) = rows.next().map_err(store_error)? {
+            while let Some(row) = rows.next()? {
                 if page.items.len() >= query.limit || bytes >= query.bytes_max {
                     page.next = page.items.last().map(|last| last.id);
                     return Ok(page);
@@ -197,25 +152,24 @@ fn starts(query: &GroupQuery) -> Vec<Vec<u8>> {
 }
 
 /// How many groups there are.
-fn all(connection: &Connection) -> Result<u64, StoreError> {
-    let mut statement = connection.prepare_cached(TOTAL).map_err(store_error)?;
-    let total: i64 = statement.query_row([], |row| row.get(0)).map_err(store_error)?;
+fn all(connection: &Connection) -> ReadResult<u64> {
+    let mut statement = connection.prepare_cached(TOTAL)?;
+    let total: i64 = statement.query_row([], |row| row.get(0))?;
     Ok(total.unsigned_abs())
 }
 
-fn total(connection: &Connection, query: &GroupQuery) -> Result<Total, StoreError> {
+fn total(connection: &Connection, query: &GroupQuery) -> ReadResult<Total> {
     if query.is_unconditional() {
         return Ok(Total::Exactly(all(connection)?));
     }
     let whole = GroupQuery { after: None, ..query.clone() };
-    let sql = count_sql(Lead::of(query), query);
-    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&count_sql(query))?;
     let mut total = 0;
     for start in starts(&whole) {
-        bind(&mut statement, query, &start).map_err(store_error)?;
+        bind(&mut statement, query, &start)?;
         let mut rows = statement.raw_query();
-        let row = rows.next().map_err(store_error)?.ok_or_else(|| corrupt("groups"))?;
-        let counted: i64 = row.get(0).map_err(store_error)?;
+        let row = rows.next()?.ok_or_else(|| corrupt("groups"))?;
+        let counted: i64 = row.get(0)?;
         total += counted.unsigned_abs();
     }
     let bounded = total <= TOTAL_EXACT_MAX;
@@ -226,65 +180,54 @@ fn total(connection: &Connection, query: &GroupQuery) -> Result<Total, StoreErro
 pub(crate) fn members(
     connection: &Connection,
     query: &MembersQuery,
-) -> Result<Option<MembersPage>, StoreError> {
+) -> ReadResult<Option<MembersPage>> {
     head::in_snapshot(connection, |head| {
-        let Some((group, total)) = get_with_count(connection, query.group)? else {
-            return Ok(None);
-        };
-        let (items, next) = members_after(connection, query)?;
-        Ok(Some(MembersPage { group, total, items, next, position: head.position }))
+        let Some((group, total)) = get(connection, query.group)? else { return Ok(None) };
+        let (items, position) = (Vec::new(), head.position);
+        let mut page = MembersPage { group, total, items, next: None, position };
+        let mut statement = connection.prepare_cached(MEMBERS)?;
+        let after = query.after.map(|after| after.as_bytes().to_vec()).unwrap_or_default();
+        let mut rows = statement.query((query.group.as_bytes(), after))?;
+        while query.limit > 0
+            && let Some(row) = rows.next()?
+        {
+            if page.items.len() >= query.limit {
+                page.next = page.items.last().map(|last| last.id);
+                break;
+            }
+            page.items.push(member(row)?);
+        }
+        Ok(Some(page))
     })
 }
 
-fn members_after(
-    connection: &Connection,
-    query: &MembersQuery,
-) -> Result<(Vec<Member>, Option<UserId>), StoreError> {
-    let mut items: Vec<Member> = Vec::new();
-    if query.limit == 0 {
-        return Ok((items, None));
-    }
-    let mut statement = connection.prepare_cached(MEMBERS).map_err(store_error)?;
-    let after = query.after.map(|after| after.as_bytes().to_vec()).unwrap_or_default();
-    let bound = rusqlite::params![query.group.as_bytes(), after];
-    let mut rows = statement.query(bound).map_err(store_error)?;
-    while let Some(row) = rows.next().map_err(store_error)? {
-        if items.len() >= query.limit {
-            let next = items.last().map(|last| last.id);
-            return Ok((items, next));
-        }
-        items.push(member(row)?);
-    }
-    Ok((items, None))
-}
-
-fn member(row: &Row<'_>) -> Result<Member, StoreError> {
-    let id = id_of(row.get_ref(0).map_err(store_error)?, "group_members.member_id")?;
-    let kind = match row.get(1).map_err(store_error)? {
+fn member(row: &Row<'_>) -> ReadResult<Member> {
+    let id = id_of(row, 0, "group_members.member_id")?;
+    let kind = match row.get(1)? {
         0_i64 => MemberKind::User,
         1 => MemberKind::Group,
-        _ => return Err(corrupt("group_members.kind")),
+        _ => return Err(corrupt("group_members.kind").into()),
     };
     Ok(Member { id, kind })
 }
 
 /// The direct groups of users, if that is no more than so many memberships.
-pub(crate) fn few_groups_of(
+pub(crate) fn groups_of(
     connection: &Connection,
     users: &[UserId],
     most: usize,
-) -> Result<Option<GroupsOf>, StoreError> {
+) -> ReadResult<Option<GroupsOf>> {
     // Who keeps no groups pays for none.
     if all(connection)? == 0 {
         return Ok(Some(GroupsOf::new()));
     }
     head::in_snapshot(connection, |_| {
         let (mut groups_of, mut left) = (GroupsOf::new(), most);
-        let mut statement = connection.prepare_cached(GROUPS_OF).map_err(store_error)?;
+        let mut statement = connection.prepare_cached(GROUPS_OF)?;
         for user in users {
-            let mut rows = statement.query([user.as_bytes()]).map_err(store_error)?;
+            let mut rows = statement.query([user.as_bytes()])?;
             let mut groups = Vec::new();
-            while let Some(row) = rows.next().map_err(store_error)? {
+            while let Some(row) = rows.next()? {
                 let Some(rest) = left.checked_sub(1) else { return Ok(None) };
                 left = rest;
                 let Group { id, display_name, .. } = group_of(&stored(row)?)?;
@@ -298,24 +241,14 @@ pub(crate) fn few_groups_of(
     })
 }
 
-/// The direct groups of users.
-pub(crate) fn groups_of(connection: &Connection, users: &[UserId]) -> Result<GroupsOf, StoreError> {
-    Ok(few_groups_of(connection, users, usize::MAX)?.unwrap_or_default())
-}
-
-/// The groups that somebody is a direct member of.
-pub(crate) fn direct(connection: &Connection, member: UserId) -> Result<Vec<Group>, StoreError> {
-    let mut statement = connection.prepare_cached(GROUPS_OF).map_err(store_error)?;
-    let mut rows = statement.query([member.as_bytes()]).map_err(store_error)?;
-    let mut groups = Vec::new();
-    while let Some(row) = rows.next().map_err(store_error)? {
-        groups.push(group_of(&stored(row)?)?);
-    }
-    Ok(groups)
+/// The groups that a user or group is a direct member of.
+pub(crate) fn direct(connection: &Connection, member: UserId) -> ReadResult<Vec<Group>> {
+    let mut statement = connection.prepare_cached(GROUPS_OF)?;
+    statement.query_and_then([member.as_bytes()], |row| group_of(&stored(row)?))?.collect()
 }
 
 /// The group of a stored record.
-pub(crate) fn group_of(stored: &Stored) -> Result<Group, StoreError> {
-    Group::from_record(&stored.record)
-        .map_err(|fault| corrupt(&format!("groups.record of {}, {}", stored.id, fault.member)))
+pub(crate) fn group_of(stored: &Stored) -> ReadResult<Group> {
+    let corrupt = |member| corrupt(&format!("groups.record of {}, {member}", stored.id));
+    Group::from_record(&stored.record).map_err(|fault| corrupt(fault.member).into())
 }

@@ -1,11 +1,13 @@
 //! How the store is doing, as the last commit and the background checks left it.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use roster_core::StoreError;
+
+use crate::shared::lock;
 
 /// How long one commit without room counts. A balancer that sends no writes to a store that says no
 /// would otherwise never let it say yes again; whether there is room is for the disk floor to tell.
@@ -25,32 +27,32 @@ struct State {
 impl Health {
     /// A commit succeeded.
     pub(crate) fn committed(&self) {
-        self.change(|state| state.full = None);
+        lock(&self.0).full = None;
     }
 
     /// There was no room for a commit.
     pub(crate) fn full(&self) {
-        self.change(|state| state.full = Some(Instant::now()));
+        lock(&self.0).full = Some(Instant::now());
     }
 
     /// Writes stop until a restart.
     pub(crate) fn stop(&self) {
-        self.change(|state| state.stopped = true);
+        lock(&self.0).stopped = true;
     }
 
     /// Stored bytes are not what they must be.
     pub(crate) fn damaged(&self, place: &str) {
-        self.change(|state| state.damaged = Some(place.to_owned()));
+        lock(&self.0).damaged = Some(place.to_owned());
     }
 
     /// Whether writes have stopped.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).stopped
+        lock(&self.0).stopped
     }
 
     /// The state, as an error where something is wrong.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.0);
         if state.stopped {
             Err(StoreError::WritesStopped)
         } else if let Some(place) = &state.damaged {
@@ -60,9 +62,5 @@ impl Health {
         } else {
             Ok(())
         }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -3,11 +3,7 @@
 //! Holds the lock of the directory as long as it lives. The policies that the users are held to
 //! are not looked at, so that no setting is needed to make a key.
 
-use std::{
-    future,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
+use std::{future, path::PathBuf, sync::Mutex};
 
 use roster_core::{
     Answer, Rules, StoreError, Timestamp,
@@ -17,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{
     connection, establish, failure::store_error, keys, lock::DirectoryLock, open_error::OpenError,
-    settings::Settings,
+    settings::Settings, shared::lock,
 };
 
 /// The keys of the store in a data directory.
@@ -39,7 +35,7 @@ impl KeyFile {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = lock(&self.connection);
         let behavior = TransactionBehavior::Immediate;
         let transaction = connection.transaction_with_behavior(behavior).map_err(store_error)?;
         let done = work(&transaction).map_err(store_error)?;
@@ -48,14 +44,14 @@ impl KeyFile {
     }
 
     fn change(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
-        Ok(self.write(|connection| keys::change(connection, change))???)
+        self.write(|connection| keys::change(connection, change))?
     }
 }
 
 impl KeyStore for KeyFile {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        Box::pin(future::ready(keys::read(&connection, known)))
+        let connection = lock(&self.connection);
+        Box::pin(future::ready(keys::read(&connection, known).map_err(StoreError::from)))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

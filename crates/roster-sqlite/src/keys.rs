@@ -6,15 +6,18 @@
 use std::collections::BTreeMap;
 
 use roster_core::{
-    StoreError, Timestamp,
+    Timestamp,
     access::{
-        ApiKey, FormerSecret, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Scopes,
+        ApiKey, FormerSecret, KeyChange, KeyDecision, KeyFailure, KeyId, Keyring, Scopes,
         SecretDigest, decide_keys,
     },
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::{columns::corrupt, failure::store_error};
+use crate::{
+    columns::corrupt,
+    failure::{ReadError, ReadResult},
+};
 
 pub(crate) const GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
 
@@ -35,12 +38,9 @@ pub(crate) const NOTE_USE: &str =
     "UPDATE keys SET last_used_at = ?2 WHERE id = ?1 AND last_used_at < ?2";
 
 /// All keys, if they changed since that generation.
-pub(crate) fn read(
-    connection: &Connection,
-    known: Option<i64>,
-) -> Result<Option<Keyring>, StoreError> {
+pub(crate) fn read(connection: &Connection, known: Option<i64>) -> ReadResult<Option<Keyring>> {
     // Asked first: what was changed between the two statements is read again next time.
-    let generation = generation(connection).map_err(store_error)?;
+    let generation = generation(connection)?;
     if known == Some(generation) {
         return Ok(None);
     }
@@ -51,15 +51,16 @@ pub(crate) fn read(
 pub(crate) fn change(
     connection: &Connection,
     change: &KeyChange,
-) -> rusqlite::Result<Result<Result<ApiKey, KeyRefusal>, StoreError>> {
+) -> rusqlite::Result<Result<ApiKey, KeyFailure>> {
     let keys = match keys(connection) {
         Ok(keys) => keys,
-        Err(error) => return Ok(Err(error)),
+        Err(ReadError::Sqlite(error)) => return Err(error),
+        Err(ReadError::Store(error)) => return Ok(Err(error.into())),
     };
     let keyring = Keyring { generation: generation(connection)?, keys };
     let KeyDecision { key, displaced, changes } = match decide_keys(&keyring, change) {
         Ok(decision) => decision,
-        Err(refusal) => return Ok(Ok(Err(refusal))),
+        Err(refusal) => return Ok(Err(refusal.into())),
     };
     if changes {
         put(connection, &key)?;
@@ -68,7 +69,7 @@ pub(crate) fn change(
         }
         connection.prepare_cached(COUNT)?.execute([])?;
     }
-    Ok(Ok(Ok(key)))
+    Ok(Ok(key))
 }
 
 /// Notes when keys were used, inside a transaction.
@@ -87,15 +88,13 @@ fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or_default())
 }
 
-fn keys(connection: &Connection) -> Result<BTreeMap<KeyId, ApiKey>, StoreError> {
-    let mut statement = connection.prepare_cached(KEYS).map_err(store_error)?;
-    let mut rows = statement.query([]).map_err(store_error)?;
-    let mut keys = BTreeMap::new();
-    while let Some(row) = rows.next().map_err(store_error)? {
-        let key = of_row(row).map_err(store_error)?.ok_or_else(|| corrupt("keys"))?;
-        keys.insert(key.id, key);
-    }
-    Ok(keys)
+fn keys(connection: &Connection) -> ReadResult<BTreeMap<KeyId, ApiKey>> {
+    let mut statement = connection.prepare_cached(KEYS)?;
+    let key = |row: &Row<'_>| {
+        let key = of_row(row)?.ok_or_else(|| corrupt("keys"))?;
+        Ok((key.id, key))
+    };
+    statement.query_and_then([], key)?.collect()
 }
 
 fn of_row(row: &Row<'_>) -> rusqlite::Result<Option<ApiKey>> {

@@ -25,7 +25,6 @@ mod key_file;
 mod keys;
 mod lock;
 mod long_reads;
-mod migrations;
 mod open_error;
 mod page;
 mod policy;

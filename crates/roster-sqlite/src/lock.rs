@@ -26,19 +26,15 @@ impl DirectoryLock {
     /// Takes the lock; refused when another process, or another store of this one, holds it.
     pub(crate) fn take(directory: &Path) -> Result<Self, OpenError> {
         let path = directory.join(LOCK);
+        let io = |source| OpenError::Io { path: path.clone(), source };
         let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(source) => return Err(OpenError::Io { path, source }),
-        };
-        match file.try_lock() {
-            Ok(()) => {
-                close_to_others(directory)?;
-                Ok(Self(file))
-            }
-            Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path }),
-            Err(TryLockError::Error(source)) => Err(OpenError::Io { path, source }),
-        }
+        let file = opened.map_err(io)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => OpenError::Locked(path.clone()),
+            TryLockError::Error(source) => io(source),
+        })?;
+        close_to_others(directory)?;
+        Ok(Self(file))
     }
 }
 

@@ -12,6 +12,8 @@ use std::{
 
 use rusqlite::InterruptHandle;
 
+use crate::shared::lock;
+
 /// The long readings of a store.
 #[derive(Default)]
 pub(crate) struct LongReads {
@@ -57,7 +59,7 @@ impl LongReads {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,28 +3,19 @@
 use std::path::Path;
 
 use roster_core::{
-    PolicyKey, Rules, SharedKeys, Sharing, UserId,
+    PolicyKey, Rules, SharedKeys, Sharing,
     policy::{SHARED_KEYS_LISTED_MAX, SHARING_USERS_LISTED_MAX},
 };
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params, types::Value};
+use rusqlite::{Connection, TransactionBehavior, params, types::Value};
 
 use crate::{
     columns::id_of,
     connection,
-    establish::{COUNT_SHARED_EMAILS, COUNT_SHARED_EXTERNAL_IDS, READ_SETTING, WRITE_SETTING},
+    establish::{WRITE_SETTING, setting},
     lock::DirectoryLock,
     open_error::OpenError,
     settings::Settings,
 };
-
-const SHARED_EMAILS: &str = "SELECT email_key FROM users \
-     WHERE email_key >= '' AND email_key < x'' GROUP BY email_key HAVING count(*) > 1 LIMIT ?1";
-const SHARED_EXTERNAL_IDS: &str = "SELECT external_id FROM users \
-     WHERE external_id IS NOT NULL GROUP BY external_id HAVING count(*) > 1 LIMIT ?1";
-
-const USERS_OF_EMAIL: &str = "SELECT id FROM users WHERE email_key = ?1 ORDER BY id LIMIT ?2";
-const USERS_OF_EXTERNAL_ID: &str =
-    "SELECT id FROM users WHERE external_id = ?1 ORDER BY id LIMIT ?2";
 
 /// The policy of a store that no process serves.
 pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
@@ -53,12 +44,10 @@ pub fn change_policy(
 
 /// The policy of a key, where one was decided.
 pub(crate) fn of(connection: &Connection, key: PolicyKey) -> Result<Option<Sharing>, OpenError> {
-    let stored: Option<String> =
-        connection.query_row(READ_SETTING, [key.stored_name()], |row| row.get(0)).optional()?;
-    let Some(stored) = stored else { return Ok(None) };
+    let Some(stored) = setting::<String>(connection, key.stored_name())? else { return Ok(None) };
     Sharing::parse_stored(stored.as_bytes())
         .map(Some)
-        .ok_or_else(|| OpenError::Damaged { what: key.stored_name().to_owned() })
+        .ok_or_else(|| OpenError::Damaged(key.stored_name().to_owned()))
 }
 
 /// Writes the policy of a key down, unless users break it.
@@ -76,30 +65,47 @@ pub(crate) fn set(
 
 /// Refuses users who share a key that is to be unique, and lists some.
 fn refuse_shared(connection: &Connection, key: PolicyKey) -> Result<(), OpenError> {
-    let (count, shared, users_of) = match key {
-        PolicyKey::Email => (COUNT_SHARED_EMAILS, SHARED_EMAILS, USERS_OF_EMAIL),
-        PolicyKey::ExternalId => {
-            (COUNT_SHARED_EXTERNAL_IDS, SHARED_EXTERNAL_IDS, USERS_OF_EXTERNAL_ID)
-        }
-    };
-    let count: i64 = connection.query_row(count, [], |row| row.get(0))?;
+    let count: i64 = connection.query_row(&count_shared(key), [], |row| row.get(0))?;
     if count == 0 {
         return Ok(());
     }
-    let mut shared = connection.prepare(shared)?;
-    let keys = shared.query_map([SHARED_KEYS_LISTED_MAX], |row| row.get::<_, Value>(0))?;
+    let column = column(key);
+    let mut shared = connection.prepare(&format!("{} LIMIT ?1", shared(key, column)))?;
+    let users_of = format!("SELECT id FROM users WHERE {column} = ?1 ORDER BY id LIMIT ?2");
+    let mut users_of = connection.prepare(&users_of)?;
+    let damaged = |_| OpenError::Damaged("users.id".to_owned());
     let mut users = Vec::new();
-    for key in keys {
-        let mut statement = connection.prepare_cached(users_of)?;
-        let mut rows = statement.query(params![key?, SHARING_USERS_LISTED_MAX])?;
-        let mut ids: Vec<UserId> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let damaged = |_| OpenError::Damaged { what: "users.id".to_owned() };
-            ids.push(id_of(row.get_ref(0)?, "users.id").map_err(damaged)?);
-        }
-        users.push(ids);
+    for key in shared.query_map([SHARED_KEYS_LISTED_MAX], |row| row.get::<_, Value>(0))? {
+        let ids = users_of.query_and_then(params![key?, SHARING_USERS_LISTED_MAX], |row| {
+            id_of(row, 0, "users.id").map_err(damaged)
+        })?;
+        users.push(ids.collect::<Result<_, _>>()?);
     }
     Err(OpenError::Shared(SharedKeys { key, count: count.unsigned_abs(), users }))
+}
+
+/// The statement that counts the keys that belong to more than one user.
+pub(crate) fn count_shared(key: PolicyKey) -> String {
+    format!("SELECT count(*) FROM ({})", shared(key, "1"))
+}
+
+/// The statement that selects once for each key that belongs to more than one user.
+fn shared(key: PolicyKey, select: &str) -> String {
+    let condition = match key {
+        // An absent address is no text.
+        PolicyKey::Email => "email_key >= '' AND email_key < x''",
+        PolicyKey::ExternalId => "external_id IS NOT NULL",
+    };
+    let column = column(key);
+    format!("SELECT {select} FROM users WHERE {condition} GROUP BY {column} HAVING count(*) > 1")
+}
+
+/// The column of a key.
+pub(crate) const fn column(key: PolicyKey) -> &'static str {
+    match key {
+        PolicyKey::Email => "email_key",
+        PolicyKey::ExternalId => "external_id",
+    }
 }
 
 /// Opens the database of a directory that holds one.

@@ -6,7 +6,7 @@
 use std::{
     cell::Cell,
     sync::{
-        Mutex, MutexGuard, PoisonError, TryLockError,
+        Mutex, MutexGuard, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -14,7 +14,12 @@ use std::{
 use roster_core::StoreError;
 use rusqlite::Connection;
 
-use crate::{connection, failure::store_error, settings::Settings};
+use crate::{
+    connection,
+    failure::{ReadResult, store_error},
+    settings::Settings,
+    shared::lock,
+};
 
 /// The pool of reading connections.
 pub(crate) struct Readers {
@@ -36,25 +41,23 @@ impl Readers {
     /// Reads on one of the connections.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+        read: impl FnOnce(&Connection) -> ReadResult<T>,
     ) -> Result<T, StoreError> {
+        let open = || connection::open_reader(&self.settings).map_err(store_error);
         let Some(mut slot) = self.take() else {
             // There is always a slot; without one, a connection of its own serves as well.
-            return read(&self.open()?);
+            return Ok(read(&open()?)?);
         };
-        if let Some(connection) = slot.as_ref() {
-            return read(connection);
-        }
-        read(slot.insert(self.open()?))
-    }
-
-    fn open(&self) -> Result<Connection, StoreError> {
-        connection::open_reader(&self.settings).map_err(store_error)
+        let connection = match &mut *slot {
+            Some(connection) => connection,
+            empty => empty.insert(open()?),
+        };
+        Ok(read(connection)?)
     }
 
     /// Waits for the readings that run. No other begins until the guards are dropped.
     pub(crate) fn pause(&self) -> Vec<MutexGuard<'_, Option<Connection>>> {
-        self.slots.iter().map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+        self.slots.iter().map(lock).collect()
     }
 
     /// Bytes of the write-ahead log's file; none before the first commit.
@@ -65,7 +68,7 @@ impl Readers {
     /// Closes all connections.
     pub(crate) fn close(&self) {
         for slot in &self.slots {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *lock(slot) = None;
         }
     }
 
@@ -80,7 +83,7 @@ impl Readers {
                 Err(TryLockError::WouldBlock) => {}
             }
         }
-        Some(self.slots.get(own)?.lock().unwrap_or_else(PoisonError::into_inner))
+        self.slots.get(own).map(lock)
     }
 }
 

@@ -5,8 +5,10 @@
 //! more is not begun.
 
 use std::{
-    collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
     thread::{self, Builder, JoinHandle},
 };
 
@@ -14,7 +16,12 @@ use roster_core::StoreError;
 use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
-use crate::{connection, failure::store_error, settings::Settings, shared::Shared};
+use crate::{
+    connection,
+    failure::{ReadResult, store_error},
+    settings::Settings,
+    shared::{Shared, lock},
+};
 
 /// Most readings that wait.
 const WAITING_MAX: usize = 64;
@@ -27,35 +34,26 @@ type Reading = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
 /// The pool.
 pub(crate) struct Scans {
-    queue: Arc<Queue>,
+    /// `None` once the pool is closed.
+    queue: Mutex<Option<SyncSender<Reading>>>,
+    waiting: Arc<Mutex<Receiver<Reading>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-#[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
-    came: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    waiting: VecDeque<Reading>,
-    closed: bool,
 }
 
 impl Scans {
     /// Starts the threads: one for each two cores.
     pub(crate) fn start(settings: &Settings, shared: &Arc<Shared>) -> std::io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let queue = Arc::new(Queue::default());
-        let pool = Self { queue: Arc::clone(&queue), threads: Mutex::default() };
+        let (queue, waiting) = sync_channel(WAITING_MAX);
+        let (queue, waiting) = (Mutex::new(Some(queue)), Arc::new(Mutex::new(waiting)));
+        let pool = Self { queue, waiting, threads: Mutex::default() };
         for _ in 0..(cores / 2).max(1) {
-            let (queue, settings) = (Arc::clone(&queue), settings.clone());
+            let (waiting, settings) = (Arc::clone(&pool.waiting), settings.clone());
             let shared = Arc::clone(shared);
             let thread = Builder::new()
                 .name("roster-scan".to_owned())
-                .spawn(move || queue.run(&settings, &shared))?;
-            pool.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+                .spawn(move || run(&waiting, &settings, &shared))?;
+            lock(&pool.threads).push(thread);
         }
         Ok(pool)
     }
@@ -63,78 +61,58 @@ impl Scans {
     /// Reads on one of the threads.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let reading = move |connection: Result<&Connection, StoreError>| {
             if !reply.is_closed() {
-                drop(reply.send(connection.and_then(read)));
+                drop(reply.send(connection.and_then(|connection| Ok(read(connection)?))));
             }
         };
-        self.queue.push(Box::new(reading))?;
-        match answer.await {
-            Ok(result) => result,
-            Err(_) => Err(StoreError::Unavailable("the store is closing".into())),
-        }
+        self.push(Box::new(reading))?;
+        let closing = |_| StoreError::Unavailable("the store is closing".into());
+        answer.await.map_err(closing)?
+    }
+
+    fn push(&self, reading: Reading) -> Result<(), StoreError> {
+        let queue = lock(&self.queue);
+        let closed = || StoreError::Unavailable("the store is closed".into());
+        let full = |_| StoreError::Unavailable("too many long readings wait".into());
+        queue.as_ref().ok_or_else(closed)?.try_send(reading).map_err(full)
     }
 
     /// Ends the threads; what waits is dropped.
     pub(crate) fn close(&self) {
-        {
-            let mut state = self.queue.state.lock().unwrap_or_else(PoisonError::into_inner);
-            *state = State { closed: true, ..State::default() };
-        }
-        self.queue.came.notify_all();
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
+        *lock(&self.queue) = None;
+        let waiting = lock(&self.waiting);
+        while waiting.try_recv().is_ok() {}
+        drop(waiting);
+        for thread in lock(&self.threads).drain(..) {
             drop(thread.join());
         }
     }
 }
 
-impl Queue {
-    fn push(&self, reading: Reading) -> Result<(), StoreError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.closed {
-            return Err(StoreError::Unavailable("the store is closed".into()));
-        }
-        if state.waiting.len() >= WAITING_MAX {
-            return Err(StoreError::Unavailable("too many long readings wait".into()));
-        }
-        state.waiting.push_back(reading);
-        drop(state);
-        self.came.notify_one();
-        Ok(())
-    }
-
-    fn next(&self) -> Option<Reading> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let quiet = |state: &mut State| state.waiting.is_empty() && !state.closed;
-        let mut state = self.came.wait_while(state, quiet).unwrap_or_else(PoisonError::into_inner);
-        state.waiting.pop_front()
-    }
-
-    fn run(&self, settings: &Settings, shared: &Shared) {
-        lower_priority();
-        let mut opened: Option<(Connection, Arc<InterruptHandle>)> = None;
-        while let Some(reading) = self.next() {
-            if opened.is_none() {
-                match connection::open_reader(settings) {
-                    Ok(connection) => {
-                        let interrupt = Arc::new(connection.get_interrupt_handle());
-                        opened = Some((connection, interrupt));
-                    }
-                    Err(error) => {
-                        reading(Err(store_error(error)));
-                        continue;
-                    }
+fn run(waiting: &Mutex<Receiver<Reading>>, settings: &Settings, shared: &Shared) {
+    lower_priority();
+    let next = || lock(waiting).recv();
+    let mut opened: Option<(Connection, Arc<InterruptHandle>)> = None;
+    while let Ok(reading) = next() {
+        let (connection, interrupt) = match &mut opened {
+            Some(opened) => opened,
+            empty => match connection::open_reader(settings) {
+                Ok(connection) => {
+                    let interrupt = Arc::new(connection.get_interrupt_handle());
+                    empty.insert((connection, interrupt))
                 }
-            }
-            if let Some((connection, interrupt)) = &opened {
-                let _running = shared.long_reads.begin(interrupt);
-                reading(Ok(connection));
-            }
-        }
+                Err(error) => {
+                    reading(Err(store_error(error)));
+                    continue;
+                }
+            },
+        };
+        let _running = shared.long_reads.begin(interrupt);
+        reading(Ok(connection));
     }
 }
 

@@ -4,9 +4,10 @@
 //! that a file has had. Each runs in its own transaction, forward only. A file of a newer schema,
 //! or one that is not ours, is left exactly as it was found.
 
+use roster_core::{SearchKeys, User, UserId};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::{migrations::backfill, open_error::OpenError};
+use crate::{open_error::OpenError, writer::search_rows};
 
 /// The SQL of every schema step, oldest first.
 pub const MIGRATIONS: &[&str] = &[
@@ -56,6 +57,22 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", i64::try_from(index + 1).unwrap_or(0))?;
         transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Makes words and further keys of all users of a file that had neither. Keeps one user in memory at
+/// a time.
+fn backfill(connection: &Connection) -> rusqlite::Result<()> {
+    let mut users = connection.prepare("SELECT id, record FROM users ORDER BY number")?;
+    let mut rows = users.query([])?;
+    while let Some(row) = rows.next()? {
+        // A damaged record does not prevent the start. It has no words; a read or a check of the
+        // store reports it.
+        if let Ok(user) = User::from_record(row.get_ref(1)?.as_bytes()?) {
+            let id = UserId::from_bytes(row.get(0)?);
+            search_rows::add(connection, id, &SearchKeys::of(&user))?;
+        }
     }
     Ok(())
 }

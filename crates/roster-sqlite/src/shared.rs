@@ -1,23 +1,27 @@
-//! What the writer and all others share: the queue between them, the head that was last
+//! What the writer and all others share: the queues between them, the head that was last
 //! committed, the byte cache, the health, the checkpoints, the long readings.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use roster_core::Head;
+use roster_core::{Head, StoreError};
 use roster_engine::Queue;
+use tokio::sync::{
+    mpsc::{Sender, error::TrySendError},
+    oneshot,
+};
 
 use crate::{
     cache::{ByteCache, Touched},
     checkpoint::Checkpoints,
     health::Health,
     long_reads::LongReads,
-    writer::tasks::Tasks,
+    writer::{Task, Writer},
 };
 
 /// The state that is shared.
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
-    pub(crate) tasks: Tasks,
+    tasks: Sender<Task>,
     pub(crate) cache: ByteCache,
     pub(crate) health: Health,
     pub(crate) checkpoints: Checkpoints,
@@ -26,29 +30,48 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(queue: Queue, cache: ByteCache, head: Head) -> Self {
-        let health = Health::default();
-        let (checkpoints, long_reads) = (Checkpoints::default(), LongReads::default());
+    pub(crate) fn new(queue: Queue, tasks: Sender<Task>, cache: ByteCache, head: Head) -> Self {
         Self {
             queue,
-            tasks: Tasks::default(),
+            tasks,
             cache,
-            health,
-            checkpoints,
-            long_reads,
+            health: Health::default(),
+            checkpoints: Checkpoints::default(),
+            long_reads: LongReads::default(),
             head: Mutex::new(head),
         }
     }
 
     /// The head that was last committed.
     pub(crate) fn head(&self) -> Head {
-        *self.head.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.head)
     }
 
     /// Takes note of a commit: before any of its commands is answered.
     pub(crate) fn committed(&self, head: Head, touched: Vec<Touched>) {
         self.cache.commit(touched);
-        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
+        *lock(&self.head) = head;
         self.health.committed();
     }
+
+    /// Has the writer execute a task. The receiver gets an error when the writer ends before it.
+    pub(crate) fn task<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Writer) -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        // The caller may be gone: the task is executed all the same.
+        let task: Task = Box::new(|writer| drop(reply.send(work(writer))));
+        self.tasks.try_send(task).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Unavailable("too many tasks wait".into()),
+            TrySendError::Closed(_) => StoreError::Unavailable("the store is closing".into()),
+        })?;
+        self.queue.wake();
+        Ok(answer)
+    }
+}
+
+/// Locks a mutex. One that a panic has poisoned is used as it is: no change is left half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,38 +2,37 @@
 
 use std::{
     fs::File,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     thread::{Builder, JoinHandle},
 };
 
-use bytes::Bytes;
 use roster_core::{
     Act, Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError, Stored, Target, UserId,
     store::Secret,
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use tokio::{
     runtime::{Builder as RuntimeBuilder, Handle, RuntimeFlavor},
+    sync::mpsc,
     task::block_in_place,
 };
 
 use crate::{
     cache::ByteCache,
-    checkpoint::{WalLimits, Wanted, fulfil},
+    checkpoint::{EMPTY, WalLimits, checkpoint},
     checkpointer::Checkpointer,
-    columns::text_of,
+    columns::record_of,
     connection,
     establish::{Established, establish},
-    failure::store_error,
     lock::DirectoryLock,
     open_error::OpenError,
     quick_check::QuickCheck,
     readers::Readers,
     scan::Scans,
     settings::Settings,
-    shared::Shared,
-    writer::{Writer, preview::preview_request},
+    shared::{Shared, lock},
+    writer::{TASKS_MAX, Writer, preview_request},
 };
 
 /// More commands than this are decided where other tasks of the thread need not wait.
@@ -41,12 +40,12 @@ const DECIDED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
 pub struct Sqlite {
-    shared: Arc<Shared>,
-    readers: Arc<Readers>,
-    scans: Scans,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) readers: Arc<Readers>,
+    pub(crate) scans: Scans,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
-    rules: Rules,
+    pub(crate) rules: Rules,
     threads: Mutex<Option<Threads>>,
     _lock: DirectoryLock,
 }
@@ -69,7 +68,8 @@ impl Sqlite {
             establish(&mut connection, &settings)?;
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
-        let shared = Arc::new(Shared::new(queue, cache, head));
+        let (tasks, waiting_tasks) = mpsc::channel(TASKS_MAX);
+        let shared = Arc::new(Shared::new(queue, tasks, cache, head));
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
@@ -78,7 +78,8 @@ impl Sqlite {
         let scans = Scans::start(settings, &shared)
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
         let wait = WalLimits::of(settings).wait;
-        let writer = Writer::new(connection, rules, Arc::clone(&shared), head, wait);
+        let tasks = (Arc::clone(&shared), waiting_tasks);
+        let writer = Writer::new(connection, rules, tasks, head, wait);
         let threads = Threads::start(writer, (&shared, &readers), unclean)?;
         Ok(Self {
             shared,
@@ -94,9 +95,7 @@ impl Sqlite {
 
     /// Carries out what still waits, and closes the database. Later writes are refused.
     pub fn close(&self) {
-        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(threads) = threads else { return };
-        self.shared.tasks.close();
+        let Some(threads) = lock(&self.threads).take() else { return };
         self.shared.queue.close();
         let writer = threads.writer.join();
         self.shared.checkpoints.close();
@@ -107,26 +106,10 @@ impl Sqlite {
         self.readers.close();
         self.scans.close();
         if let Ok(connection) = writer {
-            fulfil(&connection, &Wanted::Empty, &self.shared.health);
+            checkpoint(&connection, EMPTY, &self.shared.health);
         }
         // After all connections: see `Checkpointer::run`.
         drop(database);
-    }
-
-    pub(crate) const fn rules_in_force(&self) -> Rules {
-        self.rules
-    }
-
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
-    pub(crate) const fn scans(&self) -> &Scans {
-        &self.scans
-    }
-
-    pub(crate) fn readers(&self) -> &Readers {
-        &self.readers
     }
 
     /// Executes commands about users.
@@ -161,29 +144,27 @@ impl Sqlite {
         })
     }
 
-    pub(crate) const fn rules(&self) -> Rules {
-        self.rules
-    }
-
     /// What a request would come to.
     pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         // The inner failure is that of the request, the outer one that of the connection.
-        self.readers.read(|connection| Ok(preview_request(connection, self.rules, request)))?
+        self.readers.read(|connection| preview_request(connection, self.rules, request))?
     }
 
     /// Has the writer execute a task.
-    pub(crate) async fn task<T, E>(
+    pub(crate) async fn task<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Writer) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let answer = self.shared.tasks.push(work)?;
-        self.shared.queue.wake();
+        work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let closing = |_| StoreError::Unavailable("the store is closing".into());
-        answer.await.map_err(closing)?
+        self.shared.task(work)?.await.map_err(closing)?
+    }
+
+    /// Has the writer write in a transaction of its own.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.task(move |writer| writer.write(work)).await
     }
 
     pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
@@ -191,18 +172,17 @@ impl Sqlite {
             return Ok(Some(stored));
         }
         let seen = self.shared.cache.seen();
-        let row = self.readers.read(|connection| {
-            let mut statement = connection.prepare_cached(GET).map_err(store_error)?;
-            let mut rows = statement.query([id.as_bytes()]).map_err(store_error)?;
-            let Some(row) = rows.next().map_err(store_error)? else { return Ok(None) };
-            let version = row.get(0).map_err(store_error)?;
-            let record = text_of(row.get_ref(1).map_err(store_error)?, "users.record")?;
-            Ok(Some((version, Bytes::copy_from_slice(record))))
+        let stored = self.readers.read(|connection| {
+            let mut statement = connection.prepare_cached(GET)?;
+            let stored = |row: &Row<'_>| {
+                Ok(Stored { id, version: row.get(0)?, record: record_of(row, 1, "users.record")? })
+            };
+            statement.query_and_then([id.as_bytes()], stored)?.next().transpose()
         })?;
-        let Some((version, record)) = row else { return Ok(None) };
-        let stored = Stored { id, version, record };
-        self.shared.cache.keep(&stored, seen);
-        Ok(Some(stored))
+        if let Some(stored) = &stored {
+            self.shared.cache.keep(stored, seen);
+        }
+        Ok(stored)
     }
 }
 
@@ -224,12 +204,16 @@ impl Threads {
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let settings = readers.settings();
-        let copier = connection::open_checkpointer(settings)?;
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
         let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
-        let (with, reading) = (Arc::clone(shared), Arc::clone(readers));
-        let checkpointer = Checkpointer::new(copier, database, with, reading, settings);
+        let checkpointer = Checkpointer {
+            connection: connection::open_checkpointer(settings)?,
+            database: Arc::new(database),
+            shared: Arc::clone(shared),
+            readers: Arc::clone(readers),
+            limits: WalLimits::of(settings),
+        };
         let thread = |name: &str| Builder::new().name(name.to_owned());
         let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
         let checkpointer = checkpointer.map_err(refused)?;

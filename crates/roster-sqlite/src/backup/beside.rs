@@ -11,34 +11,33 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags};
 
 use super::error::BackupError;
-use crate::{connection::DATABASE, schema};
+use crate::{
+    connection::{DATABASE, READ_ONLY, configure},
+    schema,
+};
 
 /// A process that just began recovers the log first; that is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
-/// Statements that a connection keeps prepared.
-const STATEMENTS_MAX: usize = 32;
-
 /// Page cache, in KiB.
-const CACHE_KIB: i64 = 16 * 1024;
+const CACHE_KIB: u32 = 16 * 1024;
 
 /// Reads the store of a data directory.
 pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
     let path = directory.join(DATABASE);
     if !path.is_file() {
-        return Err(BackupError::NoStore { directory: directory.to_owned() });
+        return Err(BackupError::NoStore(directory.to_owned()));
     }
-    open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    open(&path, READ_ONLY)
 }
 
 /// Reads a database that nobody changes: what follows it in its file is passed over.
 pub(crate) fn open_still(file: &Path) -> Result<Connection, BackupError> {
     let path = std::path::absolute(file).map_err(BackupError::io(file))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    open(&immutable(&path), flags)
+    open(&immutable(&path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
 /// How many migrations the file has had.
@@ -47,14 +46,8 @@ pub(crate) fn schema_of(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, BackupError> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(BUSY_WAIT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    let connection = Connection::open_with_flags(path, flags)?;
+    configure(&connection, BUSY_WAIT, CACHE_KIB, 0)?;
     schema::recognize(&connection)?;
     Ok(connection)
 }

@@ -26,7 +26,7 @@ use manifest::FORMAT;
 pub use manifest::Manifest;
 pub use sealed::Sealed;
 
-use crate::{check, connection::DATABASE, lock::DirectoryLock};
+use crate::{check, connection::DATABASE, establish::random, lock::DirectoryLock};
 
 /// When and by what a backup is made.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub struct Made {
 /// Makes a backup of the store in a data directory, served or not, as a file that is not there
 /// yet. It is on disk when this returns.
 pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made, BackupError> {
-    let exists = || BackupError::Exists { file: file.to_owned() };
+    let exists = || BackupError::Exists(file.to_owned());
     if fs::symlink_metadata(file).is_ok() {
         return Err(exists());
     }
@@ -83,7 +83,7 @@ fn hold(copy: &Path, making: Making<'_>) -> Result<Manifest, BackupError> {
     let connection = beside::open_still(copy)?;
     let faults = check::whole(&connection)?;
     if let Some(what) = faults.into_iter().next() {
-        return Err(BackupError::Faulty { what });
+        return Err(BackupError::Faulty(what));
     }
     let (log_id, head) = check::head(&connection)?;
     Ok(Manifest {
@@ -111,7 +111,7 @@ impl Sealed {
         self.copy_database(partial.as_file_mut())?;
         let log_id = renew_log(partial.path())?;
         partial.as_file().sync_all().map_err(BackupError::io(partial.path()))?;
-        let has = || BackupError::HasStore { directory: directory.to_owned() };
+        let has = || BackupError::HasStore(directory.to_owned());
         keep(partial, &directory.join(DATABASE), has)?;
         sync_folder(directory)?;
         Ok(log_id)
@@ -142,7 +142,7 @@ fn refuse_store(directory: &Path) -> Result<(), BackupError> {
     let is_there =
         |end: &str| fs::symlink_metadata(directory.join(format!("{DATABASE}{end}"))).is_ok();
     if ["", "-wal", "-shm", "-journal"].into_iter().any(is_there) {
-        return Err(BackupError::HasStore { directory: directory.to_owned() });
+        return Err(BackupError::HasStore(directory.to_owned()));
     }
     Ok(())
 }
@@ -153,8 +153,7 @@ fn renew_log(database: &Path) -> Result<LogId, BackupError> {
     let connection = Connection::open_with_flags(database, flags)?;
     // A file that is half done is removed: there is nothing to roll back to.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
-    let mut log_id = [0; 8];
-    getrandom::fill(&mut log_id).map_err(crate::OpenError::Random)?;
+    let log_id: [u8; 8] = random()?;
     connection.execute("UPDATE log_head SET log_id = ?1 WHERE number = 1", [log_id])?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(LogId(log_id))

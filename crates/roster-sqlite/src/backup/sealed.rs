@@ -6,7 +6,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek, SeekFrom, Write},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -35,7 +35,7 @@ const CHUNK: usize = 1 << 17;
 pub struct Sealed {
     path: PathBuf,
     file: File,
-    database_bytes: u64,
+    end: End,
     manifest: Manifest,
 }
 
@@ -45,9 +45,9 @@ impl Sealed {
         let mut file = File::open(path).map_err(BackupError::io(path))?;
         let refused = BackupError::io(path);
         let Some(end) = End::read(&mut file).map_err(refused)? else {
-            return Err(BackupError::NotABackup { file: path.to_owned() });
+            return Err(BackupError::NotABackup(path.to_owned()));
         };
-        let digest = digest(&mut file, end.sealed_bytes(), &mut io::sink());
+        let digest = digest(&mut file, end.sealed_bytes(), |_| Ok(()));
         if digest.map_err(BackupError::io(path))? != end.digest {
             return Err(changed(path));
         }
@@ -60,7 +60,7 @@ impl Sealed {
             let Manifest { program, .. } = manifest;
             return Err(BackupError::Newer { file: path.to_owned(), program });
         }
-        Ok(Self { path: path.to_owned(), file, database_bytes: end.database_bytes, manifest })
+        Ok(Self { path: path.to_owned(), file, end, manifest })
     }
 
     /// What the backup tells of itself.
@@ -78,19 +78,17 @@ impl Sealed {
         beside::open_still(&self.path)
     }
 
-    /// Copies the database out; what is read on the way is held against the digest once more.
+    /// Copies the database out, and compares the bytes on the way with the digest once more.
     pub(super) fn copy_database(&mut self, to: &mut File) -> Result<(), BackupError> {
-        let refused = BackupError::io(&self.path);
-        let Some(end) = End::read(&mut self.file).map_err(refused)? else {
-            return Err(changed(&self.path));
-        };
-        let mut first = Head { to, left: end.database_bytes };
-        let digest = digest(&mut self.file, end.sealed_bytes(), &mut first);
-        let digest = digest.map_err(BackupError::io(&self.path))?;
-        if digest != end.digest || end.database_bytes != self.database_bytes {
-            return Err(changed(&self.path));
-        }
-        Ok(())
+        // What follows the database is not copied.
+        let mut left = usize::try_from(self.end.database_bytes).unwrap_or(usize::MAX);
+        let digest = digest(&mut self.file, self.end.sealed_bytes(), |chunk| {
+            let part = chunk.get(..left).unwrap_or(chunk);
+            left -= part.len();
+            to.write_all(part)
+        });
+        let same = digest.map_err(BackupError::io(&self.path))? == self.end.digest;
+        if same { Ok(()) } else { Err(changed(&self.path)) }
     }
 }
 
@@ -103,7 +101,7 @@ pub(super) fn seal(file: &mut File, manifest: &Manifest) -> io::Result<u64> {
     file.write_all(&length.to_be_bytes())?;
     file.write_all(&MARK)?;
     let sealed = database_bytes + u64::from(length) + LENGTH_BYTES + MARK_BYTES;
-    let digest = digest(file, sealed, &mut io::sink())?;
+    let digest = digest(file, sealed, |_| Ok(()))?;
     file.seek(SeekFrom::End(0))?;
     file.write_all(&digest)?;
     file.sync_all()?;
@@ -115,7 +113,8 @@ fn changed(path: &Path) -> BackupError {
     BackupError::Damaged { file: path.to_owned(), what }
 }
 
-/// The end of a backup, not vouched for yet.
+/// The end of a backup.
+#[derive(Debug)]
 struct End {
     database_bytes: u64,
     manifest: Vec<u8>,
@@ -150,39 +149,23 @@ impl End {
     }
 }
 
-/// The digest of the first bytes of a file, which are handed on as they are read.
-fn digest(file: &mut File, bytes: u64, on: &mut dyn Write) -> io::Result<[u8; 32]> {
+/// The digest of the first bytes of a file, which are also handed to `on`.
+fn digest(
+    file: &mut File,
+    bytes: u64,
+    mut on: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<[u8; 32]> {
     file.seek(SeekFrom::Start(0))?;
     let mut hash = Sha256::new();
     let mut reader = BufReader::with_capacity(CHUNK, file.take(bytes));
     loop {
-        let chunk = io::BufRead::fill_buf(&mut reader)?;
+        let chunk = reader.fill_buf()?;
         if chunk.is_empty() {
             return Ok(hash.finalize().into());
         }
         hash.update(chunk);
-        on.write_all(chunk)?;
+        on(chunk)?;
         let read = chunk.len();
-        io::BufRead::consume(&mut reader, read);
-    }
-}
-
-/// Writes the first bytes of what comes, and passes over the rest.
-struct Head<'f> {
-    to: &'f mut File,
-    left: u64,
-}
-
-impl Write for Head<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let part = bytes.get(..left).unwrap_or(bytes);
-        self.to.write_all(part)?;
-        self.left = self.left.saturating_sub(u64::try_from(part.len()).unwrap_or(u64::MAX));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
+        reader.consume(read);
     }
 }

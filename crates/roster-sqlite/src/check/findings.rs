@@ -54,7 +54,18 @@ impl Line {
         }
     }
 
-    /// Takes note of what kept the rest from being read.
+    /// A line, with what this read finds.
+    pub(super) fn of(
+        name: &'static str,
+        read: impl FnOnce(&mut Self) -> rusqlite::Result<()>,
+    ) -> Self {
+        let mut line = Self::new(name);
+        let read = read(&mut line);
+        line.end(read);
+        line
+    }
+
+    /// Adds the error that ended a read.
     pub(super) fn end(&mut self, read: rusqlite::Result<()>) {
         if let Err(error) = read {
             let name = self.name;
@@ -82,14 +93,8 @@ impl fmt::Display for Line {
     }
 }
 
-/// An id column as it is named: of another length than an id, in hexadecimal.
-pub(super) struct Name<'a>(pub(super) &'a [u8]);
-
-impl fmt::Display for Name<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match roster_core::UserId::from_slice(self.0) {
-            Some(id) => id.fmt(f),
-            None => self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
-        }
-    }
+/// The name of an id column: in hexadecimal if it has another length than an id.
+pub(super) fn name(id: &[u8]) -> String {
+    let hexadecimal = || id.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    roster_core::UserId::from_slice(id).map_or_else(hexadecimal, |id| id.to_string())
 }

@@ -2,11 +2,16 @@
 //! its ends, and the counters.
 
 use roster_core::Group;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
-use super::{findings::Line, people::place, rows::Grouped};
+use super::{
+    findings::Line,
+    people::{place, text},
+    rows::Item,
+};
 
-const COUNT_MEMBERS: &str = "SELECT count(*) FROM group_members WHERE group_id = ?1";
+const COUNT_MEMBERS: &str = "SELECT members, \
+     (SELECT count(*) FROM group_members WHERE group_id = ?1) FROM groups WHERE id = ?1";
 
 /// Memberships that have lost one of their ends, or tell of the member what it is not.
 const LOOSE: &str = "SELECT m.group_id, m.member_id FROM group_members AS m \
@@ -26,30 +31,23 @@ impl<'c> Groups<'c> {
         Self { connection, rows: Line::new("groups"), members: Line::new("group members") }
     }
 
-    /// Holds a row against its record, and its count against its members.
-    pub(super) fn hold(&mut self, row: &Grouped) -> rusqlite::Result<()> {
-        self.rows.count += 1;
-        let place = place("groups", &row.id);
+    /// Compares a row with its record, and its count with its members.
+    pub(super) fn hold(&mut self, row: &Item) -> rusqlite::Result<()> {
+        let (line, place) = (&mut self.rows, row.place("groups"));
         let mut count = self.connection.prepare_cached(COUNT_MEMBERS)?;
-        let members: i64 = count.query_row(params![row.id], |row| row.get(0))?;
-        let what = format!("members is {}, but there are {members}", row.members);
-        self.rows.hold(row.members == members, &place, &what);
-        let group = match Group::from_record(&row.record) {
-            Ok(group) => group,
-            Err(corrupt) => {
-                self.rows.fault(&place, &corrupt.to_string());
-                return Ok(());
-            }
-        };
-        let external_id = group.external_id.as_ref().map(|id| id.as_bytes().to_vec());
-        for (holds, what) in [
-            (group.id.as_bytes() == &*row.id, "the record has another id"),
-            (group.version == row.version, "the record has another version"),
-            (group.to_record() == row.record, "the record is not spelt as it is written"),
-            (group.name_key().as_bytes() == row.name_key, "name_key is not the record's"),
-            (external_id == row.external_id, "external_id is not the record's"),
-        ] {
-            self.rows.hold(holds, &place, what);
+        let (kept, members): (i64, i64) =
+            count.query_row([&row.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let what = format!("members is {kept}, but there are {members}");
+        line.hold(kept == members, &place, &what);
+        let written = |group: &Group| (group.id, group.version, group.to_record());
+        let group = row.compare(line, &place, Group::from_record(&row.record), written);
+        if let Some(group) = group {
+            let name_key = group.name_key();
+            let made = [
+                ("name_key", text(Some(&name_key))),
+                ("external_id", text(group.external_id.as_ref())),
+            ];
+            row.compare_columns(line, &place, made);
         }
         Ok(())
     }

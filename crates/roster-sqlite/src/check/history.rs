@@ -4,10 +4,10 @@
 use roster_core::{Attribute, EventKind, Json, Timestamp, attribute::Kind, json};
 
 use super::{
-    findings::{Line, Name},
+    findings::{Line, name},
     log::Span,
     people::place,
-    rows::{Entry, Gone, Grouped, Live},
+    rows::{Entry, Item},
 };
 use roster_core::event::changed_of;
 
@@ -86,7 +86,7 @@ impl History {
             line.fault(&place, "its record is no JSON");
             return None;
         };
-        let id = Json::Text(Name(&event.id).to_string());
+        let id = Json::Text(name(&event.id));
         let at = Json::Text(Timestamp::from_millis(event.at).to_string());
         for (member, value) in
             [("id", id), ("version", Json::Int(event.version)), ("updated_at", at)]
@@ -117,8 +117,8 @@ impl History {
         self.last.as_ref().and_then(|last| last.kind).is_some_and(EventKind::is_of_group)
     }
 
-    /// Holds the whole against what there is of the group.
-    pub(super) fn end_of_group(self, id: &[u8], group: Option<&Grouped>, line: &mut Line) {
+    /// Compares the whole with the group as it is.
+    pub(super) fn end_of_group(self, id: &[u8], group: Option<&Item>, line: &mut Line) {
         let place = place("events", id);
         let Some(last) = self.last else {
             line.hold(self.span.is_cut(), &place, "there is none, but the group is there");
@@ -129,16 +129,15 @@ impl History {
             line.hold(group.is_none(), &place, "the group is there, but was deleted");
             return;
         }
-        let same = group.is_some_and(|it| it.version == last.version && it.record == last.record);
-        line.hold(same, &place, "the last one is not the group that is there");
+        line.hold(last.is(group), &place, "the last one is not the group that is there");
     }
 
-    /// Holds the whole against what there is of the user.
+    /// Compares the whole with the user as it is.
     pub(super) fn end(
         self,
         id: &[u8],
-        user: Option<&Live>,
-        deleted: Option<&Gone>,
+        user: Option<&Item>,
+        deleted: Option<&Item>,
         line: &mut Line,
     ) {
         let place = place("events", id);
@@ -147,29 +146,30 @@ impl History {
             return;
         };
         if last.kind == Some(EventKind::Purged) {
-            let nobody = user.is_none() && deleted.is_none();
-            line.hold(nobody, &place, "the user is there, but was purged");
+            let is_gone = user.is_none() && deleted.is_none();
+            line.hold(is_gone, &place, "the user is there, but was purged");
             let is_erased = self.filled.is_none() || self.is_being_erased;
             line.hold(is_erased, &place, "a record is there, but the user was purged");
             return;
         }
         let what = "its history is to be erased, but nobody purged the user";
         line.hold(!self.is_being_erased, &place, what);
-        line.hold(
-            self.emptied.is_none(),
-            &place,
-            "a record is missing, but nobody purged the user",
-        );
-        let (same, what) = if last.kind == Some(EventKind::Deleted) {
-            let same =
-                deleted.is_some_and(|it| it.version == last.version && it.record == last.record);
-            (same && user.is_none(), "the last one is not the deleted user that is kept")
+        let what = "a record is missing, but nobody purged the user";
+        line.hold(self.emptied.is_none(), &place, what);
+        if last.kind == Some(EventKind::Deleted) {
+            let same = last.is(deleted) && user.is_none();
+            line.hold(same, &place, "the last one is not the deleted user that is kept");
         } else {
-            let same =
-                user.is_some_and(|it| it.version == last.version && it.record == last.record);
-            (same && deleted.is_none(), "the last one is not the user that is there")
-        };
-        line.hold(same, &place, what);
+            let same = last.is(user) && deleted.is_none();
+            line.hold(same, &place, "the last one is not the user that is there");
+        }
+    }
+}
+
+impl Last {
+    /// Whether the row is what the event left.
+    fn is(&self, row: Option<&Item>) -> bool {
+        row.is_some_and(|row| row.version == self.version && row.record == self.record)
     }
 }
 

@@ -2,104 +2,100 @@
 //! and nothing else.
 //!
 //! Each expected row is looked for; then the rows are counted. Only where there are more than
-//! were expected, every row is held against its user, to name those that are too many.
+//! were expected, every row is compared with its user, to name those that are too many.
 
-use roster_core::{User, UserId, keys, words::words_of};
-use rusqlite::{Connection, OptionalExtension, params};
+use roster_core::{SearchKeys, User, UserId};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter, types::Value};
 
 use super::{findings::Line, people::place};
+use crate::writer::search_rows::further;
 
-const HAS_WORD: &str = "SELECT 1 FROM words WHERE word = ?1 AND id = ?2";
-const HAS_KEY: &str = "SELECT 1 FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
 const RECORD: &str = "SELECT record FROM users WHERE id = ?1";
-const WORDS: &str = "SELECT id, word FROM words";
-const KEYS: &str = "SELECT id, key, kind FROM further_keys";
 
-const EMAIL: i64 = 0;
-const PHONE_NUMBER: i64 = 1;
-
-/// The tables that hold something of each live user beside its record.
-pub(super) struct BesideRecord<'c> {
+/// A table with rows that are made from the records of live users. A row is an id and a key; the
+/// key is one column or two.
+struct Table<'c> {
     connection: &'c Connection,
-    words: Line,
-    keys: Line,
+    name: &'static str,
+    exists: &'static str,
+    count: &'static str,
+    rows: &'static str,
+    keys_of: fn(&SearchKeys) -> Vec<Vec<Value>>,
 }
 
+/// Both tables.
+pub(super) struct BesideRecord<'c>([(Table<'c>, Line); 2]);
+
 impl<'c> BesideRecord<'c> {
-    pub(super) fn new(connection: &'c Connection) -> Self {
-        let (words, keys) = (Line::new("words"), Line::new("further keys"));
-        Self { connection, words, keys }
+    pub(super) const fn new(connection: &'c Connection) -> Self {
+        let words = Table {
+            connection,
+            name: "words",
+            exists: "SELECT 1 FROM words WHERE id = ?1 AND word = ?2",
+            count: "SELECT count(*) FROM words",
+            rows: "SELECT id, word FROM words",
+            keys_of: |keys| keys.words.iter().map(|word| vec![word.clone().into()]).collect(),
+        };
+        let keys = Table {
+            connection,
+            name: "further_keys",
+            exists: "SELECT 1 FROM further_keys WHERE id = ?1 AND kind = ?2 AND key = ?3",
+            count: "SELECT count(*) FROM further_keys",
+            rows: "SELECT id, kind, key FROM further_keys",
+            keys_of: |keys| {
+                further(keys).map(|(kind, key)| vec![kind.into(), key.clone().into()]).collect()
+            },
+        };
+        Self([(words, Line::new("words")), (keys, Line::new("further keys"))])
     }
 
     /// Looks for all that a user must have.
     pub(super) fn hold(&mut self, user: &User) -> rusqlite::Result<()> {
-        let id = user.id.as_bytes();
-        let mut has_word = self.connection.prepare_cached(HAS_WORD)?;
-        for word in words_of(user) {
-            self.words.count += 1;
-            let there = has_word.exists(params![word, id])?;
-            self.words.hold(there, &place("words", id), "one is missing");
-        }
-        let mut has_key = self.connection.prepare_cached(HAS_KEY)?;
-        for (kind, key) in further_keys(user) {
-            self.keys.count += 1;
-            let there = has_key.exists(params![kind, key, id])?;
-            self.keys.hold(there, &place("further_keys", id), "one is missing");
-        }
-        Ok(())
+        let keys = SearchKeys::of(user);
+        self.0.iter_mut().try_for_each(|(table, line)| table.look_for(user.id, &keys, line))
     }
 
     /// Counts what there is; names what is too much.
-    pub(super) fn end(mut self) -> [Line; 2] {
-        let read = self.surplus_words();
-        self.words.end(read);
-        let read = self.surplus_keys();
-        self.keys.end(read);
-        [self.words, self.keys]
+    pub(super) fn end(self) -> [Line; 2] {
+        self.0.map(|(table, mut line)| {
+            let read = table.surplus(&mut line);
+            line.end(read);
+            line
+        })
     }
+}
 
-    fn surplus_words(&mut self) -> rusqlite::Result<()> {
-        if !self.has_surplus("SELECT count(*) FROM words", &self.words)? {
-            return Ok(());
-        }
-        let mut statement = self.connection.prepare(WORDS)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (id, word): (Vec<u8>, String) = (row.get(0)?, row.get(1)?);
-            match self.user(&id)? {
-                None => self.words.fault(&place("words", &id), "there is no such user"),
-                Some(user) => {
-                    let own = words_of(&user).contains(&word);
-                    self.words.hold(own, &place("words", &id), "one is not the record's");
-                }
-            }
+impl Table<'_> {
+    fn look_for(&self, id: UserId, keys: &SearchKeys, line: &mut Line) -> rusqlite::Result<()> {
+        let mut exists = self.connection.prepare_cached(self.exists)?;
+        for key in (self.keys_of)(keys) {
+            line.count += 1;
+            let id_and_key = [Value::Blob(id.as_bytes().to_vec())].into_iter().chain(key);
+            let there = exists.exists(params_from_iter(id_and_key))?;
+            line.hold(there, &place(self.name, id.as_bytes()), "one is missing");
         }
         Ok(())
     }
 
-    fn surplus_keys(&mut self) -> rusqlite::Result<()> {
-        if !self.has_surplus("SELECT count(*) FROM further_keys", &self.keys)? {
+    fn surplus(&self, line: &mut Line) -> rusqlite::Result<()> {
+        let count: i64 = self.connection.query_row(self.count, [], |row| row.get(0))?;
+        if count.unsigned_abs() == line.count - line.faults {
             return Ok(());
         }
-        let mut statement = self.connection.prepare(KEYS)?;
+        let mut statement = self.connection.prepare(self.rows)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (id, key, kind): (Vec<u8>, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let id: Vec<u8> = row.get(0)?;
+            let place = place(self.name, &id);
             match self.user(&id)? {
-                None => self.keys.fault(&place("further_keys", &id), "there is no such user"),
+                None => line.fault(&place, "there is no such user"),
                 Some(user) => {
-                    let own = further_keys(&user).contains(&(kind, key));
-                    self.keys.hold(own, &place("further_keys", &id), "one is not the record's");
+                    let own = (self.keys_of)(&SearchKeys::of(&user)).contains(&key(row)?);
+                    line.hold(own, &place, "one is not the record's");
                 }
             }
         }
         Ok(())
-    }
-
-    /// Whether there are other rows than those that were expected and found.
-    fn has_surplus(&self, count: &str, line: &Line) -> rusqlite::Result<bool> {
-        let count: i64 = self.connection.query_row(count, [], |row| row.get(0))?;
-        Ok(count.unsigned_abs() != line.count - line.faults)
     }
 
     fn user(&self, id: &[u8]) -> rusqlite::Result<Option<User>> {
@@ -110,9 +106,7 @@ impl<'c> BesideRecord<'c> {
     }
 }
 
-/// The further keys of a user, each with its kind.
-fn further_keys(user: &User) -> Vec<(i64, String)> {
-    let emails = keys::further_emails(user).into_iter().map(|key| (EMAIL, key));
-    let numbers = keys::further_phone_numbers(user).into_iter().map(|key| (PHONE_NUMBER, key));
-    emails.chain(numbers).collect()
+/// The columns of a row behind the id.
+fn key(row: &Row<'_>) -> rusqlite::Result<Vec<Value>> {
+    (1..row.as_ref().column_count()).map(|index| row.get(index)).collect()
 }

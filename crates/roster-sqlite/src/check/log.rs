@@ -4,9 +4,10 @@ use roster_core::{EventKind, Group, Head, User};
 use rusqlite::Connection;
 
 use super::{
-    findings::{Line, Name},
+    findings::{Line, name},
     rows::Kept,
 };
+use crate::{events::OLDEST, writer::UNCHANGED};
 
 const SPAN: &str = "SELECT count(*), min(position) FROM events";
 const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
@@ -19,9 +20,6 @@ const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record,
 
 const IS_OR_WAS_GROUP: &str = "SELECT 1 FROM groups WHERE id = ?1 \
      UNION ALL SELECT 1 FROM events WHERE user_id = ?1 AND kind LIKE 'group.%'";
-
-/// The effect of a request that changed nothing.
-const UNCHANGED: &str = "unchanged";
 
 /// Which positions are kept.
 #[derive(Clone, Copy, Debug)]
@@ -68,22 +66,13 @@ fn gaps(connection: &Connection, oldest: i64, head: Head, line: &mut Line) -> ru
     Ok(())
 }
 
-/// Groups leave nothing aside: of one that is gone, events alone tell.
-fn is_or_was_group(connection: &Connection, id: &[u8]) -> rusqlite::Result<bool> {
-    connection.prepare_cached(IS_OR_WAS_GROUP)?.exists([id])
-}
-
 /// Requests that may come twice: what they came to is in the log, unless it has outlived its time.
 pub(super) fn idempotency_keys(connection: &Connection, head: Head, kept: Kept) -> Line {
-    let mut line = Line::new("idempotency keys");
-    let read = keys(connection, head, kept, &mut line);
-    line.end(read);
-    line
+    Line::of("idempotency keys", |line| keys(connection, head, kept, line))
 }
 
 fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rusqlite::Result<()> {
-    let oldest: Option<i64> =
-        connection.query_row("SELECT min(position) FROM events", [], |row| row.get(0))?;
+    let oldest: Option<i64> = connection.query_row(OLDEST, [], |row| row.get(0))?;
     let oldest = oldest.unwrap_or(head.position + 1);
     let mut statement = connection.prepare(KEYS)?;
     let mut rows = statement.query([])?;
@@ -93,13 +82,14 @@ fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rus
         let id: Vec<u8> = row.get(1)?;
         let version: i64 = row.get(2)?;
         let effect: String = row.get(3)?;
-        let place = format!("idempotency_keys at {position}, of {}", Name(&id));
+        let place = format!("idempotency_keys at {position}, of {}", name(&id));
         let within = (0..=head.position).contains(&position);
         line.hold(within, &place, "there is no such position");
         let gone = [EventKind::Purged.as_str(), EventKind::GroupDeleted.as_str()];
         let someone = gone.contains(&effect.as_str())
             || row.get(8)?
-            || (kept.groups && is_or_was_group(connection, &id)?)
+            // Of a group that was deleted, only events are left.
+            || (kept.groups && connection.prepare_cached(IS_OR_WAS_GROUP)?.exists([&id])?)
             || connection.prepare_cached(kept.is_being_erased())?.exists([&id])?;
         line.hold(someone, &place, "there is no such user");
         let record = row.get_ref(4)?.as_bytes_or_null()?;

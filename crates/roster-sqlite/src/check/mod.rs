@@ -19,18 +19,12 @@ use std::path::Path;
 use roster_core::{Head, LogId};
 use rusqlite::Connection;
 
-use crate::backup::{BackupError, Sealed, open_store, schema_of};
+use crate::{
+    backup::{BackupError, Sealed, open_store, schema_of},
+    establish::read_head,
+};
 pub use findings::{Findings, Line};
 use rows::Kept;
-
-/// The schema that brought words, further keys and idempotency keys.
-const SCHEMA_OF_WORDS: i64 = 2;
-
-/// The schema that brought groups and their members.
-const SCHEMA_OF_GROUPS: i64 = 4;
-
-/// The schema that brought the erasures that are pending.
-const SCHEMA_OF_ERASURES: i64 = 5;
 
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
@@ -47,12 +41,7 @@ impl Sealed {
 fn look(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
-    let schema = schema_of(&snapshot)?;
-    let kept = Kept {
-        words: schema >= SCHEMA_OF_WORDS,
-        groups: schema >= SCHEMA_OF_GROUPS,
-        erasures: schema >= SCHEMA_OF_ERASURES,
-    };
+    let kept = Kept::of(schema_of(&snapshot)?);
     let mut lines = vec![file::look(&snapshot), counters::look(&snapshot, head)];
     lines.extend(people::look(&snapshot, head, kept));
     if kept.words {
@@ -70,23 +59,6 @@ pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError>
 
 /// The log's identity, and the head that is kept.
 pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError> {
-    let read = connection.query_row(
-        "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1",
-        [],
-        |row| {
-            let head = Head {
-                position: row.get(1)?,
-                active: row.get(2)?,
-                suspended: row.get(3)?,
-                deleted: row.get(4)?,
-            };
-            Ok((LogId(row.get(0)?), head))
-        },
-    );
-    match read {
-        Err(rusqlite::Error::QueryReturnedNoRows) => {
-            Err(BackupError::Faulty { what: "log_head holds no row".to_owned() })
-        }
-        other => Ok(other?),
-    }
+    let no_row = || BackupError::Faulty("log_head holds no row".to_owned());
+    read_head(connection)?.ok_or_else(no_row)
 }

@@ -3,18 +3,21 @@
 //! Whatever is kept beside a record is made from it again and must be the same; and what the log
 //! says of a user last must be what there is.
 
-use roster_core::{Head, Keys, User};
-use rusqlite::{Connection, types::Value};
+use std::iter;
+
+use bytes::Bytes;
+use roster_core::{Head, Keys, User, UserId};
+use rusqlite::{Connection, types::ValueRef};
 
 use super::{
-    findings::{Line, Name},
+    findings::{Line, name},
     groups::Groups,
     history::History,
     keys::BesideRecord,
     log::Span,
-    rows::{DELETED, EVENTS, Entry, GROUPS, Gone, Grouped, Kept, LIVE, Live, NO_GROUPS, Stream},
+    rows::{DELETED, EVENTS, Entry, GROUPS, Item, Kept, LIVE, NO_GROUPS, Stream},
 };
-use crate::columns::status_number;
+use crate::columns::{KEY_COLUMNS, key_values};
 
 /// All that belongs to users: a line for each table.
 pub(super) fn look(connection: &Connection, head: Head, kept: Kept) -> Vec<Line> {
@@ -52,9 +55,9 @@ impl People<'_> {
         let grouped = if self.groups.is_some() { GROUPS } else { NO_GROUPS };
         let mut grouped = connection.prepare(grouped)?;
         let mut erasing = connection.prepare(kept.is_being_erased())?;
-        let mut grouped = Stream::begin(grouped.query([])?, Grouped::read, |row| &row.id)?;
-        let mut live = Stream::begin(live.query([])?, Live::read, |row| &row.id)?;
-        let mut gone = Stream::begin(gone.query([])?, Gone::read, |row| &row.id)?;
+        let mut grouped = Stream::begin(grouped.query([])?, Item::read, |row| &row.id)?;
+        let mut live = Stream::begin(live.query([])?, Item::read, |row| &row.id)?;
+        let mut gone = Stream::begin(gone.query([])?, Item::read, |row| &row.id)?;
         let mut events = Stream::begin(events.query([])?, Entry::read, |row| &row.id)?;
         loop {
             let ids = [live.id(), gone.id(), grouped.id(), events.id()];
@@ -89,81 +92,47 @@ impl People<'_> {
         }
     }
 
-    fn live(&mut self, row: &Live) -> rusqlite::Result<()> {
-        self.live.count += 1;
-        let place = place("users", &row.id);
-        let Some(user) = read(&mut self.live, &place, &row.id, row.version, &row.record) else {
+    fn live(&mut self, row: &Item) -> rusqlite::Result<()> {
+        let (line, place) = (&mut self.live, row.place("users"));
+        let Some(user) = row.compare(line, &place, User::from_record(&row.record), written) else {
             return Ok(());
         };
         let keys = Keys::of(&user);
-        let status = status_number(keys.status);
-        self.live.hold(row.status == status, &place, "status is not the record's");
-        let updated_at = keys.updated_at.as_millis();
-        self.live.hold(row.updated_at == updated_at, &place, "updated_at is not the record's");
-        let made = [
-            ("username_key", Value::Text(keys.username)),
-            ("email_key", sorted(keys.email)),
-            ("phone_number_key", absent(keys.phone_number)),
-            ("external_id", absent(keys.external_id)),
-            ("family_name_key", sorted(keys.family_name)),
-            ("name_key", sorted(keys.name)),
-        ];
-        hold_keys(&mut self.live, &place, &row.keys, &made);
+        let columns = KEY_COLUMNS.iter().map(|(_, column)| *column).zip(key_values(&keys));
+        let updated_at = ("updated_at", ValueRef::Integer(keys.updated_at.as_millis()));
+        row.compare_columns(line, &place, iter::once(updated_at).chain(columns));
         match &mut self.beside {
             Some(beside) => beside.hold(&user),
             None => Ok(()),
         }
     }
 
-    fn gone(&mut self, row: &Gone) {
-        self.gone.count += 1;
-        let place = place("deleted_users", &row.id);
-        let Some(user) = read(&mut self.gone, &place, &row.id, row.version, &row.record) else {
+    fn gone(&mut self, row: &Item) {
+        let (line, place) = (&mut self.gone, row.place("deleted_users"));
+        let Some(user) = row.compare(line, &place, User::from_record(&row.record), written) else {
             return;
         };
-        let left = user.updated_at.as_millis();
-        self.gone.hold(row.deleted_at == left, &place, "deleted_at is not the record's");
         let keys = Keys::of(&user);
         let made = [
-            ("username_key", Value::Text(keys.username)),
-            ("email_key", absent(keys.email)),
-            ("external_id", absent(keys.external_id)),
+            ("deleted_at", ValueRef::Integer(user.updated_at.as_millis())),
+            ("username_key", text(Some(&keys.username))),
+            ("email_key", text(keys.email.as_ref())),
+            ("external_id", text(keys.external_id.as_ref())),
         ];
-        hold_keys(&mut self.gone, &place, &row.keys, &made);
+        row.compare_columns(line, &place, made);
     }
+}
+
+fn written(user: &User) -> (UserId, i64, Bytes) {
+    (user.id, user.version, user.to_record())
+}
+
+/// The value of a text column that may be absent.
+pub(super) fn text(text: Option<&String>) -> ValueRef<'_> {
+    text.map(String::as_str).into()
 }
 
 /// A table and an id, as a fault is named.
 pub(super) fn place(table: &str, id: &[u8]) -> String {
-    format!("{table} of {}", Name(id))
-}
-
-/// The user of a record that is as core writes it, under this id and version.
-fn read(line: &mut Line, place: &str, id: &[u8], version: i64, record: &[u8]) -> Option<User> {
-    let user = match User::from_record(record) {
-        Ok(user) => user,
-        Err(corrupt) => {
-            line.fault(&place, &corrupt.to_string());
-            return None;
-        }
-    };
-    line.hold(user.id.as_bytes() == id, &place, "the record has another id");
-    line.hold(user.version == version, &place, "the record has another version");
-    line.hold(user.to_record() == record, &place, "the record is not spelt as it is written");
-    Some(user)
-}
-
-fn hold_keys(line: &mut Line, place: &str, stored: &[Value], made: &[(&str, Value)]) {
-    for (stored, (column, made)) in stored.iter().zip(made) {
-        line.hold(stored == made, &place, &format!("{column} is not the record's"));
-    }
-}
-
-/// An absent sort key is the empty blob.
-fn sorted(key: Option<String>) -> Value {
-    key.map_or(Value::Blob(Vec::new()), Value::Text)
-}
-
-fn absent(key: Option<String>) -> Value {
-    key.map_or(Value::Null, Value::Text)
+    format!("{table} of {}", name(id))
 }

@@ -2,7 +2,16 @@
 //!
 //! A row is copied out of its statement: the walk looks one row ahead.
 
-use rusqlite::{Row, Rows, types::Value};
+use std::fmt;
+
+use bytes::Bytes;
+use roster_core::UserId;
+use rusqlite::{
+    Row, Rows,
+    types::{Value, ValueRef},
+};
+
+use super::{findings::Line, people::place};
 
 /// Which tables the schema of the database has.
 #[derive(Clone, Copy, Debug)]
@@ -15,21 +24,21 @@ pub(super) struct Kept {
     pub(super) erasures: bool,
 }
 
-pub(super) const LIVE: &str = "SELECT id, version, status, updated_at, username_key, email_key, \
-     phone_number_key, external_id, family_name_key, name_key, record \
+pub(super) const LIVE: &str = "SELECT id, version, record, updated_at, status, username_key, \
+     email_key, phone_number_key, external_id, family_name_key, name_key \
      FROM users INDEXED BY users_id ORDER BY id";
 
-pub(super) const DELETED: &str = "SELECT id, version, deleted_at, username_key, email_key, \
-     external_id, record FROM deleted_users INDEXED BY deleted_users_id ORDER BY id";
+pub(super) const DELETED: &str = "SELECT id, version, record, deleted_at, username_key, \
+     email_key, external_id FROM deleted_users INDEXED BY deleted_users_id ORDER BY id";
 
 pub(super) const EVENTS: &str = "SELECT user_id, position, kind, at, version, changed, record \
      FROM events INDEXED BY events_user ORDER BY user_id, position";
 
 pub(super) const GROUPS: &str =
-    "SELECT id, version, members, name_key, external_id, record FROM groups ORDER BY id";
+    "SELECT id, version, record, name_key, external_id FROM groups ORDER BY id";
 
 /// Of a schema that has no groups yet.
-pub(super) const NO_GROUPS: &str = "SELECT x'', 0, 0, '', NULL, '' WHERE false";
+pub(super) const NO_GROUPS: &str = "SELECT x'', 0, '' WHERE false";
 
 /// Whether the history of a purged user is still to be erased.
 const IS_BEING_ERASED: &str = "SELECT 1 FROM erasures WHERE id = ?1";
@@ -38,55 +47,81 @@ const IS_BEING_ERASED: &str = "SELECT 1 FROM erasures WHERE id = ?1";
 const NO_ERASURES: &str = "SELECT 1 WHERE ?1 IS NULL";
 
 impl Kept {
+    pub(super) const fn of(schema: i64) -> Self {
+        Self { words: schema >= 2, groups: schema >= 4, erasures: schema >= 5 }
+    }
+
     /// The statement that checks whether a history is still to be erased.
     pub(super) const fn is_being_erased(self) -> &'static str {
         if self.erasures { IS_BEING_ERASED } else { NO_ERASURES }
     }
 }
 
-/// A row of `users`.
-pub(super) struct Live {
+/// A row of `users`, `deleted_users` or `groups`.
+pub(super) struct Item {
     pub(super) id: Vec<u8>,
     pub(super) version: i64,
-    pub(super) status: i64,
-    pub(super) updated_at: i64,
-    /// In the order of the columns.
-    pub(super) keys: [Value; 6],
     pub(super) record: Vec<u8>,
+    /// The other columns.
+    pub(super) columns: Vec<Value>,
 }
 
-impl Live {
+impl Item {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        // A damaged text, which is no UTF-8, is a blob here: so it differs from any text.
+        let column = |index| match row.get(index) {
+            Ok(value) => Ok(value),
+            Err(_) => bytes(row, index).map(Value::Blob),
+        };
         Ok(Self {
             id: row.get(0)?,
             version: row.get(1)?,
-            status: row.get(2)?,
-            updated_at: row.get(3)?,
-            keys: [row.get(4)?, row.get(5)?, row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?],
-            record: bytes(row, 10)?,
+            record: bytes(row, 2)?,
+            columns: (3..row.as_ref().column_count())
+                .map(column)
+                .collect::<rusqlite::Result<_>>()?,
         })
     }
-}
 
-/// A row of `deleted_users`.
-pub(super) struct Gone {
-    pub(super) id: Vec<u8>,
-    pub(super) version: i64,
-    pub(super) deleted_at: i64,
-    /// In the order of the columns.
-    pub(super) keys: [Value; 3],
-    pub(super) record: Vec<u8>,
-}
+    /// A table and the id, as a fault is named.
+    pub(super) fn place(&self, table: &str) -> String {
+        place(table, &self.id)
+    }
 
-impl Gone {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            version: row.get(1)?,
-            deleted_at: row.get(2)?,
-            keys: [row.get(3)?, row.get(4)?, row.get(5)?],
-            record: bytes(row, 6)?,
-        })
+    /// Compares the record with the row: its id, version and spelling. `None` where the record
+    /// cannot be read.
+    pub(super) fn compare<T>(
+        &self,
+        line: &mut Line,
+        place: &str,
+        parsed: Result<T, impl fmt::Display>,
+        written: impl Fn(&T) -> (UserId, i64, Bytes),
+    ) -> Option<T> {
+        line.count += 1;
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(corrupt) => {
+                line.fault(&place, &corrupt.to_string());
+                return None;
+            }
+        };
+        let (id, version, record) = written(&parsed);
+        line.hold(id.as_bytes() == &*self.id, &place, "the record has another id");
+        line.hold(version == self.version, &place, "the record has another version");
+        line.hold(record == self.record, &place, "the record is not spelt as it is written");
+        Some(parsed)
+    }
+
+    /// Compares columns with the values that the record has for them.
+    pub(super) fn compare_columns<'v>(
+        &self,
+        line: &mut Line,
+        place: &str,
+        made: impl IntoIterator<Item = (&'v str, ValueRef<'v>)>,
+    ) {
+        for (stored, (column, made)) in self.columns.iter().zip(made) {
+            line.hold(made == stored.into(), &place, &format!("{column} is not the record's"));
+        }
     }
 }
 
@@ -111,29 +146,6 @@ impl Entry {
             version: row.get(4)?,
             changed: row.get(5)?,
             record: bytes(row, 6)?,
-        })
-    }
-}
-
-/// A row of `groups`.
-pub(super) struct Grouped {
-    pub(super) id: Vec<u8>,
-    pub(super) version: i64,
-    pub(super) members: i64,
-    pub(super) name_key: Vec<u8>,
-    pub(super) external_id: Option<Vec<u8>>,
-    pub(super) record: Vec<u8>,
-}
-
-impl Grouped {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            version: row.get(1)?,
-            members: row.get(2)?,
-            name_key: bytes(row, 3)?,
-            external_id: row.get_ref(4)?.as_bytes_or_null()?.map(<[u8]>::to_vec),
-            record: bytes(row, 5)?,
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use roster_core::{
-    StoreError, UserId,
+    UserId,
     list::{Direction, PageQuery, SortBy, SortKey},
     page::{
         Flow, Walk,
@@ -19,7 +19,7 @@ use super::{
     sql::{AFTER_ID, Shape},
     take,
 };
-use crate::{columns::id_of, failure::store_error};
+use crate::{columns::id_of, failure::ReadResult};
 
 /// Finds the driver's rows, puts them in order, and walks them from where the page begins.
 pub(super) fn fill(
@@ -27,7 +27,7 @@ pub(super) fn fill(
     shape: &Shape<'_>,
     query: &PageQuery,
     walk: &mut Walk<'_>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     let places = match (&shape.equals.ids, shape.driver) {
         (Some(ids), Driver::Ids) => of_ids(connection, shape, ids)?,
         _ => driven(connection, shape)?,
@@ -43,7 +43,7 @@ pub(super) fn fill_ids(
     query: &PageQuery,
     walk: &mut Walk<'_>,
     mut ids: Vec<UserId>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     if let (SortBy::Id, Some(after)) = (shape.sort.by, &query.after) {
         ids.retain(|id| match shape.sort.direction {
             Direction::Ascending => *id > after.id,
@@ -60,14 +60,14 @@ fn walk_places(
     query: &PageQuery,
     walk: &mut Walk<'_>,
     mut places: Vec<Place>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     if let Some(after) = &query.after {
         let begin = (after.key.clone(), after.id);
         places.retain(|place| compare(place, &begin, shape.sort.direction) == Ordering::Greater);
     }
     places.sort_unstable_by(|one, other| compare(one, other, shape.sort.direction));
     places.dedup();
-    let mut statement = connection.prepare_cached(&shape.row()).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&shape.row())?;
     shape.bind_residuals(&mut statement)?;
     for (_, id) in places {
         if one(&mut statement, id, shape, walk)? == Flow::Stop {
@@ -82,37 +82,33 @@ fn one(
     id: UserId,
     shape: &Shape<'_>,
     walk: &mut Walk<'_>,
-) -> Result<Flow, StoreError> {
-    statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
+) -> ReadResult<Flow> {
+    statement.raw_bind_parameter(AFTER_ID, id.as_bytes())?;
     let mut rows = statement.raw_query();
-    match rows.next().map_err(store_error)? {
+    match rows.next()? {
         Some(row) => take(walk, row, shape.sort.by),
         None => Ok(Flow::Next),
     }
 }
 
 /// The places of those ids that there are.
-fn of_ids(
-    connection: &Connection,
-    shape: &Shape<'_>,
-    ids: &[UserId],
-) -> Result<Vec<Place>, StoreError> {
+fn of_ids(connection: &Connection, shape: &Shape<'_>, ids: &[UserId]) -> ReadResult<Vec<Place>> {
     if shape.sort.by == SortBy::Id {
         // The id is the key; whether there is such a row shows when it is read.
         return Ok(ids.iter().map(|id| (SortKey::Id, *id)).collect());
     }
-    let mut statement = connection.prepare_cached(&shape.keys()).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&shape.keys())?;
     let mut places = Vec::with_capacity(ids.len());
     for id in ids {
-        statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
+        statement.raw_bind_parameter(AFTER_ID, id.as_bytes())?;
         collect(&mut statement, shape.sort.by, &mut places)?;
     }
     Ok(places)
 }
 
 /// The places of the driver's rows.
-fn driven(connection: &Connection, shape: &Shape<'_>) -> Result<Vec<Place>, StoreError> {
-    let mut statement = connection.prepare_cached(&shape.keys()).map_err(store_error)?;
+fn driven(connection: &Connection, shape: &Shape<'_>) -> ReadResult<Vec<Place>> {
+    let mut statement = connection.prepare_cached(&shape.keys())?;
     shape.bind_driver(&mut statement)?;
     let mut places = Vec::new();
     collect(&mut statement, shape.sort.by, &mut places)?;
@@ -123,11 +119,11 @@ fn collect(
     statement: &mut CachedStatement<'_>,
     by: SortBy,
     places: &mut Vec<Place>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(store_error)? {
-        let id = id_of(row.get_ref(0).map_err(store_error)?, "users.id")?;
-        places.push((key_of(by, row.get_ref(1).map_err(store_error)?)?, id));
+    while let Some(row) = rows.next()? {
+        let id = id_of(row, 0, "users.id")?;
+        places.push((key_of(by, row, 1)?, id));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Ids that indexes find before any row is read: by keys, in a range, or by words.
 
 use roster_core::{
-    StoreError, UserId,
+    UserId,
     list::PageQuery,
     plan::{Driver, Lookup, Range, SORTED_ROWS_MAX},
 };
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     columns::{SortText, id_of},
-    failure::store_error,
+    failure::ReadResult,
 };
 
 /// Most entries of a word that are gathered, one measure after the other: as soon as one word has
@@ -38,7 +38,7 @@ pub(super) fn ids(
     driver: &Driver,
     query: &PageQuery,
     most: usize,
-) -> Result<Option<Found>, StoreError> {
+) -> ReadResult<Option<Found>> {
     let sorted_max = most.min(SORTED_ROWS_MAX);
     let ids = match driver {
         Driver::Lookups(lookups) => by_keys(connection, lookups, sorted_max)?,
@@ -59,7 +59,7 @@ fn by_keys(
     connection: &Connection,
     lookups: &[Lookup],
     most: usize,
-) -> Result<Option<Vec<UserId>>, StoreError> {
+) -> ReadResult<Option<Vec<UserId>>> {
     let mut found = Vec::new();
     for one in lookups {
         let mut take =
@@ -90,28 +90,23 @@ fn in_range(
     connection: &Connection,
     range: &Range,
     most: usize,
-) -> Result<Option<Vec<UserId>>, StoreError> {
+) -> ReadResult<Option<Vec<UserId>>> {
     let bounds = Bounds::of(range);
-    let mut statement =
-        connection.prepare_cached(&range::ids(range.by, &bounds)).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&range::ids(range.by, &bounds))?;
     bounds.bind(&mut statement)?;
     let mut rows = statement.raw_query();
     let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(store_error)? {
+    while let Some(row) = rows.next()? {
         if found.len() == most {
             return Ok(None);
         }
-        found.push(id_of(row.get_ref(0).map_err(store_error)?, "users.id")?);
+        found.push(id_of(row, 0, "users.id")?);
     }
     Ok(Some(found))
 }
 
 /// The users that hold each of the rarer words; `None` where every word is common.
-fn by_words(
-    connection: &Connection,
-    words: &[String],
-    most: usize,
-) -> Result<Option<Found>, StoreError> {
+fn by_words(connection: &Connection, words: &[String], most: usize) -> ReadResult<Option<Found>> {
     for entries in WORD_ENTRIES.into_iter().take_while(|entries| *entries <= most) {
         let mut all: Option<Vec<UserId>> = None;
         let mut by_all_words = true;
@@ -156,16 +151,16 @@ fn gather(
     parameters: &[&dyn ToSql],
     most: usize,
     found: &mut Vec<UserId>,
-) -> Result<bool, StoreError> {
-    let mut statement = connection.prepare_cached(sql).map_err(store_error)?;
-    let mut rows = statement.query(parameters).map_err(store_error)?;
+) -> ReadResult<bool> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(parameters)?;
     let mut entries = 0;
-    while let Some(row) = rows.next().map_err(store_error)? {
+    while let Some(row) = rows.next()? {
         if entries == most {
             return Ok(false);
         }
         entries += 1;
-        found.push(id_of(row.get_ref(0).map_err(store_error)?, "an index")?);
+        found.push(id_of(row, 0, "an index")?);
     }
     Ok(true)
 }

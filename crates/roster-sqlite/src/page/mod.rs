@@ -12,7 +12,7 @@ mod total;
 use std::cmp::Ordering;
 
 use roster_core::{
-    Head, StoreError, Timestamp,
+    Head, Timestamp,
     list::{Equals, Page, PageKey, PageQuery, SortBy, SortKey},
     page::{Flow, Row, Walk, order},
     plan::{Driver, Plan, Range, SORTED_ROWS_MAX},
@@ -20,15 +20,15 @@ use roster_core::{
 use rusqlite::{CachedStatement, Connection, types::ValueRef};
 
 use crate::{
-    columns::{SortText, corrupt, id_of, status_number, text_of},
-    failure::store_error,
+    columns::{SortText, id_of, status_number, string_of, text_of},
+    failure::ReadResult,
 };
 use found::Found;
 use range::Bounds;
 use sql::{AFTER_ID, AFTER_KEY, Condition, Shape};
 
 /// Reads a page.
-pub(crate) fn read(connection: &Connection, query: &PageQuery) -> Result<Page, StoreError> {
+pub(crate) fn read(connection: &Connection, query: &PageQuery) -> ReadResult<Page> {
     head::in_snapshot(connection, |head| {
         let total = query.count.then(|| total::count(connection, head, query)).transpose()?;
         let mut walk = Walk::new(query);
@@ -44,7 +44,7 @@ pub(crate) fn read_few(
     connection: &Connection,
     query: &PageQuery,
     plan: &Plan,
-) -> Result<Option<Page>, StoreError> {
+) -> ReadResult<Option<Page>> {
     if query.count || query.limit == 0 {
         return Ok(None);
     }
@@ -65,7 +65,7 @@ fn among(
     plan: &Plan,
     walk: &mut Walk<'_>,
     found: Found,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     if plan.meets_filter(query) {
         walk.meets_filter();
     }
@@ -81,7 +81,7 @@ fn fill(
     head: Head,
     query: &PageQuery,
     walk: &mut Walk<'_>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     let plan = Plan::of(query);
     let (driver, sorts) = (&plan.driver, plan.sorts);
     let shape = Shape { driver, sort: query.sort, equals: &query.equals };
@@ -104,20 +104,16 @@ fn fill(
 }
 
 /// Whether the driver has more rows than are put in order after they were found.
-fn has_too_many(
-    connection: &Connection,
-    head: Head,
-    shape: &Shape<'_>,
-) -> Result<bool, StoreError> {
+fn has_too_many(connection: &Connection, head: Head, shape: &Shape<'_>) -> ReadResult<bool> {
     if let (Driver::Status, Some(status)) = (shape.driver, shape.equals.status) {
         let rows = usize::try_from(total::of_status(head, status)).unwrap_or(usize::MAX);
         return Ok(rows > SORTED_ROWS_MAX);
     }
-    let mut statement = connection.prepare_cached(&shape.driven()).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&shape.driven())?;
     shape.bind_driver(&mut statement)?;
     let mut rows = statement.raw_query();
     for _ in 0..=SORTED_ROWS_MAX {
-        if rows.next().map_err(store_error)?.is_none() {
+        if rows.next()?.is_none() {
             return Ok(false);
         }
     }
@@ -130,24 +126,24 @@ fn along(
     shape: &Shape<'_>,
     query: &PageQuery,
     walk: &mut Walk<'_>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     let after = match beginning(shape, query) {
         Beginning::Start => None,
         Beginning::After(key) => Some(key),
         Beginning::Nowhere => return Ok(()),
     };
     let sql = shape.rows(after.is_some());
-    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     shape.bind_driver(&mut statement)?;
     shape.bind_residuals(&mut statement)?;
     if let Some(after) = after {
-        statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes()).map_err(store_error)?;
+        statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes())?;
         if *shape.driver == Driver::Sort {
             bind_key(&mut statement, &after.key)?;
         }
     }
     let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(store_error)? {
+    while let Some(row) = rows.next()? {
         if take(walk, row, shape.sort.by)? == Flow::Stop {
             break;
         }
@@ -162,18 +158,18 @@ fn along_range(
     range: &Range,
     query: &PageQuery,
     walk: &mut Walk<'_>,
-) -> Result<(), StoreError> {
+) -> ReadResult<()> {
     let (bounds, after) = Bounds::after(range, shape.sort, query.after.as_ref());
     let sql = shape.rows_in(&bounds, after);
-    let mut statement = connection.prepare_cached(&sql).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     shape.bind_residuals(&mut statement)?;
     bounds.bind(&mut statement)?;
     if let Some(after) = query.after.as_ref().filter(|_| after) {
-        statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes()).map_err(store_error)?;
+        statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes())?;
         bind_key(&mut statement, &after.key)?;
     }
     let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(store_error)? {
+    while let Some(row) = rows.next()? {
         if take(walk, row, shape.sort.by)? == Flow::Stop {
             break;
         }
@@ -182,38 +178,31 @@ fn along_range(
 }
 
 /// Shows a row of [`Shape::rows`] or [`Shape::row`] to the walk.
-fn take(walk: &mut Walk<'_>, row: &rusqlite::Row<'_>, by: SortBy) -> Result<Flow, StoreError> {
-    let record = row.get_ref(3).map_err(store_error)?;
-    let matched = record != ValueRef::Null;
-    let record = matched.then(|| text_of(record, "users.record")).transpose()?;
-    let id = id_of(row.get_ref(0).map_err(store_error)?, "users.id")?;
-    let version = row.get(1).map_err(store_error)?;
-    walk.take(&Row { id, version, record }, || key_of(by, row.get_ref(2).map_err(store_error)?))
+fn take(walk: &mut Walk<'_>, row: &rusqlite::Row<'_>, by: SortBy) -> ReadResult<Flow> {
+    let matched = row.get_ref(3)? != ValueRef::Null;
+    let record = matched.then(|| text_of(row, 3, "users.record")).transpose()?;
+    let (id, version) = (id_of(row, 0, "users.id")?, row.get(1)?);
+    Ok(walk.take(&Row { id, version, record }, || Ok(key_of(by, row, 2)?))?)
 }
 
 /// The sort key in a column.
-fn key_of(by: SortBy, value: ValueRef<'_>) -> Result<SortKey, StoreError> {
-    match (by, value) {
+fn key_of(by: SortBy, row: &rusqlite::Row<'_>, index: usize) -> ReadResult<SortKey> {
+    match (by, row.get_ref(index)?) {
         (SortBy::Id, _) => Ok(SortKey::Id),
         (SortBy::UpdatedAt, ValueRef::Integer(millis)) => {
             Ok(SortKey::Time(Timestamp::from_millis(millis)))
         }
         (_, ValueRef::Blob([])) => Ok(SortKey::Text(None)),
-        (_, value) => {
-            let text = std::str::from_utf8(text_of(value, "users keys")?);
-            let text = text.map_err(|_| corrupt("users keys"))?;
-            Ok(SortKey::Text(Some(text.to_owned())))
-        }
+        _ => Ok(SortKey::Text(Some(string_of(row, index, "users keys")?.to_owned()))),
     }
 }
 
-fn bind_key(statement: &mut CachedStatement<'_>, key: &SortKey) -> Result<(), StoreError> {
+fn bind_key(statement: &mut CachedStatement<'_>, key: &SortKey) -> rusqlite::Result<()> {
     match key {
         SortKey::Id => Ok(()),
         SortKey::Time(moment) => statement.raw_bind_parameter(AFTER_KEY, moment.as_millis()),
         SortKey::Text(text) => statement.raw_bind_parameter(AFTER_KEY, SortText(text.as_deref())),
     }
-    .map_err(store_error)
 }
 
 /// Where the rows of an index begin.
@@ -240,13 +229,13 @@ fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
 
 impl Shape<'_> {
     /// Binds the condition that the driver reads along.
-    fn bind_driver(&self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+    fn bind_driver(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<()> {
         sql::driving(self.driver)
             .map_or(Ok(()), |condition| bind_condition(statement, condition, self.equals))
     }
 
     /// Binds the conditions that the driver does not answer.
-    fn bind_residuals(&self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+    fn bind_residuals(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<()> {
         self.residuals().try_for_each(|condition| bind_condition(statement, condition, self.equals))
     }
 }
@@ -255,7 +244,7 @@ fn bind_condition(
     statement: &mut CachedStatement<'_>,
     condition: Condition,
     equals: &Equals,
-) -> Result<(), StoreError> {
+) -> rusqlite::Result<()> {
     let parameter = condition.parameter();
     match condition {
         Condition::Username => statement.raw_bind_parameter(parameter, &equals.username),
@@ -266,5 +255,4 @@ fn bind_condition(
             statement.raw_bind_parameter(parameter, equals.status.map(status_number))
         }
     }
-    .map_err(store_error)
 }

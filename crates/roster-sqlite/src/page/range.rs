@@ -6,14 +6,12 @@
 use std::{fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    StoreError,
     list::{Direction, PageKey, Sort, SortBy},
     plan::{Range, RangeKey},
 };
 use rusqlite::{CachedStatement, types::Value};
 
 use super::sql::{AFTER_ID, AFTER_KEY, key_column, sort_index};
-use crate::failure::store_error;
 
 /// The parameter of the lower bound.
 const FROM: usize = 8;
@@ -61,10 +59,10 @@ impl Bounds {
         }
     }
 
-    pub(super) fn bind(&self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+    pub(super) fn bind(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<()> {
         for (parameter, bound) in [(FROM, &self.from), (TO, &self.to)] {
             if let Some((_, value)) = bound {
-                statement.raw_bind_parameter(parameter, value).map_err(store_error)?;
+                statement.raw_bind_parameter(parameter, value)?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    Head, Status, StoreError,
+    Head, Status,
     limits::TOTAL_EXACT_MAX,
     list::{Equals, PageQuery, Total},
     page::Walk,
@@ -13,17 +13,13 @@ use roster_core::{
 use rusqlite::{CachedStatement, Connection};
 
 use super::sql::{AFTER_ID, Shape};
-use crate::failure::store_error;
+use crate::failure::ReadResult;
 
 /// Most rows that are looked at for a total; beyond, it is what was found so far, or more.
 const COUNT_EXAMINED_MAX: u64 = 100_000;
 
 /// Counts the users that meet the query's conditions.
-pub(super) fn count(
-    connection: &Connection,
-    head: Head,
-    query: &PageQuery,
-) -> Result<Total, StoreError> {
+pub(super) fn count(connection: &Connection, head: Head, query: &PageQuery) -> ReadResult<Total> {
     if query.is_unconditional() {
         return Ok(Total::Exactly(head.live().unsigned_abs()));
     }
@@ -39,14 +35,14 @@ pub(super) fn count(
     }
     let driver = Plan::of(query).driver;
     let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
-    let mut statement = connection.prepare_cached(&shape.matches()).map_err(store_error)?;
+    let mut statement = connection.prepare_cached(&shape.matches())?;
     shape.bind_driver(&mut statement)?;
     shape.bind_residuals(&mut statement)?;
     let mut counted = Counted::default();
     match (&query.equals.ids, &driver) {
         (Some(ids), Driver::Ids) => {
             for id in ids.iter().collect::<BTreeSet<_>>() {
-                statement.raw_bind_parameter(AFTER_ID, id.as_bytes()).map_err(store_error)?;
+                statement.raw_bind_parameter(AFTER_ID, id.as_bytes())?;
                 counted.rows(&mut statement)?;
             }
         }
@@ -56,7 +52,7 @@ pub(super) fn count(
 }
 
 /// Counts by walking as a page is walked, since records have to be looked into.
-fn tested(connection: &Connection, head: Head, query: &PageQuery) -> Result<Total, StoreError> {
+fn tested(connection: &Connection, head: Head, query: &PageQuery) -> ReadResult<Total> {
     let enough = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
     let examined_max = usize::try_from(COUNT_EXAMINED_MAX).unwrap_or(usize::MAX);
     let query = PageQuery {
@@ -91,13 +87,13 @@ struct Counted {
 }
 
 impl Counted {
-    fn rows(&mut self, statement: &mut CachedStatement<'_>) -> Result<(), StoreError> {
+    fn rows(&mut self, statement: &mut CachedStatement<'_>) -> ReadResult<()> {
         let mut rows = statement.raw_query();
         while !self.is_enough()
-            && let Some(row) = rows.next().map_err(store_error)?
+            && let Some(row) = rows.next()?
         {
             self.examined += 1;
-            self.matches += u64::from(row.get::<_, bool>(0).map_err(store_error)?);
+            self.matches += u64::from(row.get::<_, bool>(0)?);
         }
         Ok(())
     }

@@ -1,21 +1,18 @@
 //! Sweeping the files after a purge.
 //!
 //! With `secure_delete`, SQLite overwrites the cells and pages that become free. But when it
-//! balances a tree, it packs the cells of a page anew and leaves what was there before in the gap
-//! between the pointers and the cells: copies of rows that are deleted later, which no statement
-//! reaches. So after a purge the log is copied and emptied, and then every page of the file is
-//! looked at and its gap overwritten. A mark in the settings, written with the purge, stands until
-//! that is done, whatever happens in between.
+//! balances a tree, it moves the cells of a page and does not overwrite their old bytes in the gap
+//! between the pointers and the cells. No statement reaches these copies. So after a purge the log
+//! is copied and emptied, and then the gap of every page of the file is overwritten. The
+//! transaction of the purge writes a mark in the settings. It stays there until the sweep is done.
 //!
-//! One pass over the file serves all purges before it. It goes on in steps, notes from time to time
-//! how far it came, so that a restart goes on from there, and the next pass waits in proportion to
-//! how long this one took: sweeping takes a tenth of the time at most, however often people are
-//! purged and however large the file is. A page that was looked at in a pass cannot get anything of
-//! the people whom that pass serves: they are in no cell that could be moved.
+//! One pass over the file serves all purges before it. It saves its progress from time to time, so
+//! that a restart continues it. The next pass waits in proportion to the time that this one took:
+//! sweeping takes a tenth of the time at most. A page that a pass has looked at cannot get anything
+//! of the purged users whom the pass serves: no cell has data of them that could be moved.
 //!
-//! A gap is free for SQLite and read by nobody. It is overwritten in the file itself, while the
-//! writer stands still, its log is empty and its cache holds no page: an older copy of the page
-//! would bring the gap back.
+//! SQLite does not read a gap. It is overwritten in the file itself while the writer waits, its log
+//! is empty and its cache has no page: an older copy of the page would bring the gap back.
 
 pub(crate) mod page;
 
@@ -27,12 +24,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OptionalExtension as _, Result};
+use rusqlite::{Connection, Result};
 
 use crate::{
-    checkpoint::{EMPTY, Wanted, checkpoint},
-    checkpointer::Checkpointer,
-    health::Health,
+    checkpoint::{EMPTY, Maintenance},
+    checkpointer::{Checkpointer, copy_all},
+    establish::setting,
+    writer::Writer,
 };
 use page::{Layout, gap};
 
@@ -44,11 +42,10 @@ const PASS: &str = "sweep_purged";
 /// The page that it looks at next.
 const PASS_PAGE: &str = "sweep_page";
 
-pub(crate) const MARKED: &str = "SELECT value FROM settings WHERE name = ?1";
-pub(crate) const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
+const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = ?2";
-pub(crate) const UNMARK: &str = "DELETE FROM settings WHERE name = ?1 AND value <= ?2";
-pub(crate) const END_PASS: &str = "DELETE FROM settings WHERE name IN (?1, ?2)";
+const UNMARK: &str = "DELETE FROM settings WHERE name = ?1 AND value <= ?2";
+const END_PASS: &str = "DELETE FROM settings WHERE name IN (?1, ?2)";
 
 /// Pages that are read at once.
 const SLICE_PAGES: u32 = 512;
@@ -67,7 +64,7 @@ const PATIENCE: (Duration, Duration) = (Duration::from_millis(20), Duration::fro
 
 /// The position of the last purge after which the files were not swept yet.
 pub(crate) fn marked(connection: &Connection) -> Result<Option<i64>> {
-    connection.query_row(MARKED, [NAME], |row| row.get(0)).optional()
+    setting(connection, NAME)
 }
 
 /// Remembers, in the transaction of a purge, that the files are to be swept.
@@ -77,7 +74,7 @@ pub(crate) fn mark(connection: &Connection, position: i64) -> Result<()> {
 }
 
 /// The sweep after the purges up to that position is done.
-pub(crate) fn unmark(connection: &Connection, position: i64) -> Result<()> {
+fn unmark(connection: &Connection, position: i64) -> Result<()> {
     connection.prepare_cached(UNMARK)?.execute((NAME, position))?;
     connection.prepare_cached(END_PASS)?.execute((PASS, PASS_PAGE))?;
     Ok(())
@@ -95,31 +92,20 @@ pub(crate) struct Pass {
 impl Pass {
     /// The pass that was under way when the store was closed, else one from the first page on.
     fn resume(connection: &Connection, purged: i64) -> Result<Self> {
-        let read = |name: &str| -> Result<Option<i64>> {
-            connection.query_row(MARKED, [name], |row| row.get(0)).optional()
-        };
-        let page = read(PASS_PAGE)?.and_then(|page| u32::try_from(page).ok());
-        Ok(match (read(PASS)?, page) {
+        let page = setting::<i64>(connection, PASS_PAGE)?.and_then(|page| page.try_into().ok());
+        Ok(match (setting(connection, PASS)?, page) {
             (Some(purged), Some(page)) => Self { purged, page },
             _ => Self { purged, page: 1 },
         })
     }
 
     /// Notes how far the pass came.
-    pub(crate) fn save(self, connection: &Connection) -> Result<()> {
+    fn save(self, connection: &Connection) -> Result<()> {
         let mut mark = connection.prepare_cached(MARK)?;
         mark.execute((PASS, self.purged))?;
         mark.execute((PASS_PAGE, self.page))?;
         Ok(())
     }
-}
-
-/// A pass that is over.
-pub(crate) struct Swept {
-    /// The purges up to this position are swept.
-    pub(crate) purged: i64,
-    /// How long the pages were looked at, without waits for readers.
-    pub(crate) took: Duration,
 }
 
 /// When the next pass may begin.
@@ -138,12 +124,14 @@ impl Pace {
     }
 }
 
-/// Sweeps the file, on the checkpointer's thread: nobody else copies into it meanwhile. `None`
-/// where it came to no end, and the mark stands.
-pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> Option<Swept> {
+/// Sweeps the file, on the checkpointer's thread: no other thread copies into the file. Returns how
+/// long the pages were looked at, without waits for readers; `None` where the sweep did not end, and
+/// the mark stays.
+pub(crate) fn sweep(at: &Checkpointer, position: i64) -> Option<Duration> {
+    let database = &at.database;
     // What was purged has to be gone from the rows of the file before its gaps are looked at.
-    insist(at, || at.reset(&Wanted::Empty))?;
-    let mut pass = at.begin_pass(|connection| Pass::resume(connection, position))?;
+    insist(at, || at.reset(&copy_all(EMPTY)))?;
+    let mut pass = Pass::resume(&at.connection, position).ok()?;
     let mut slice = Vec::new();
     let mut unclean = Vec::new();
     let mut saved = pass.page;
@@ -166,12 +154,12 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
         }
         took += began.elapsed() + REST;
         pass.page += count;
-        let is_save_due = pass.page - saved >= at.sweep_save_pages;
+        let is_save_due = pass.page - saved >= at.readers.settings().sweep_save_pages;
         if unclean.len() >= CLEAN_PAGES_MAX || is_save_due || pass.page > layout.pages {
-            clean_all(at, database, &mut unclean)?;
+            clean_all(at, &mut unclean)?;
         }
         if is_save_due {
-            insist(at, || at.ask(Wanted::Save(pass)))?;
+            insist(at, || at.write(move |connection| pass.save(connection)))?;
             saved = pass.page;
         }
         at.copy();
@@ -179,16 +167,17 @@ pub(crate) fn sweep(at: &Checkpointer, database: &Arc<File>, position: i64) -> O
             return None;
         }
     }
-    insist(at, || at.ask(Wanted::Unmark(pass.purged)))?;
-    Some(Swept { purged: pass.purged, took })
+    insist(at, || at.write(move |connection| unmark(connection, pass.purged)))?;
+    at.shared.checkpoints.swept(pass.purged);
+    Some(took)
 }
 
 /// Has the writer overwrite the gaps of these pages.
-fn clean_all(at: &Checkpointer, database: &Arc<File>, unclean: &mut Vec<u32>) -> Option<()> {
+fn clean_all(at: &Checkpointer, unclean: &mut Vec<u32>) -> Option<()> {
     while !unclean.is_empty() {
         let rest = unclean.split_off(unclean.len().min(CLEAN_PAGES_MAX));
-        let pages: Arc<[u32]> = std::mem::replace(unclean, rest).into();
-        let clean = Wanted::Clean { database: Arc::clone(database), pages };
+        let (database, pages) = (Arc::clone(&at.database), std::mem::replace(unclean, rest));
+        let clean: Maintenance = Arc::new(move |writer| clean(writer, &database, &pages));
         insist(at, || at.reset(&clean) && at.sync())?;
     }
     Some(())
@@ -207,15 +196,10 @@ fn insist(at: &Checkpointer, attempt: impl Fn() -> bool) -> Option<()> {
 }
 
 /// Overwrites the gaps of these pages, on the writer's thread and between its transactions. False
-/// where a reader stands in the way.
-pub(crate) fn clean(
-    connection: &Connection,
-    database: &File,
-    pages: &[u32],
-    health: &Health,
-) -> bool {
-    let emptied = checkpoint(connection, EMPTY, health).is_some();
-    if !emptied || connection.execute_batch("PRAGMA shrink_memory").is_err() {
+/// where a reader is in the way.
+fn clean(writer: &Writer, database: &File, pages: &[u32]) -> bool {
+    let is_emptied = writer.checkpoint(EMPTY).is_some();
+    if !is_emptied || writer.connection.execute_batch("PRAGMA shrink_memory").is_err() {
         return false;
     }
     let cleaned = Layout::read(database).and_then(|layout| {
@@ -227,7 +211,7 @@ pub(crate) fn clean(
         Ok(()) => true,
         Err(error) => {
             if error.kind() != ErrorKind::StorageFull {
-                health.stop();
+                writer.shared.health.stop();
             }
             false
         }

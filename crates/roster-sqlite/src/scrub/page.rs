@@ -62,7 +62,7 @@ impl Layout {
 pub(super) fn gap(number: u32, page: &[u8]) -> Option<Range<usize>> {
     let header = if number == 1 { FILE_HEADER } else { 0 };
     let kind = Kind::of(*page.get(header)?)?;
-    let pointers = header + if kind.is_inner() { 12 } else { 8 };
+    let pointers = header + if kind.is_inner { 12 } else { 8 };
     let start = pointers + 2 * usize::from(u16_at(page, header + 3)?);
     let end = usize::from(u16_at(page, header + 5)?);
     let is_unclean = page.get(start..end)?.iter().any(|byte| *byte != 0);
@@ -72,27 +72,16 @@ pub(super) fn gap(number: u32, page: &[u8]) -> Option<Range<usize>> {
 }
 
 /// The kind of a tree's page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    InnerIndex,
-    InnerTable,
-    LeafIndex,
-    LeafTable,
+#[derive(Clone, Copy)]
+struct Kind {
+    is_inner: bool,
+    is_table: bool,
 }
 
 impl Kind {
-    const fn of(mark: u8) -> Option<Self> {
-        match mark {
-            2 => Some(Self::InnerIndex),
-            5 => Some(Self::InnerTable),
-            10 => Some(Self::LeafIndex),
-            13 => Some(Self::LeafTable),
-            _ => None,
-        }
-    }
-
-    const fn is_inner(self) -> bool {
-        matches!(self, Self::InnerIndex | Self::InnerTable)
+    fn of(mark: u8) -> Option<Self> {
+        let is_tree = matches!(mark, 2 | 5 | 10 | 13);
+        is_tree.then_some(Self { is_inner: mark < 10, is_table: mark % 2 == 1 })
     }
 }
 
@@ -129,17 +118,17 @@ impl Content<'_> {
 
     /// The bytes of a cell on this page.
     fn cell_size(&self, kind: Kind, cell: usize) -> Option<usize> {
-        let child = if kind.is_inner() { 4 } else { 0 };
+        let child = if kind.is_inner { 4 } else { 0 };
         let (number, length) = self.varint(cell + child)?;
         let size = child + length;
-        let size = match kind {
+        let size = match (kind.is_table, kind.is_inner) {
             // The number is the row's alone.
-            Kind::InnerTable => size,
-            Kind::LeafTable => {
+            (true, true) => size,
+            (true, false) => {
                 let (_, row) = self.varint(cell + size)?;
                 size + row + self.on_page(number, self.page.len().checked_sub(35)?)?
             }
-            Kind::InnerIndex | Kind::LeafIndex => {
+            (false, _) => {
                 let most = (self.page.len().checked_sub(12)? * 64 / 255).checked_sub(23)?;
                 size + self.on_page(number, most)?
             }

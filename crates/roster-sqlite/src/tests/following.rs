@@ -30,7 +30,7 @@ async fn a_page_of_one_kind_that_looks_at_many_events_is_read_on_a_scan_thread()
 
     let created = EventsQuery { kind: Some(EventKind::Created), ..EventsQuery::after(0, 2) };
     let of_first = EventsQuery { user_id: Some(id(1)), limit: 5, ..created };
-    let pause = store.shared().long_reads.pause();
+    let pause = store.shared.long_reads.pause();
     for scanning in [created, of_first] {
         assert!(at_once(&store, scanning).is_none(), "{scanning:?}");
     }

@@ -38,7 +38,7 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
 
     let transactions = async |commands: Vec<GroupCommand>| {
         let release = hold_writer(&store);
-        let before = store.shared().checkpoints.commits();
+        let before = store.shared.checkpoints.commits();
         let asked = commands.into_iter().map(|command| {
             let store = Arc::clone(&store);
             tokio::spawn(async move { store.change_group(command).await })
@@ -49,7 +49,7 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
             let last = create(90_000 + before, &format!(r#"{{"username":"last{before}"}}"#));
             tokio::spawn(async move { apply(&store, last).await })
         };
-        while store.shared().queue.waiting() <= asked.len() {
+        while store.shared.queue.waiting() <= asked.len() {
             tokio::task::yield_now().await;
         }
         drop(release);
@@ -58,7 +58,7 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
         }
         last.await.unwrap().unwrap();
         // Counted on the writer's thread: an answer comes before its transaction counts.
-        let shared = Arc::clone(store.shared());
+        let shared = Arc::clone(&store.shared);
         let count = move |_: &_| Ok::<_, StoreError>(shared.checkpoints.commits());
         let after = store.task(count).await.unwrap();
         // The job that blocked the writer counts as one.
@@ -80,7 +80,7 @@ async fn a_dry_run_of_a_large_change_is_read_on_a_scan_thread() {
     let members: Vec<u64> = (1..=300).collect();
     let users = members.iter().map(|n| create(*n, &format!(r#"{{"username":"u{n}"}}"#)));
     assert!(store.apply(users.collect()).await.iter().all(Result::is_ok));
-    let pause = store.shared().long_reads.pause();
+    let pause = store.shared.long_reads.pause();
     let small = create_group(700, "Small", &members[..9]);
     store.preview_group(small).await.unwrap();
     let mut large = store.preview_group(create_group(701, "Large", &members));

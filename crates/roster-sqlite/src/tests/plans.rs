@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    Status, Timestamp, UserId,
+    PolicyKey, Status, Timestamp, UserId,
     group::GroupQuery,
     list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
     plan::{Driver, Lookup, Range, RangeKey},
@@ -13,8 +13,9 @@ use rusqlite::Connection;
 
 use super::support::open;
 use crate::{
+    columns::KEY_COLUMNS,
     connection::DATABASE,
-    deleted, establish,
+    deleted,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
     groups, keys,
     page::{
@@ -22,8 +23,9 @@ use crate::{
         range::{self, Bounds},
         sql::{ANY_EMAIL, ANY_PHONE_NUMBER, Shape, WORDS, lookup},
     },
+    policy::count_shared,
     sqlite::GET,
-    writer::sql::{self, KeyColumn},
+    writer::sql,
 };
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
@@ -113,7 +115,7 @@ fn the_keys_of_callers_are_found_by_their_ids() {
 #[test]
 fn groups_and_members_are_read_along_an_index() {
     let mut statements: Vec<String> =
-        [groups::GET, groups::GET_WITH_COUNT, groups::TOTAL, groups::MEMBERS, groups::GROUPS_OF]
+        [groups::GET, groups::TOTAL, groups::MEMBERS, groups::GROUPS_OF]
             .map(str::to_owned)
             .to_vec();
     let id = UserId::from_bytes([7; 16]);
@@ -126,8 +128,7 @@ fn groups_and_members_are_read_along_an_index() {
             external_id: asked(3).then(String::new),
             ..GroupQuery::first(1)
         };
-        let lead = groups::Lead::of(&query);
-        statements.extend([groups::rows_sql(lead, &query), groups::count_sql(lead, &query)]);
+        statements.extend([groups::rows_sql(&query), groups::count_sql(&query)]);
     }
     insta::assert_snapshot!(explain(statements));
 }
@@ -136,7 +137,7 @@ fn groups_and_members_are_read_along_an_index() {
 fn every_write_of_a_group_finds_its_rows_by_an_index() {
     let statements = [
         sql::GROUP_NAME_HOLDER,
-        groups::GET_WITH_COUNT,
+        groups::GET,
         sql::IS_MEMBER,
         sql::ALL_MEMBERS,
         sql::IS_USER,
@@ -271,9 +272,9 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
     ]
     .map(str::to_owned)
     .to_vec();
-    statements.push(sql::update(&[]));
-    statements.extend(KeyColumn::ALL.map(|column| sql::update(&[column])));
-    statements.push(sql::update(&KeyColumn::ALL));
+    statements.push(sql::update([]));
+    statements.extend(KEY_COLUMNS.map(|column| sql::update([column])));
+    statements.push(sql::update(KEY_COLUMNS));
     insta::assert_snapshot!(explain(statements));
 }
 
@@ -301,6 +302,6 @@ fn what_a_purge_erases_is_found_along_an_index() {
 
 #[test]
 fn shared_keys_are_counted_along_an_index() {
-    let statements = [establish::COUNT_SHARED_EMAILS, establish::COUNT_SHARED_EXTERNAL_IDS];
-    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+    let statements = PolicyKey::ALL.iter().copied().map(count_shared);
+    insta::assert_snapshot!(explain(statements));
 }

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use super::support::{apply, create, replace, settings};
-use crate::{Settings, Sqlite, connection::DATABASE, failure::store_error, page::head};
+use crate::{Settings, Sqlite, connection::DATABASE, page::head};
 
 const PAGES_MAX: u32 = 4096;
 const CEILING: u64 = 4096 * 4096;
@@ -37,7 +37,7 @@ async fn write(store: &Sqlite, directory: &Path, bytes: u64) -> u64 {
     let user = |at: u64| format!(r#"{{"username":"one","attributes":{{"a":"{at}{text}"}}}}"#);
     let mut largest = 0;
     for _ in 0..bytes / (64 * 1024) {
-        let at = store.shared().head().position.unsigned_abs() + 1;
+        let at = store.shared.head().position.unsigned_abs() + 1;
         let command = if at == 1 { create(1, &user(at)) } else { replace(at, 1, &user(at)) };
         apply(store, command).await.unwrap();
         largest = largest.max(log_bytes(directory));
@@ -56,7 +56,7 @@ fn loop_of_readings(
     tokio::spawn(async move {
         let mut read = 0;
         while !stop.load(Ordering::Relaxed) {
-            let reading = store.scans().read(move |connection| {
+            let reading = store.scans.read(move |connection| {
                 head::in_snapshot(connection, |_| {
                     thread::sleep(long);
                     Ok(())
@@ -94,11 +94,11 @@ fn a_reading_that_does_not_end_is_interrupted_when_the_write_ahead_log_is_long()
     runtime.block_on(async {
         let reader = Arc::clone(&store);
         let endless = tokio::spawn(async move {
-            let reading = reader.scans().read(|connection| {
+            let reading = reader.scans.read(|connection| {
                 let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
                            SELECT count(*) FROM n, log_head";
                 let count = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-                count.map_err(store_error)
+                Ok(count?)
             });
             reading.await
         });

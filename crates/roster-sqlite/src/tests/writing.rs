@@ -119,7 +119,7 @@ async fn after_a_failed_sync_writes_stop_reads_go_on_and_the_log_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, &user(1))).await.unwrap();
-    store.shared().health.stop();
+    store.shared.health.stop();
     let refused = apply(&store, create(2, &user(2))).await.unwrap_err();
     assert!(matches!(refused, Failure::Store(StoreError::WritesStopped)), "{refused:?}");
     assert!(matches!(store.health().await, Err(StoreError::WritesStopped)));
@@ -173,7 +173,7 @@ async fn closing_executes_what_waits_and_refuses_what_comes_later() {
     let queued = |n| {
         let request = UserRequest::new(store.rules(), create(n, &user(n)));
         let (job, answer) = Job::new(vec![Request::User(request)]);
-        store.shared().queue.push(job).unwrap();
+        store.shared.queue.push(job).unwrap();
         answer
     };
     let writes: Vec<_> = (1..=200).map(queued).collect();

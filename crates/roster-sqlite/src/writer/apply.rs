@@ -7,18 +7,12 @@ use roster_core::{
     Change, Effect, Event, Head, Keys, UserId, erasure::STEP_MAX, event::changed_text,
 };
 use roster_engine::Writes;
-use rusqlite::{Connection, Error, Result, params};
+use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
-use super::{
-    apply_groups::apply_groups,
-    erasure,
-    facts::UNCHANGED,
-    search_rows::SearchRows,
-    sql::{self, KeyColumn},
-};
+use super::{apply_groups::apply_groups, erasure, facts::UNCHANGED, search_rows, sql};
 use crate::{
     cache::Touched,
-    columns::{SortText, status_number},
+    columns::{KEY_COLUMNS, key_values},
     scrub,
 };
 
@@ -101,7 +95,6 @@ fn apply_users(
     row_numbers: &HashMap<UserId, i64>,
 ) -> Result<()> {
     let number = |id| row_numbers.get(id).ok_or(Error::QueryReturnedNoRows);
-    let mut search_rows = SearchRows::new(connection)?;
     for (id, write) in &writes.users {
         if write.keys_before().is_some() && write.after().is_none() {
             connection.prepare_cached(sql::DELETE)?.execute([number(id)?])?;
@@ -112,81 +105,63 @@ fn apply_users(
             connection.prepare_cached(sql::DROP_DELETED)?.execute([number(id)?])?;
         }
         if let Some(change) = &write.row {
-            keep_deleted(connection, change)?;
+            let Change { user, record, keys, .. } = &**change;
+            connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
+                id.as_bytes(),
+                user.version,
+                user.updated_at.as_millis(),
+                keys.username,
+                keys.email,
+                keys.external_id,
+                text(record)?,
+            ])?;
         }
     }
     for (id, write) in &writes.users {
         if let (Some(keys_before), Some(change)) = (write.keys_before(), write.after()) {
             update(connection, keys_before, change, *number(id)?)?;
         }
-        search_rows.remove(*id, &write.index().removed)?;
+        search_rows::remove(connection, *id, &write.index().removed)?;
     }
     let mut create = connection.prepare_cached(sql::CREATE)?;
     for (id, write) in &writes.users {
         if let (None, Some(change)) = (write.keys_before(), write.after()) {
             let Change { user, record, keys, .. } = &**change;
+            let [status, username, email, phone_number, external_id, family_name, name] =
+                key_values(keys).map(ToSqlOutput::Borrowed);
             create.execute(params![
                 id.as_bytes(),
                 user.version,
-                status_number(user.status),
+                status,
                 user.updated_at.as_millis(),
-                keys.username,
-                SortText(keys.email.as_deref()),
-                keys.phone_number,
-                keys.external_id,
-                SortText(keys.family_name.as_deref()),
-                SortText(keys.name.as_deref()),
+                username,
+                email,
+                phone_number,
+                external_id,
+                family_name,
+                name,
                 text(record)?,
             ])?;
         }
-        search_rows.add(*id, &write.index().added)?;
+        search_rows::add(connection, *id, &write.index().added)?;
     }
-    Ok(())
-}
-
-fn keep_deleted(connection: &Connection, change: &Change) -> Result<()> {
-    let Change { user, record, keys, .. } = change;
-    connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
-        user.id.as_bytes(),
-        user.version,
-        user.updated_at.as_millis(),
-        keys.username,
-        keys.email,
-        keys.external_id,
-        text(record)?,
-    ])?;
     Ok(())
 }
 
 /// Updates a row: of the key columns only those whose keys differ.
 fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) -> Result<()> {
     let Change { user, record, keys, .. } = change;
-    let differs = |column: &KeyColumn| column.differs(before, keys);
-    let columns: Vec<KeyColumn> = KeyColumn::ALL.into_iter().filter(differs).collect();
-    let mut statement = connection.prepare_cached(&sql::update(&columns))?;
+    let values = key_values(before).into_iter().zip(key_values(keys));
+    let differing = KEY_COLUMNS.into_iter().zip(values).filter(|(_, (old, new))| old != new);
+    let set: Vec<_> = differing.map(|(column, (_, new))| (column, new)).collect();
+    let update = sql::update(set.iter().map(|(column, _)| *column));
+    let mut statement = connection.prepare_cached(&update)?;
     statement.raw_bind_parameter(1, number)?;
     statement.raw_bind_parameter(2, user.version)?;
     statement.raw_bind_parameter(3, user.updated_at.as_millis())?;
     statement.raw_bind_parameter(4, text(record)?)?;
-    for column in columns {
-        let parameter = column.parameter();
-        match column {
-            KeyColumn::Status => {
-                statement.raw_bind_parameter(parameter, status_number(keys.status))
-            }
-            KeyColumn::Username => statement.raw_bind_parameter(parameter, &keys.username),
-            KeyColumn::Email => {
-                statement.raw_bind_parameter(parameter, SortText(keys.email.as_deref()))
-            }
-            KeyColumn::PhoneNumber => statement.raw_bind_parameter(parameter, &keys.phone_number),
-            KeyColumn::ExternalId => statement.raw_bind_parameter(parameter, &keys.external_id),
-            KeyColumn::FamilyName => {
-                statement.raw_bind_parameter(parameter, SortText(keys.family_name.as_deref()))
-            }
-            KeyColumn::Name => {
-                statement.raw_bind_parameter(parameter, SortText(keys.name.as_deref()))
-            }
-        }?;
+    for ((parameter, _), value) in set {
+        statement.raw_bind_parameter(parameter, ToSqlOutput::Borrowed(value))?;
     }
     statement.raw_execute()?;
     Ok(())

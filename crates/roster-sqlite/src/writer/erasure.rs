@@ -1,11 +1,11 @@
 //! Erasing the history of purged users: the records of their events, and the idempotency records
 //! of their requests.
 //!
-//! A short history is erased with the purge. A longer one leaves a row in `erasures`, which hides
-//! it from every read, and is erased a bounded step at a time. The transaction of the last step
-//! removes the row and marks the files for the sweep.
+//! The transaction of the purge erases a short history. For a longer one it inserts a row in
+//! `erasures`, which hides the history from every read, and steps of bounded size erase it. The
+//! transaction of the last step deletes the row and marks the files for the sweep.
 
-use roster_core::{UserId, erasure::STEP_MAX, store::PENDING_ERASURES_MAX};
+use roster_core::{Erasure, UserId, erasure::STEP_MAX, store::PENDING_ERASURES_MAX};
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
 use super::sql::{DROP_KEYS_OF_USER, EMPTY_EVENTS};
@@ -32,7 +32,7 @@ pub(crate) const NEXT: &str = "SELECT count(*), max(position) FROM (SELECT posit
 pub(crate) const EMPTY: &str = "UPDATE events INDEXED BY events_user SET record = '' \
      WHERE user_id = ?1 AND position > ?2 AND position <= ?3 AND record <> ''";
 
-/// All but the record of the purge itself, which may come twice like any request.
+/// The record of the purge itself stays: its request may be repeated too.
 pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
      (SELECT key FROM idempotency_keys INDEXED BY idempotency_keys_user \
      WHERE user_id = ?1 AND effect <> 'user.purged' LIMIT ?2)";
@@ -41,22 +41,8 @@ pub(crate) const MOVE: &str = "UPDATE erasures SET reached = ?2 WHERE id = ?1";
 
 pub(crate) const END: &str = "DELETE FROM erasures WHERE id = ?1";
 
-/// What a step did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Nothing was to be erased.
-    Nothing,
-    /// More is to be erased, or the step was not allowed to be the last one.
-    Erased {
-        /// How many events and idempotency records it erased.
-        rows: i64,
-    },
-    /// It was the last one.
-    Ended,
-}
-
-/// Erases the history of a user in the transaction of its purge if it is within the room that the
-/// transaction has left; else leaves it to the steps. Returns how much was erased.
+/// Erases the history of a user in the transaction of its purge, and returns the number of rows.
+/// `None` if there are more than `room` rows: the steps erase these.
 pub(super) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Option<i64>> {
     let id = id.as_bytes();
     let count = |sql| -> Result<i64> {
@@ -72,13 +58,17 @@ pub(super) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Op
     Ok(Some(rows))
 }
 
-/// Erases the next step. It may be the last one only with the position that marks the files for
-/// the sweep.
-pub(super) fn step(connection: &Connection, id: UserId, sweep: Option<i64>) -> Result<Step> {
+/// Erases the next step. Only a step with a position for the mark of the sweep can be the last one;
+/// that one returns the position.
+pub(super) fn step(
+    connection: &Connection,
+    id: UserId,
+    sweep: Option<i64>,
+) -> Result<(Erasure, Option<i64>)> {
     let id = id.as_bytes();
     let mut reached = connection.prepare_cached(REACHED)?;
     let Some(reached) = reached.query_row([id], |row| row.get::<_, i64>(0)).optional()? else {
-        return Ok(Step::Nothing);
+        return Ok((Erasure::Done, None));
     };
     let mut next = connection.prepare_cached(NEXT)?;
     let (events, last): (i64, Option<i64>) =
@@ -89,30 +79,21 @@ pub(super) fn step(connection: &Connection, id: UserId, sweep: Option<i64>) -> R
     }
     let keys = connection.prepare_cached(DROP_KEYS)?.execute((id, STEP_MAX))?;
     let keys = i64::try_from(keys).unwrap_or(i64::MAX);
-    match sweep {
-        Some(position) if events < STEP_MAX && keys < STEP_MAX => {
-            connection.prepare_cached(END)?.execute([id])?;
-            scrub::mark(connection, position)?;
-            Ok(Step::Ended)
-        }
-        _ => {
-            if last > reached {
-                connection.prepare_cached(MOVE)?.execute((id, last))?;
-            }
-            Ok(Step::Erased { rows: events.saturating_add(keys) })
-        }
+    if let Some(position) = sweep.filter(|_| events < STEP_MAX && keys < STEP_MAX) {
+        connection.prepare_cached(END)?.execute([id])?;
+        scrub::mark(connection, position)?;
+        return Ok((Erasure::Done, sweep));
     }
+    if last > reached {
+        connection.prepare_cached(MOVE)?.execute((id, last))?;
+    }
+    let is_idle = events == 0 && keys == 0;
+    Ok((if is_idle { Erasure::Waiting } else { Erasure::Pending }, None))
 }
 
 /// The users whose history is still to be erased.
 pub(crate) fn pending(connection: &Connection) -> Result<Vec<UserId>> {
     let mut pending = connection.prepare_cached(PENDING)?;
     let limit = i64::try_from(PENDING_ERASURES_MAX).unwrap_or(i64::MAX);
-    let mut rows = pending.query([limit])?;
-    let mut ids = Vec::new();
-    while let Some(row) = rows.next()? {
-        let id: [u8; 16] = row.get(0)?;
-        ids.push(UserId::from_bytes(id));
-    }
-    Ok(ids)
+    pending.query_map([limit], |row| Ok(UserId::from_bytes(row.get(0)?)))?.collect()
 }

@@ -10,41 +10,46 @@ mod apply_groups;
 pub(crate) mod erasure;
 mod facts;
 pub(crate) mod forget;
-pub(crate) mod preview;
 pub(crate) mod search_rows;
 pub(crate) mod sql;
-pub(crate) mod tasks;
 mod transaction;
 
 use std::{sync::Arc, thread, time::Duration};
 
-use roster_core::{
-    ClockMark, ClockReading, Erasure, Failure, Head, Outlived, Rules, StoreError, Timestamp,
-    UserId,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId},
-};
+use roster_core::{Erasure, Failure, Head, Rules, StoreError, UserId};
 use roster_engine::{Request, Results, Work};
 use rusqlite::Connection;
+use tokio::sync::mpsc::Receiver;
 
 use crate::{
-    checkpoint::{LOOK, Wanted, checkpoint, fulfil},
-    clock_mark, failure, keys, scrub,
+    checkpoint::{LOOK, Progress, checkpoint},
+    failure,
     shared::Shared,
 };
 use apply::Applied;
+pub(crate) use facts::UNCHANGED;
 use transaction::Fault;
+pub(crate) use transaction::preview_request;
 
 /// How long a transaction waits at most for a reset of the write-ahead log. A reset takes
 /// milliseconds once readings are paused, and the pause has a bound of its own.
 const RESET_WAIT_MAX: Duration = Duration::from_secs(10);
 
+/// Most tasks that wait.
+pub(crate) const TASKS_MAX: usize = 64;
+
+/// Work that is no command, such as changes of keys and housekeeping. It answers its caller itself.
+/// The writer executes one task after each transaction.
+pub(crate) type Task = Box<dyn FnOnce(&Writer) + Send>;
+
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
-    connection: Connection,
+    pub(crate) connection: Connection,
     rules: Rules,
     /// At so many pages in the write-ahead log the next transaction waits for a reset.
     wal_pages_wait: i64,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
+    tasks: Receiver<Task>,
     head: Head,
 }
 
@@ -52,11 +57,11 @@ impl Writer {
     pub(crate) fn new(
         connection: Connection,
         rules: Rules,
-        shared: Arc<Shared>,
+        (shared, tasks): (Arc<Shared>, Receiver<Task>),
         head: Head,
         wal_pages_wait: i64,
     ) -> Self {
-        Self { connection, rules, wal_pages_wait, shared, head }
+        Self { connection, rules, wal_pages_wait, shared, tasks, head }
     }
 
     /// Writes until the queue is closed and empty; returns the connection.
@@ -64,51 +69,39 @@ impl Writer {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
         while let Some(work) = self.shared.queue.next().await {
             if !work.is_empty() {
-                self.execute(work);
+                let requests: Vec<&Request> = work.iter().flat_map(Work::requests).collect();
+                let results = self.execute_requests(&requests);
+                self.shared.queue.finish(work, results);
                 self.shared.checkpoints.committed();
             }
-            if let Some((task, others_wait)) = self.shared.tasks.next() {
+            if let Ok(task) = self.tasks.try_recv() {
                 task(&self);
                 self.shared.checkpoints.committed();
-                if others_wait {
+                if !self.tasks.is_empty() {
                     self.shared.queue.wake();
                 }
             }
             if let Some(wanted) = self.shared.checkpoints.take_wanted() {
-                self.fulfil(wanted);
+                self.shared.checkpoints.done(wanted(&self));
             }
             self.wait_for_reset();
         }
         self.connection
     }
 
-    fn fulfil(&self, wanted: Wanted) {
-        let done = match wanted {
-            Wanted::Unmark(position) => self.note(|connection| scrub::unmark(connection, position)),
-            Wanted::Save(pass) => self.note(|connection| pass.save(connection)),
-            wanted @ (Wanted::Rest | Wanted::Empty | Wanted::Clean { .. }) => {
-                fulfil(&self.connection, &wanted, &self.shared.health)
-            }
-        };
-        self.shared.checkpoints.done(done);
-    }
-
     /// Waits while the write-ahead log is too long for another transaction.
     fn wait_for_reset(&self) {
-        let Shared { health, checkpoints, .. } = &*self.shared;
-        while !health.is_stopped()
-            && checkpoint(&self.connection, LOOK, health)
-                .is_some_and(|log| log.pages >= self.wal_pages_wait)
+        let checkpoints = &self.shared.checkpoints;
+        while self.checkpoint(LOOK).is_some_and(|log| log.pages >= self.wal_pages_wait)
             && let Some(wanted) = checkpoints.wait_for_wanted(RESET_WAIT_MAX)
         {
-            self.fulfil(wanted);
+            checkpoints.done(wanted(self));
         }
     }
 
-    fn execute(&mut self, work: Vec<Work>) {
-        let requests: Vec<&Request> = work.iter().flat_map(Work::requests).collect();
-        let results = self.execute_requests(&requests);
-        self.shared.queue.finish(work, results);
+    /// Runs a checkpoint; `None` when something is in its way.
+    pub(crate) fn checkpoint(&self, mode: &str) -> Option<Progress> {
+        checkpoint(&self.connection, mode, &self.shared.health)
     }
 
     /// A result for each request, or for the first of them where these change large groups. Those
@@ -156,11 +149,6 @@ impl Writer {
         }
     }
 
-    /// Drops a step of what has outlived its time.
-    pub(crate) fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
-        self.write(|connection| forget::step(connection, before))
-    }
-
     /// Erases a step of the history of a purged user.
     pub(crate) fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
         // The sweep after the last step has its own position: that of another one would end both.
@@ -168,44 +156,15 @@ impl Writer {
         let checkpoints = &self.shared.checkpoints;
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
         let sweep = is_free.then_some(position);
-        Ok(match self.write(|connection| erasure::step(connection, id, sweep))? {
-            erasure::Step::Nothing => Erasure::Done,
-            erasure::Step::Erased { rows: 0 } => Erasure::Waiting,
-            erasure::Step::Erased { .. } => Erasure::Pending,
-            erasure::Step::Ended => {
-                checkpoints.purged(position);
-                Erasure::Done
-            }
-        })
-    }
-
-    /// Advances the clock mark.
-    pub(crate) fn advance_clock_mark(
-        &self,
-        reading: ClockReading,
-    ) -> Result<ClockMark, StoreError> {
-        self.write(|connection| clock_mark::advance(connection, reading))
-    }
-
-    /// Changes the keys.
-    pub(crate) fn change_keys(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
-        Ok(self.write(|connection| keys::change(connection, change))???)
-    }
-
-    /// Notes when keys were used.
-    pub(crate) fn note_key_use(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        self.write(|connection| keys::note_use(connection, uses))
-    }
-
-    /// Writes what a sweep notes about itself; false where that failed.
-    fn note(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> bool {
-        let noted = self.write(work).is_ok();
-        self.shared.checkpoints.committed();
-        noted
+        let (erasure, sweep) = self.write(|connection| erasure::step(connection, id, sweep))?;
+        if let Some(position) = sweep {
+            checkpoints.purged(position);
+        }
+        Ok(erasure)
     }
 
     /// Writes what is no command.
-    fn write<T>(
+    pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -227,7 +186,6 @@ impl Drop for StopOnPanic {
         if thread::panicking() {
             self.0.health.stop();
             self.0.queue.abandon();
-            self.0.tasks.close();
         }
     }
 }

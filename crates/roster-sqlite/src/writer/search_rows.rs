@@ -1,51 +1,42 @@
 //! The rows of search keys: words, and the keys of further addresses and numbers.
 
 use roster_core::{SearchKeys, UserId};
-use rusqlite::{CachedStatement, Connection, Result, params};
+use rusqlite::{Connection, Result, params};
 
 use super::sql;
 
 /// The number of an e-mail address's kind in `further_keys`.
-pub(crate) const EMAIL: i64 = 0;
+const EMAIL: i64 = 0;
 /// The number of a telephone number's kind in `further_keys`.
-pub(crate) const PHONE_NUMBER: i64 = 1;
+const PHONE_NUMBER: i64 = 1;
 
-/// Writes rows of search keys.
-pub(crate) struct SearchRows<'c> {
-    connection: &'c Connection,
-    add_word: CachedStatement<'c>,
+pub(crate) fn add(connection: &Connection, id: UserId, keys: &SearchKeys) -> Result<()> {
+    write(connection, [sql::ADD_WORD, sql::ADD_KEY], id, keys)
 }
 
-impl<'c> SearchRows<'c> {
-    pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
-        Ok(Self { connection, add_word: connection.prepare_cached(sql::ADD_WORD)? })
-    }
+pub(super) fn remove(connection: &Connection, id: UserId, keys: &SearchKeys) -> Result<()> {
+    write(connection, [sql::DROP_WORD, sql::DROP_KEY], id, keys)
+}
 
-    pub(crate) fn add(&mut self, id: UserId, keys: &SearchKeys) -> Result<()> {
-        let id = id.as_bytes();
-        for word in &keys.words {
-            self.add_word.execute(params![word, id])?;
-        }
-        for (kind, key) in further(keys) {
-            self.connection.prepare_cached(sql::ADD_KEY)?.execute(params![kind, key, id])?;
-        }
-        Ok(())
+fn write(
+    connection: &Connection,
+    [for_word, for_key]: [&str; 2],
+    id: UserId,
+    keys: &SearchKeys,
+) -> Result<()> {
+    let id = id.as_bytes();
+    if !keys.words.is_empty() {
+        let mut statement = connection.prepare_cached(for_word)?;
+        keys.words.iter().try_for_each(|word| statement.execute(params![word, id]).map(drop))?;
     }
-
-    pub(super) fn remove(&self, id: UserId, keys: &SearchKeys) -> Result<()> {
-        let id = id.as_bytes();
-        for word in &keys.words {
-            self.connection.prepare_cached(sql::DROP_WORD)?.execute(params![word, id])?;
-        }
-        for (kind, key) in further(keys) {
-            self.connection.prepare_cached(sql::DROP_KEY)?.execute(params![kind, key, id])?;
-        }
-        Ok(())
+    for (kind, key) in further(keys) {
+        connection.prepare_cached(for_key)?.execute(params![kind, key, id])?;
     }
+    Ok(())
 }
 
 /// The further keys, each with the number of its kind.
-fn further(keys: &SearchKeys) -> impl Iterator<Item = (i64, &String)> {
+pub(crate) fn further(keys: &SearchKeys) -> impl Iterator<Item = (i64, &String)> {
     let emails = keys.emails.iter().map(|key| (EMAIL, key));
     emails.chain(keys.phone_numbers.iter().map(|key| (PHONE_NUMBER, key)))
 }

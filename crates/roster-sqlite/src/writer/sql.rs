@@ -1,12 +1,10 @@
 //! The statements of the writer.
 //!
-//! A write touches as few statements and indexes as it can: a row is found once and then named by
-//! its number, and a change sets only the key columns whose keys changed, because SQLite rewrites
-//! the index of every column that is set.
+//! A write uses few statements and changes few indexes. It finds a row once, and then uses the
+//! number of the row. An update sets only the key columns whose keys changed: SQLite rewrites the
+//! index of every column that an update sets.
 
 use std::fmt::Write as _;
-
-use roster_core::Keys;
 
 pub(crate) const LOAD: &str = "SELECT number, record FROM users WHERE id = ?1";
 
@@ -32,7 +30,7 @@ pub(crate) const KEEP_DELETED: &str = "INSERT INTO deleted_users \
 
 pub(crate) const DROP_DELETED: &str = "DELETE FROM deleted_users WHERE number = ?1";
 
-/// Leaves what happened, and when.
+/// The kind and the time of the events stay.
 pub(crate) const EMPTY_EVENTS: &str = "UPDATE events SET record = '' WHERE user_id = ?1";
 
 pub(crate) const DROP_KEYS_OF_USER: &str = "DELETE FROM idempotency_keys WHERE user_id = ?1";
@@ -46,12 +44,12 @@ pub(crate) const ADD_KEY: &str = "INSERT INTO further_keys (kind, key, id) VALUE
 pub(crate) const DROP_KEY: &str =
     "DELETE FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
 
-/// Without those of a purged user that are still to be erased.
+/// Finds no record of a purged user whose history is still to be erased.
 pub(crate) const IDEMPOTENCY: &str = "SELECT fingerprint, at, user_id, version, position, effect, \
      record FROM idempotency_keys WHERE key = ?1 AND (effect = 'user.purged' OR NOT EXISTS \
      (SELECT 1 FROM erasures WHERE erasures.id = idempotency_keys.user_id))";
 
-/// Takes the place of a record that has expired.
+/// Replaces a record that has expired.
 pub(crate) const INSERT_IDEMPOTENCY: &str = "INSERT OR REPLACE INTO idempotency_keys \
      (key, fingerprint, at, user_id, version, position, effect, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -78,7 +76,7 @@ pub(crate) const IS_USER: &str = "SELECT 1 FROM users WHERE id = ?1";
 
 pub(crate) const IS_GROUP: &str = "SELECT 1 FROM groups WHERE id = ?1";
 
-/// In how many groups somebody is; as many as may be are enough to know.
+/// The number of groups with a direct member, counted up to the most that are allowed.
 pub(crate) const COUNT_GROUPS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM group_members \
      INDEXED BY group_members_member WHERE member_id = ?1 LIMIT 1000)";
 
@@ -94,7 +92,7 @@ pub(crate) const CREATE_GROUP: &str = "INSERT INTO groups \
 pub(crate) const UPDATE_GROUP: &str = "UPDATE groups SET version = ?2, members = members + ?3, \
      name_key = ?4, external_id = ?5, record = ?6 WHERE id = ?1";
 
-/// Leaves the indexes alone: what they hold is as it was.
+/// Sets no column that has an index.
 pub(crate) const UPDATE_GROUP_WITHOUT_KEYS: &str =
     "UPDATE groups SET version = ?2, members = members + ?3, record = ?4 WHERE id = ?1";
 
@@ -110,76 +108,15 @@ pub(crate) const REMOVE_MEMBERS_OF_GROUP: &str = "DELETE FROM group_members WHER
 
 pub(crate) const COUNT_GROUPS: &str = "UPDATE groups_head SET total = total + ?1 WHERE id = 1";
 
-/// A key column of `users`, with its parameter in [`update`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyColumn {
-    Status,
-    Username,
-    Email,
-    PhoneNumber,
-    ExternalId,
-    FamilyName,
-    Name,
-}
-
-impl KeyColumn {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Status,
-        Self::Username,
-        Self::Email,
-        Self::PhoneNumber,
-        Self::ExternalId,
-        Self::FamilyName,
-        Self::Name,
-    ];
-
-    /// The column's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Username => "username_key",
-            Self::Email => "email_key",
-            Self::PhoneNumber => "phone_number_key",
-            Self::ExternalId => "external_id",
-            Self::FamilyName => "family_name_key",
-            Self::Name => "name_key",
-        }
-    }
-
-    /// The number of its parameter.
-    pub(crate) const fn parameter(self) -> usize {
-        match self {
-            Self::Status => 5,
-            Self::Username => 6,
-            Self::Email => 7,
-            Self::PhoneNumber => 8,
-            Self::ExternalId => 9,
-            Self::FamilyName => 10,
-            Self::Name => 11,
-        }
-    }
-
-    /// Whether the column's key differs.
-    pub(crate) fn differs(self, before: &Keys, after: &Keys) -> bool {
-        match self {
-            Self::Status => before.status != after.status,
-            Self::Username => before.username != after.username,
-            Self::Email => before.email != after.email,
-            Self::PhoneNumber => before.phone_number != after.phone_number,
-            Self::ExternalId => before.external_id != after.external_id,
-            Self::FamilyName => before.family_name != after.family_name,
-            Self::Name => before.name != after.name,
-        }
-    }
-}
-
-/// The statement that writes a changed user: parameter 1 is the row's number, 2 to 4 are the
-/// version, the moment and the record, further ones the key columns that are set.
-pub(crate) fn update(set: &[KeyColumn]) -> String {
+/// The statement that updates a user: parameter 1 is the number of the row, 2 to 4 are version,
+/// time and record. The others are the key columns to set, each given as in [`KEY_COLUMNS`].
+///
+/// [`KEY_COLUMNS`]: crate::columns::KEY_COLUMNS
+pub(crate) fn update<'a>(set: impl IntoIterator<Item = (usize, &'a str)>) -> String {
     let mut sql = String::from("UPDATE users SET version = ?2, updated_at = ?3, record = ?4");
-    for column in set {
+    for (parameter, column) in set {
         // Writing to a string does not fail.
-        let _infallible = write!(sql, ", {} = ?{}", column.name(), column.parameter());
+        let _infallible = write!(sql, ", {column} = ?{parameter}");
     }
     sql.push_str(" WHERE number = ?1");
     sql

@@ -3,35 +3,29 @@
 //! Either all of it is on disk or none. Nothing is kept in memory of a transaction that failed:
 //! the head it began with is still the head.
 
-use roster_core::{Head, Rules, StoreError};
-use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches};
+use roster_core::{Failure, Head, Outcome, Rules, StoreError};
+use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
 use rusqlite::{Connection, Error, Result};
 
 use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
-use crate::failure::{is_busy, is_failed_sync, is_full, is_io, store_error};
+use crate::{
+    failure::{ReadResult, is_busy, is_failed_sync, is_full, is_io, store_error},
+    page::head::HEAD,
+};
 
 /// A transaction that was rolled back.
 pub(super) struct Fault {
     /// Why.
     pub(super) error: Error,
-    /// When.
-    moment: Moment,
-}
-
-/// When a transaction failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    /// Before the commit: nothing is on disk.
-    Statement,
-    /// At the commit.
-    Commit,
+    /// Whether the commit failed. Before it, nothing is on disk.
+    at_commit: bool,
 }
 
 impl Fault {
     /// Whether it is not known what the disk holds.
     pub(super) fn is_lost(&self) -> bool {
         let error = &self.error;
-        is_failed_sync(error) || (self.moment == Moment::Commit && is_io(error) && !is_full(error))
+        is_failed_sync(error) || (self.at_commit && is_io(error) && !is_full(error))
     }
 
     /// The answer to all that was done in the transaction; `None` where one command alone may be
@@ -87,6 +81,22 @@ pub(super) fn execute(
     })
 }
 
+/// The result that a request would have as a first attempt. The position is that of the snapshot.
+pub(crate) fn preview_request(
+    connection: &Connection,
+    rules: Rules,
+    request: &Request,
+) -> ReadResult<std::result::Result<Outcome, Failure>> {
+    // The snapshot ends, by a rollback, when it goes out of scope.
+    let _snapshot = connection.unchecked_transaction()?;
+    let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
+    let mut facts = StoredFacts::new(connection, &[request])?;
+    let result = preview(rules, request, &mut facts, position);
+    facts.check()?;
+    let unread = || Err(StoreError::Internal("a fact was not read".into()).into());
+    Ok(result.unwrap_or_else(unread))
+}
+
 /// Does something in one transaction.
 pub(super) fn run<T>(
     connection: &Connection,
@@ -95,10 +105,10 @@ pub(super) fn run<T>(
     let execute = |sql| connection.prepare_cached(sql)?.execute([]);
     let done = execute("BEGIN IMMEDIATE")
         .and_then(|_| work())
-        .map_err(|error| Fault { error, moment: Moment::Statement })
+        .map_err(|error| Fault { error, at_commit: false })
         .and_then(|done| match execute("COMMIT") {
             Ok(_) => Ok(done),
-            Err(error) => Err(Fault { error, moment: Moment::Commit }),
+            Err(error) => Err(Fault { error, at_commit: true }),
         });
     if done.is_err() && !connection.is_autocommit() {
         // A rollback that fails is made up for when the file is opened next: the log has no
