@@ -1,9 +1,9 @@
 //! The byte cache: the records of users that were lately read, ready to be sent.
 //!
 //! It has no record that is older than the last answered write. Before it answers, the writer
-//! counts the commit and replaces the cached records that the commit changed. A reader keeps what it
-//! read only if no commit was counted since before its read. Both do so under one lock, so that a
-//! reader cannot insert an old record afterwards. A write alone brings no user into the cache.
+//! counts the commit and replaces the cached records that the commit changed. A reader keeps what
+//! it read only if no commit was counted since before its read. Both do so under one lock, so that
+//! a reader cannot insert an old record afterwards. A write alone brings no user into the cache.
 
 use std::sync::{PoisonError, RwLock};
 

@@ -40,7 +40,7 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     if let Some(pages_max) = settings.pages_max {
         connection.pragma_update(None, "max_page_count", pages_max)?;
     }
-    schema::migrate(&mut connection)?;
+    schema::migrate(&mut connection, schema::MIGRATIONS)?;
     // After a crash or a failed sync the log may have commits that are not on disk. They have to
     // be there before anything is answered by them. Another process that reads may keep some of
     // the log from being copied, but not from being synced.

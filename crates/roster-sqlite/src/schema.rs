@@ -4,22 +4,12 @@
 //! that a file has had. Each runs in its own transaction, forward only. A file of a newer schema,
 //! or one that is not ours, is left exactly as it was found.
 
-use roster_core::{SearchKeys, User, UserId};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::{open_error::OpenError, writer::search_rows};
+use crate::open_error::OpenError;
 
-/// The SQL of every schema step, oldest first.
-pub const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001_users_and_events.sql"),
-    include_str!("migrations/0002_search_and_idempotency.sql"),
-    include_str!("migrations/0003_keys.sql"),
-    include_str!("migrations/0004_groups.sql"),
-    include_str!("migrations/0005_erasures_and_clock_mark.sql"),
-];
-
-/// The number of migrations after which users have words and further keys.
-const FOUND_BY_SINCE: usize = 2;
+/// The SQL of every schema step, oldest first. A step that was released is never changed.
+pub const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_schema.sql")];
 
 /// `rstr`: marks a SQLite file as ours.
 const APPLICATION_ID: i32 = 0x7273_7472;
@@ -45,34 +35,15 @@ pub(crate) fn recognize(connection: &Connection) -> Result<(), OpenError> {
 }
 
 /// Runs the migrations that the file has not had yet.
-pub(crate) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
+pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), OpenError> {
     let found = version(connection)?;
-    for (index, sql) in MIGRATIONS.iter().enumerate().skip(found) {
+    for (index, sql) in migrations.iter().enumerate().skip(found) {
         let transaction =
             connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;
-        if index + 1 == FOUND_BY_SINCE {
-            backfill(&transaction)?;
-        }
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", i64::try_from(index + 1).unwrap_or(0))?;
         transaction.commit()?;
-    }
-    Ok(())
-}
-
-/// Makes words and further keys of all users of a file that had neither. Keeps one user in memory at
-/// a time.
-fn backfill(connection: &Connection) -> rusqlite::Result<()> {
-    let mut users = connection.prepare("SELECT id, record FROM users ORDER BY number")?;
-    let mut rows = users.query([])?;
-    while let Some(row) = rows.next()? {
-        // A damaged record does not prevent the start. It has no words; a read or a check of the
-        // store reports it.
-        if let Ok(user) = User::from_record(row.get_ref(1)?.as_bytes()?) {
-            let id = UserId::from_bytes(row.get(0)?);
-            search_rows::add(connection, id, &SearchKeys::of(&user))?;
-        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::{
     findings::{Line, name},
-    rows::Kept,
+    rows::IS_BEING_ERASED,
 };
 use crate::{events::OLDEST, writer::UNCHANGED};
 
@@ -67,11 +67,11 @@ fn gaps(connection: &Connection, oldest: i64, head: Head, line: &mut Line) -> ru
 }
 
 /// Requests that may come twice: what they came to is in the log, unless it has outlived its time.
-pub(super) fn idempotency_keys(connection: &Connection, head: Head, kept: Kept) -> Line {
-    Line::of("idempotency keys", |line| keys(connection, head, kept, line))
+pub(super) fn idempotency_keys(connection: &Connection, head: Head) -> Line {
+    Line::of("idempotency keys", |line| keys(connection, head, line))
 }
 
-fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rusqlite::Result<()> {
+fn keys(connection: &Connection, head: Head, line: &mut Line) -> rusqlite::Result<()> {
     let oldest: Option<i64> = connection.query_row(OLDEST, [], |row| row.get(0))?;
     let oldest = oldest.unwrap_or(head.position + 1);
     let mut statement = connection.prepare(KEYS)?;
@@ -89,8 +89,8 @@ fn keys(connection: &Connection, head: Head, kept: Kept, line: &mut Line) -> rus
         let someone = gone.contains(&effect.as_str())
             || row.get(8)?
             // Of a group that was deleted, only events are left.
-            || (kept.groups && connection.prepare_cached(IS_OR_WAS_GROUP)?.exists([&id])?)
-            || connection.prepare_cached(kept.is_being_erased())?.exists([&id])?;
+            || connection.prepare_cached(IS_OR_WAS_GROUP)?.exists([&id])?
+            || connection.prepare_cached(IS_BEING_ERASED)?.exists([&id])?;
         line.hold(someone, &place, "there is no such user");
         let record = row.get_ref(4)?.as_bytes_or_null()?;
         if effect == UNCHANGED {

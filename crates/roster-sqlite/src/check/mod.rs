@@ -20,11 +20,10 @@ use roster_core::{Head, LogId};
 use rusqlite::Connection;
 
 use crate::{
-    backup::{BackupError, Sealed, open_store, schema_of},
+    backup::{BackupError, Sealed, open_store},
     establish::read_head,
 };
 pub use findings::{Findings, Line};
-use rows::Kept;
 
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
@@ -41,12 +40,9 @@ impl Sealed {
 fn look(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
-    let kept = Kept::of(schema_of(&snapshot)?);
     let mut lines = vec![file::look(&snapshot), counters::look(&snapshot, head)];
-    lines.extend(people::look(&snapshot, head, kept));
-    if kept.words {
-        lines.push(log::idempotency_keys(&snapshot, head, kept));
-    }
+    lines.extend(people::look(&snapshot, head));
+    lines.push(log::idempotency_keys(&snapshot, head));
     Ok(Findings { lines })
 }
 

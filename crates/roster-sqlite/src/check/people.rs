@@ -15,26 +15,26 @@ use super::{
     history::History,
     keys::BesideRecord,
     log::Span,
-    rows::{DELETED, EVENTS, Entry, GROUPS, Item, Kept, LIVE, NO_GROUPS, Stream},
+    rows::{DELETED, EVENTS, Entry, GROUPS, IS_BEING_ERASED, Item, LIVE, Stream},
 };
 use crate::columns::{KEY_COLUMNS, key_values};
 
 /// All that belongs to users: a line for each table.
-pub(super) fn look(connection: &Connection, head: Head, kept: Kept) -> Vec<Line> {
+pub(super) fn look(connection: &Connection, head: Head) -> Vec<Line> {
     let mut events = Line::new("events");
     let span = Span::read(connection, head, &mut events);
     let mut people = People {
         live: Line::new("users"),
         gone: Line::new("deleted users"),
         events,
-        groups: kept.groups.then(|| Groups::new(connection)),
-        beside: kept.words.then(|| BesideRecord::new(connection)),
+        groups: Groups::new(connection),
+        beside: BesideRecord::new(connection),
     };
-    let read = span.and_then(|span| people.walk(connection, span, kept));
+    let read = span.and_then(|span| people.walk(connection, span));
     people.live.end(read);
     let mut lines = vec![people.live, people.gone];
-    lines.extend(people.groups.into_iter().flat_map(Groups::end));
-    lines.extend(people.beside.into_iter().flat_map(BesideRecord::end));
+    lines.extend(people.groups.end());
+    lines.extend(people.beside.end());
     lines.push(people.events);
     lines
 }
@@ -43,18 +43,17 @@ struct People<'c> {
     live: Line,
     gone: Line,
     events: Line,
-    groups: Option<Groups<'c>>,
-    beside: Option<BesideRecord<'c>>,
+    groups: Groups<'c>,
+    beside: BesideRecord<'c>,
 }
 
 impl People<'_> {
-    fn walk(&mut self, connection: &Connection, span: Span, kept: Kept) -> rusqlite::Result<()> {
+    fn walk(&mut self, connection: &Connection, span: Span) -> rusqlite::Result<()> {
         let mut live = connection.prepare(LIVE)?;
         let mut gone = connection.prepare(DELETED)?;
         let mut events = connection.prepare(EVENTS)?;
-        let grouped = if self.groups.is_some() { GROUPS } else { NO_GROUPS };
-        let mut grouped = connection.prepare(grouped)?;
-        let mut erasing = connection.prepare(kept.is_being_erased())?;
+        let mut grouped = connection.prepare(GROUPS)?;
+        let mut erasing = connection.prepare(IS_BEING_ERASED)?;
         let mut grouped = Stream::begin(grouped.query([])?, Item::read, |row| &row.id)?;
         let mut live = Stream::begin(live.query([])?, Item::read, |row| &row.id)?;
         let mut gone = Stream::begin(gone.query([])?, Item::read, |row| &row.id)?;
@@ -79,8 +78,8 @@ impl People<'_> {
                 let what = "is live and deleted at once";
                 self.gone.hold(user.is_none(), &place("deleted_users", &id), what);
             }
-            if let (Some(groups), Some(row)) = (&mut self.groups, &group) {
-                groups.hold(row)?;
+            if let Some(row) = &group {
+                self.groups.hold(row)?;
             }
             if group.is_some() || history.is_of_group() {
                 let nobody = user.is_none() && deleted.is_none();
@@ -101,10 +100,7 @@ impl People<'_> {
         let columns = KEY_COLUMNS.iter().map(|(_, column)| *column).zip(key_values(&keys));
         let updated_at = ("updated_at", ValueRef::Integer(keys.updated_at.as_millis()));
         row.compare_columns(line, &place, iter::once(updated_at).chain(columns));
-        match &mut self.beside {
-            Some(beside) => beside.hold(&user),
-            None => Ok(()),
-        }
+        self.beside.hold(&user)
     }
 
     fn gone(&mut self, row: &Item) {

@@ -13,17 +13,6 @@ use rusqlite::{
 
 use super::{findings::Line, people::place};
 
-/// Which tables the schema of the database has.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    /// Words, further keys and idempotency keys.
-    pub(super) words: bool,
-    /// Groups and their members.
-    pub(super) groups: bool,
-    /// Purged users whose history is still to be erased.
-    pub(super) erasures: bool,
-}
-
 pub(super) const LIVE: &str = "SELECT id, version, record, updated_at, status, username_key, \
      email_key, phone_number_key, external_id, family_name_key, name_key \
      FROM users INDEXED BY users_id ORDER BY id";
@@ -37,25 +26,8 @@ pub(super) const EVENTS: &str = "SELECT user_id, position, kind, at, version, ch
 pub(super) const GROUPS: &str =
     "SELECT id, version, record, name_key, external_id FROM groups ORDER BY id";
 
-/// Of a schema that has no groups yet.
-pub(super) const NO_GROUPS: &str = "SELECT x'', 0, '' WHERE false";
-
 /// Whether the history of a purged user is still to be erased.
-const IS_BEING_ERASED: &str = "SELECT 1 FROM erasures WHERE id = ?1";
-
-/// The same of a schema that has no erasures yet.
-const NO_ERASURES: &str = "SELECT 1 WHERE ?1 IS NULL";
-
-impl Kept {
-    pub(super) const fn of(schema: i64) -> Self {
-        Self { words: schema >= 2, groups: schema >= 4, erasures: schema >= 5 }
-    }
-
-    /// The statement that checks whether a history is still to be erased.
-    pub(super) const fn is_being_erased(self) -> &'static str {
-        if self.erasures { IS_BEING_ERASED } else { NO_ERASURES }
-    }
-}
+pub(super) const IS_BEING_ERASED: &str = "SELECT 1 FROM erasures WHERE id = ?1";
 
 /// A row of `users`, `deleted_users` or `groups`.
 pub(super) struct Item {

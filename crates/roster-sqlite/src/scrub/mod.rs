@@ -124,9 +124,9 @@ impl Pace {
     }
 }
 
-/// Sweeps the file, on the checkpointer's thread: no other thread copies into the file. Returns how
-/// long the pages were looked at, without waits for readers; `None` where the sweep did not end, and
-/// the mark stays.
+/// Sweeps the file, on the checkpointer's thread: no other thread copies into the file. Returns
+/// how long the pages were looked at, without waits for readers; `None` where the sweep did not
+/// end, and the mark stays.
 pub(crate) fn sweep(at: &Checkpointer, position: i64) -> Option<Duration> {
     let database = &at.database;
     // What was purged has to be gone from the rows of the file before its gaps are looked at.

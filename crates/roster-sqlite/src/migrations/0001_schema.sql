@@ -1,0 +1,174 @@
+-- The schema of a store.
+--
+-- Sort keys are of type ANY: an absent one is the empty blob, which SQLite orders after every
+-- text, so that absent values are last ascending and first descending.
+
+CREATE TABLE users (
+    number          INTEGER PRIMARY KEY,
+    id              BLOB    NOT NULL,
+    version         INTEGER NOT NULL,
+    status          INTEGER NOT NULL, -- 0 active, 1 suspended
+    updated_at      INTEGER NOT NULL, -- milliseconds since 1970
+    username_key    TEXT    NOT NULL,
+    email_key       ANY     NOT NULL,
+    phone_number_key TEXT,
+    external_id     TEXT,
+    family_name_key ANY     NOT NULL,
+    name_key        ANY     NOT NULL,
+    record          TEXT    NOT NULL  -- canonical JSON
+) STRICT;
+
+CREATE UNIQUE INDEX users_id ON users (id);
+CREATE UNIQUE INDEX users_username ON users (username_key);
+CREATE INDEX users_email ON users (email_key, id);
+CREATE INDEX users_phone_number ON users (phone_number_key, id)
+    WHERE phone_number_key IS NOT NULL;
+CREATE INDEX users_external_id ON users (external_id, id) WHERE external_id IS NOT NULL;
+CREATE INDEX users_status ON users (status, id);
+CREATE INDEX users_family_name ON users (family_name_key, id);
+CREATE INDEX users_name ON users (name_key, id);
+CREATE INDEX users_updated_at ON users (updated_at, id);
+
+-- Users that left the collection: the last record of each.
+CREATE TABLE deleted_users (
+    number       INTEGER PRIMARY KEY,
+    id           BLOB    NOT NULL,
+    version      INTEGER NOT NULL,
+    deleted_at   INTEGER NOT NULL,
+    username_key TEXT    NOT NULL,
+    email_key    TEXT,
+    external_id  TEXT,
+    record       TEXT    NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX deleted_users_id ON deleted_users (id);
+CREATE INDEX deleted_users_deleted_at ON deleted_users (deleted_at, id);
+
+-- The change log; positions are dense from 1.
+CREATE TABLE events (
+    position   INTEGER PRIMARY KEY,
+    kind       TEXT    NOT NULL,
+    at         INTEGER NOT NULL,
+    actor      TEXT    NOT NULL,
+    request_id TEXT    NOT NULL,
+    user_id    BLOB    NOT NULL,
+    version    INTEGER NOT NULL,
+    changed    TEXT    NOT NULL, -- names of members, separated by commas
+    record     TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX events_user ON events (user_id, position);
+
+-- One row: the log's identity, its last position, and how many users there are.
+CREATE TABLE log_head (
+    number    INTEGER PRIMARY KEY CHECK (number = 1),
+    log_id    BLOB    NOT NULL,
+    position  INTEGER NOT NULL,
+    active    INTEGER NOT NULL,
+    suspended INTEGER NOT NULL,
+    deleted   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE settings (
+    name  TEXT PRIMARY KEY,
+    value ANY  NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The words of each live user.
+CREATE TABLE words (
+    word TEXT NOT NULL,
+    id   BLOB NOT NULL,
+    PRIMARY KEY (word, id)
+) STRICT, WITHOUT ROWID;
+
+-- The keys of e-mail addresses and telephone numbers beside the primary ones, of live users.
+CREATE TABLE further_keys (
+    kind INTEGER NOT NULL, -- 0 e-mail address, 1 telephone number
+    key  TEXT    NOT NULL,
+    id   BLOB    NOT NULL,
+    PRIMARY KEY (kind, key, id)
+) STRICT, WITHOUT ROWID;
+
+-- What requests with an idempotency key came to.
+CREATE TABLE idempotency_keys (
+    key         BLOB    PRIMARY KEY, -- digest of caller and key
+    fingerprint BLOB    NOT NULL,    -- digest of the request
+    at          INTEGER NOT NULL,
+    user_id     BLOB    NOT NULL,
+    version     INTEGER NOT NULL,
+    position    INTEGER NOT NULL,
+    effect      TEXT    NOT NULL,    -- the kind of the event, or 'unchanged'
+    record      TEXT                 -- of an unchanged user; else the event has it
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
+CREATE INDEX idempotency_keys_user ON idempotency_keys (user_id);
+
+-- API keys. A moment of 0 is none, and so is an empty secret.
+CREATE TABLE keys (
+    id            TEXT    PRIMARY KEY,
+    name          TEXT    NOT NULL,
+    scopes        TEXT    NOT NULL, -- separated by spaces
+    created_at    INTEGER NOT NULL,
+    created_by    TEXT    NOT NULL,
+    expires_at    INTEGER NOT NULL,
+    revoked_at    INTEGER NOT NULL,
+    rotated_at    INTEGER NOT NULL,
+    last_used_at  INTEGER NOT NULL,
+    secret        BLOB    NOT NULL, -- SHA-256
+    former_secret BLOB    NOT NULL, -- the one before it, which opens for a while longer
+    former_until  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row, once there was a key: how often the keys were changed. Then the service is open no more.
+CREATE TABLE keys_head (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    generation INTEGER NOT NULL
+) STRICT;
+
+-- Groups.
+CREATE TABLE groups (
+    id          BLOB    PRIMARY KEY,
+    version     INTEGER NOT NULL,
+    members     INTEGER NOT NULL, -- how many belong to it
+    name_key    TEXT    NOT NULL,
+    external_id TEXT,
+    record      TEXT    NOT NULL  -- canonical JSON
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX groups_name ON groups (name_key);
+CREATE INDEX groups_external_id ON groups (external_id, id) WHERE external_id IS NOT NULL;
+
+-- The direct members of each group: live users, and groups.
+CREATE TABLE group_members (
+    group_id  BLOB    NOT NULL,
+    member_id BLOB    NOT NULL,
+    kind      INTEGER NOT NULL, -- 0 user, 1 group
+    PRIMARY KEY (group_id, member_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX group_members_member ON group_members (member_id, group_id);
+CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE kind = 1;
+
+-- One row: how many groups there are.
+CREATE TABLE groups_head (
+    id    INTEGER PRIMARY KEY CHECK (id = 1),
+    total INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO groups_head (id, total) VALUES (1, 0);
+
+-- Purged users whose history is still to be erased.
+CREATE TABLE erasures (
+    id      BLOB    PRIMARY KEY,
+    reached INTEGER NOT NULL -- the events up to this position are erased
+) STRICT, WITHOUT ROWID;
+
+-- One row, once housekeeping ran: the moment that deletion by age goes by.
+CREATE TABLE clock_mark (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    revision   INTEGER NOT NULL, -- counts the changes of the row
+    at         INTEGER NOT NULL,
+    pending_at INTEGER NOT NULL, -- the mark that a forward jump would make; 0 where there is none
+    waited_ms  INTEGER NOT NULL  -- the uptime since that jump
+) STRICT;
