@@ -72,7 +72,7 @@ pub fn run(rules: Rules, requests: &[&Request], facts: &mut impl Facts) -> Compl
     let mut batch = Batch::new(rules, facts, requests.len() > 1);
     let mut results = Vec::with_capacity(requests.len());
     for request in requests {
-        match batch.execute_once(request) {
+        match batch.execute_or_replay(request) {
             Ok(executed) => results.push(Ok(executed)),
             Err(CommandError::Failed(failure)) => results.push(Err(failure)),
             // The next commands go on, so that all missing facts are known at once.
@@ -128,7 +128,7 @@ impl<'f, F: Facts> Batch<'f, F> {
     }
 
     /// Returns the stored result of a repeated request, else executes it.
-    fn execute_once(&mut self, request: &Request) -> Result<Executed, CommandError> {
+    fn execute_or_replay(&mut self, request: &Request) -> Result<Executed, CommandError> {
         let (at, Some(idempotency)) = request.idempotency() else { return self.execute(request) };
         let record = match self.idempotency_record(&idempotency.key) {
             Ok(record) => record,
