@@ -133,7 +133,8 @@ async fn read(client: &Client, settings: &Settings) -> Result<Option<Established
         let Some(stored) = policy(client, key).await? else { return Ok(None) };
         let stated = settings.rules.sharing(key);
         if stored != stated && settings.stated.contains(&key) {
-            return Err(PolicyMismatch { key, stored, stated }.into());
+            let mismatch = PolicyMismatch { key, stored, stated };
+            return Err(OpenError::PolicyMismatch(mismatch));
         }
         rules = rules.with_sharing(key, stored);
     }
@@ -198,7 +199,7 @@ async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, OpenErr
 
 fn random<const N: usize>() -> Result<[u8; N], OpenError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(OpenError::Random)?;
+    getrandom::fill(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -8,10 +8,7 @@ mod connection;
 mod hosts;
 mod tls;
 
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
@@ -87,9 +84,10 @@ pub struct Connector {
 }
 
 /// Why there is no connection.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The server refuses, or cannot be reached.
+    #[error("{host}: {reason}")]
     Refused {
         /// Which one.
         host: String,
@@ -97,11 +95,13 @@ pub enum ConnectError {
         reason: String,
     },
     /// The server did not answer in time.
+    #[error("{host} does not answer")]
     Silent {
         /// Which one.
         host: String,
     },
     /// The server only reads.
+    #[error("{host} takes no writes")]
     ReadOnly {
         /// Which one.
         host: String,
@@ -198,15 +198,3 @@ impl ConnectError {
         }
     }
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused { host, reason } => write!(f, "{host}: {reason}"),
-            Self::Silent { host } => write!(f, "{host} does not answer"),
-            Self::ReadOnly { host } => write!(f, "{host} takes no writes"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}
