@@ -14,12 +14,11 @@ use roster_core::{
 use roster_engine::Request;
 
 use crate::{
-    erasure::{Erase, PendingErasures},
-    groups::{GroupsOfUsers, OneGroup},
-    keys::{KeyUses, KeysSince},
-    pool::Tries,
+    clock_mark, deleted, erasure, events, groups, keys,
+    pool::{LONG, SHORT},
     postgres::Postgres,
-    reads::{DeletedUser, LogHead},
+    reads,
+    writer::forget::forget,
 };
 
 impl Store for Postgres {
@@ -32,11 +31,11 @@ impl Store for Postgres {
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(self.gathering().user(id))
+        Box::pin(self.user_lookups.get(id))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&DeletedUser(id)).await })
+        Box::pin(async move { self.shared.run(|c| reads::deleted(c, id)).await })
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
@@ -44,42 +43,44 @@ impl Store for Postgres {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        Box::pin(async move { self.shared().ask(&query).await })
+        Box::pin(async move { self.shared.run(|c| deleted::page(c, &query)).await })
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        Box::pin(async { self.shared().ask(&LogHead).await })
+        Box::pin(async move { self.shared.run(|c| async move { reads::head(&c).await }).await })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| events::page(c, &query)).await })
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &before).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| forget(c, before)).await })
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        Box::pin(async { self.shared().ask(&PendingErasures).await })
+        Box::pin(async move { self.shared.run(erasure::pending).await })
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &Erase(id)).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| erasure::erase(c, id)).await })
     }
 
     fn advance_clock_mark(
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_short(), &reading).await })
+        Box::pin(
+            async move { self.exclusive.run(SHORT, |c| clock_mark::advance(c, reading)).await },
+        )
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.in_force().refresh())
+        Box::pin(self.in_force.refresh())
     }
 
     fn rules(&self) -> Rules {
-        self.in_force().known().rules
+        self.in_force.known().rules
     }
 
     fn secret(&self) -> Secret {
@@ -105,32 +106,34 @@ impl GroupStore for Postgres {
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&OneGroup(id)).await })
+        Box::pin(async move { self.shared.run(|c| groups::group(c, id)).await })
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| groups::page::page(c, &query)).await })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+        Box::pin(
+            async move { self.exclusive.run(LONG, |c| groups::members::page(c, &query)).await },
+        )
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
-        Box::pin(async move { self.shared().ask(&GroupsOfUsers(users)).await })
+        Box::pin(async move { self.shared.run(|c| groups::groups_of(c, &users)).await })
     }
 }
 
 impl KeyStore for Postgres {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&KeysSince(known)).await })
+        Box::pin(async move { self.shared.run(|c| keys::keyring(c, known)).await })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(async move { Ok(self.own().ask(Tries::of_short(), &change).await??) })
+        Box::pin(async move { Ok(self.exclusive.run(SHORT, |c| keys::change(c, &change)).await??) })
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_short(), &KeyUses(uses)).await })
+        Box::pin(async move { self.exclusive.run(SHORT, |c| keys::note_use(c, &uses)).await })
     }
 }

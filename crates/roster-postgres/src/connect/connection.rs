@@ -18,9 +18,12 @@ use tokio::{
     task::AbortHandle,
 };
 use tokio_postgres::{
-    AsyncMessage, Client, Error, Statement,
+    AsyncMessage, Client, Error, Row, Statement,
     error::{DbError, Severity},
+    types::ToSql,
 };
+
+use crate::pool::QueryResult;
 
 /// A connection to a server that takes writes.
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl Connection {
         &self.client
     }
 
-    /// A statement, prepared once.
+    /// Returns a statement; prepares it on the first call.
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, Error> {
         let kept = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
         if let Some(statement) = kept {
@@ -86,6 +89,55 @@ impl Connection {
         let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
         statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    /// Executes a statement; returns its rows.
+    pub(crate) async fn query(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Error> {
+        self.client.query(&self.prepare(sql).await?, parameters).await
+    }
+
+    /// Executes a statement that returns at most one row.
+    pub(crate) async fn query_opt(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Row>, Error> {
+        self.client.query_opt(&self.prepare(sql).await?, parameters).await
+    }
+
+    /// Executes a statement that returns one row.
+    pub(crate) async fn query_one(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Error> {
+        self.client.query_one(&self.prepare(sql).await?, parameters).await
+    }
+
+    /// Executes a statement; returns the number of rows that it changed.
+    pub(crate) async fn execute(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, Error> {
+        self.client.execute(&self.prepare(sql).await?, parameters).await
+    }
+
+    /// Runs a transaction: the statement `begin`, then `work`, then `COMMIT` if that succeeded.
+    /// After a failure the transaction is open, and the connection is to be closed.
+    pub(crate) async fn transaction<T>(
+        &self,
+        begin: &str,
+        work: impl Future<Output = QueryResult<T>>,
+    ) -> QueryResult<T> {
+        self.client.batch_execute(begin).await?;
+        let result = work.await?;
+        self.client.batch_execute("COMMIT").await?;
+        Ok(result)
     }
 
     /// Takes it out of use.

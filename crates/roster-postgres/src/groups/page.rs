@@ -4,6 +4,8 @@
 //! groups that it leads to are looked at and the other conditions tested on them. Else the page is
 //! read along the index of the external id, or of the ids.
 
+use std::sync::Arc;
+
 use std::collections::BTreeSet;
 
 use roster_core::{
@@ -12,14 +14,14 @@ use roster_core::{
     limits::TOTAL_EXACT_MAX,
     list::Total,
 };
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::{group_of, stored_at};
 use crate::{
     columns::{column, corrupt, id_column, uuid},
     connect::Connection,
-    pool::{Miss, Question},
+    pool::QueryResult,
     reads,
     writer::SNAPSHOT,
 };
@@ -45,18 +47,15 @@ pub(crate) const COUNT_BY_EXTERNAL_ID: &str = "SELECT count(*) FROM (SELECT FROM
 pub(crate) const ALL: &str =
     "SELECT id, version, record FROM groups WHERE id > $1 ORDER BY id LIMIT $2";
 
-impl Question for GroupQuery {
-    type Answer = GroupPage;
-
-    async fn ask(&self, connection: &Connection) -> Result<GroupPage, Miss> {
-        connection.client().batch_execute(SNAPSHOT).await?;
-        let page = page(connection, self).await?;
-        connection.client().batch_execute("COMMIT").await?;
-        Ok(page)
-    }
+/// A page of groups.
+pub(crate) async fn page(
+    connection: Arc<Connection>,
+    query: &GroupQuery,
+) -> QueryResult<GroupPage> {
+    connection.transaction(SNAPSHOT, page_of_snapshot(&connection, query)).await
 }
 
-async fn page(connection: &Connection, query: &GroupQuery) -> Result<GroupPage, Miss> {
+async fn page_of_snapshot(connection: &Connection, query: &GroupQuery) -> QueryResult<GroupPage> {
     let head = reads::head(connection).await?;
     let (met, total) = match few(connection, query).await? {
         Some(mut met) => {
@@ -81,14 +80,14 @@ async fn page(connection: &Connection, query: &GroupQuery) -> Result<GroupPage, 
 }
 
 /// All groups that meet the conditions, in the order of ids, where one of these leads to few.
-async fn few(connection: &Connection, query: &GroupQuery) -> Result<Option<Vec<Stored>>, Miss> {
+async fn few(connection: &Connection, query: &GroupQuery) -> QueryResult<Option<Vec<Stored>>> {
     let rows = if let Some(ids) = &query.ids {
         let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
-        ask(connection, BY_IDS, &[&ids]).await?
+        connection.query(BY_IDS, &[&ids]).await?
     } else if let Some(key) = &query.name_key {
-        ask(connection, BY_NAME, &[&key.as_bytes()]).await?
+        connection.query(BY_NAME, &[&key.as_bytes()]).await?
     } else if let Some(member) = query.member {
-        ask(connection, BY_MEMBER, &[&uuid(member)]).await?
+        connection.query(BY_MEMBER, &[&uuid(member)]).await?
     } else {
         return Ok(None);
     };
@@ -114,27 +113,27 @@ fn meets(group: &Group, query: &GroupQuery) -> bool {
         && (query.external_id.is_none() || group.external_id == query.external_id)
 }
 
-async fn groups_of(connection: &Connection, member: UserId) -> Result<BTreeSet<UserId>, Miss> {
-    let mut groups = BTreeSet::new();
-    for row in ask(connection, OF_MEMBER, &[&uuid(member)]).await? {
-        groups.insert(id_column(&row, 0, "group_members.group_id")?);
-    }
-    Ok(groups)
+async fn groups_of(connection: &Connection, member: UserId) -> QueryResult<BTreeSet<UserId>> {
+    let rows = connection.query(OF_MEMBER, &[&uuid(member)]).await?;
+    Ok(rows
+        .iter()
+        .map(|row| id_column(row, 0, "group_members.group_id"))
+        .collect::<Result<_, _>>()?)
 }
 
 /// The groups of a page, and one more, along an index; and how many there are.
 async fn along(
     connection: &Connection,
     query: &GroupQuery,
-) -> Result<(Vec<Stored>, Option<Total>), Miss> {
+) -> QueryResult<(Vec<Stored>, Option<Total>)> {
     let after = query.after.map_or(Uuid::nil(), uuid);
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
     let (rows, total) = if let Some(id) = &query.external_id {
         let id = id.as_bytes();
-        let rows = ask(connection, BY_EXTERNAL_ID, &[&after, &limit, &id]).await?;
+        let rows = connection.query(BY_EXTERNAL_ID, &[&after, &limit, &id]).await?;
         (rows, count(connection, query, COUNT_BY_EXTERNAL_ID, &[&id]).await?)
     } else {
-        let rows = ask(connection, ALL, &[&after, &limit]).await?;
+        let rows = connection.query(ALL, &[&after, &limit]).await?;
         (rows, count(connection, query, TOTAL, &[]).await?)
     };
     let total = total.map(|total| {
@@ -150,21 +149,11 @@ async fn count(
     query: &GroupQuery,
     sql: &str,
     parameters: &[&(dyn ToSql + Sync)],
-) -> Result<Option<u64>, Miss> {
+) -> QueryResult<Option<u64>> {
     if !query.count {
         return Ok(None);
     }
-    let rows = ask(connection, sql, parameters).await?;
-    let row = rows.first().ok_or_else(|| corrupt("groups_head"))?;
-    let count: i64 = column(row, 0, "groups_head.total")?;
+    let row = connection.query_opt(sql, parameters).await?.ok_or_else(|| corrupt("groups_head"))?;
+    let count: i64 = column(&row, 0, "groups_head.total")?;
     Ok(Some(count.unsigned_abs()))
-}
-
-async fn ask(
-    connection: &Connection,
-    sql: &str,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Row>, Miss> {
-    let statement = connection.prepare(sql).await?;
-    Ok(connection.client().query(&statement, parameters).await?)
 }

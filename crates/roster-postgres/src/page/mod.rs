@@ -15,4 +15,4 @@ pub(crate) mod total;
 mod walked;
 
 pub(crate) use direct::Direct;
-pub(crate) use walked::Walked;
+pub(crate) use walked::walked;

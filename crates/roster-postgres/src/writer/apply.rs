@@ -18,7 +18,7 @@ use crate::{
     columns::{column, corrupt, uuid},
     connect::Connection,
     erasure,
-    pool::Miss,
+    pool::{QueryError, QueryResult},
 };
 
 /// Whether the transaction is to be begun.
@@ -38,7 +38,7 @@ pub(super) async fn apply(
     writes: &Writes,
     begin: Begin,
     commit_was_sent: &AtomicBool,
-) -> Result<i64, Miss> {
+) -> QueryResult<i64> {
     let (created, updated, deleted) = Users::of(writes)?;
     let (kept, dropped) = DeletedUsers::of(writes)?;
     let (added, removed) = SearchRows::of(writes);
@@ -84,7 +84,7 @@ async fn send(
     connection: &Connection,
     begin: Begin,
     steps: &[(Statement, Parameters<'_>)],
-) -> Result<i64, Miss> {
+) -> QueryResult<i64> {
     let client = connection.client();
     let opening = async {
         match begin {
@@ -110,7 +110,7 @@ async fn send(
 /// The constraint that refuses a batch of another era.
 const ERA_CONSTRAINT: &str = "log_head_era";
 
-fn era_ended(error: Error) -> Miss {
+fn era_ended(error: Error) -> QueryError {
     let constraint = error.as_db_error().and_then(|error| error.constraint());
-    if constraint == Some(ERA_CONSTRAINT) { Miss::EraEnded } else { error.into() }
+    if constraint == Some(ERA_CONSTRAINT) { QueryError::EraEnded } else { error.into() }
 }

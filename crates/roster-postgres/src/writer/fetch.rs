@@ -23,7 +23,7 @@ use crate::{
     columns::{column, corrupt, id_column, id_of, record_column, uuid},
     connect::Connection,
     groups::{DIRECT, group_of, stored_at},
-    pool::Miss,
+    pool::QueryResult,
 };
 
 /// Whether rows are locked for a write.
@@ -89,7 +89,7 @@ pub(super) async fn fetch(
     connection: &Connection,
     lock: Lock,
     facts: &mut Fetched,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     let missing = std::mem::take(&mut facts.missing);
     let p = Parameters::of(&missing);
     let (live, deleted) = match lock {

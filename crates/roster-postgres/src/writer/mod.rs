@@ -29,11 +29,11 @@ use crate::{
     connect::{Connection, Connector},
     failure::too_slow,
     in_force::RulesInForce,
-    pool::Miss,
+    pool::QueryError,
 };
 use transaction::{Fault, execute};
 
-pub(crate) use preview::{Preview, SNAPSHOT};
+pub(crate) use preview::{SNAPSHOT, dry_run};
 
 /// How long a batch may take, all tries included.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(8);
@@ -173,9 +173,9 @@ impl Writer {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => {
                 sleep(RECONNECT_PAUSE).await;
-                Err(Fault::Disconnected(StoreError::Unavailable(Box::new(error)).into()))
+                Err(Fault::Disconnected(StoreError::Unavailable(Box::new(error))))
             }
-            Err(_) => Err(Fault::Disconnected(too_slow().into())),
+            Err(_) => Err(Fault::Disconnected(too_slow())),
         }
     }
 }
@@ -183,9 +183,12 @@ impl Writer {
 /// What a caller learns of a fault.
 fn store_error(fault: Fault) -> StoreError {
     match fault {
-        Fault::Conflict(miss) | Fault::Busy(miss) | Fault::Disconnected(miss) => miss.into(),
-        Fault::EraEnded => Miss::EraEnded.into(),
-        Fault::Command(error) | Fault::Batch(error) => error,
+        Fault::EraEnded => QueryError::EraEnded.into(),
+        Fault::Conflict(error)
+        | Fault::Busy(error)
+        | Fault::Disconnected(error)
+        | Fault::Command(error)
+        | Fault::Batch(error) => error,
     }
 }
 

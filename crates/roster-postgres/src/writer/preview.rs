@@ -1,5 +1,7 @@
 //! A dry run: a request executed on one snapshot, without its writes.
 
+use std::sync::Arc;
+
 use roster_core::{Failure, Outcome};
 use roster_engine::{Request, preview};
 
@@ -11,44 +13,32 @@ use super::{
 use crate::{
     connect::Connection,
     in_force::InForce,
-    pool::{Miss, Question},
+    pool::{QueryError, QueryResult},
 };
 
 /// Begins a snapshot.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Asks what a request would come to if it never came before.
-pub(crate) struct Preview<'r> {
-    pub(crate) in_force: InForce,
-    pub(crate) request: &'r Request,
-}
-
-/// `None` if the policy has changed.
-impl Question for Preview<'_> {
-    type Answer = Option<Result<Outcome, Failure>>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        connection.client().batch_execute(SNAPSHOT).await?;
-        let result = match self.run(connection).await {
-            Ok(result) => Some(result),
-            Err(Miss::EraEnded) => None,
-            Err(miss) => return Err(miss),
+/// Executes a request without its writes, as if it came for the first time; `None` if the policy
+/// has changed.
+pub(crate) async fn dry_run(
+    connection: Arc<Connection>,
+    InForce { rules, era }: InForce,
+    request: &Request,
+) -> QueryResult<Option<Result<Outcome, Failure>>> {
+    let work = async {
+        let position = match position_in_era(&connection, era).await {
+            Err(QueryError::EraEnded) => return Ok(None),
+            position => position?,
         };
-        connection.client().batch_execute("COMMIT").await?;
-        Ok(result)
-    }
-}
-
-impl Preview<'_> {
-    async fn run(&self, connection: &Connection) -> Result<Result<Outcome, Failure>, Miss> {
-        let InForce { rules, era } = self.in_force;
-        let position = position_in_era(connection, era).await?;
         let mut facts = Fetched::default();
         loop {
-            if let Some(result) = preview(rules, self.request, &mut facts, position) {
+            let result = preview(rules, request, &mut facts, position);
+            if result.is_some() {
                 return Ok(result);
             }
-            fetch(connection, Lock::Nothing, &mut facts).await?;
+            fetch(&connection, Lock::Nothing, &mut facts).await?;
         }
-    }
+    };
+    connection.transaction(SNAPSHOT, work).await
 }

@@ -15,20 +15,20 @@ use super::{
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    failure::{Remedy, remedy},
+    failure::{Remedy, remedy, too_slow},
     in_force::InForce,
-    pool::Miss,
+    pool::{QueryError, QueryResult},
 };
 
 /// Why a transaction failed.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// Another transaction changed the same data. Nothing is committed.
-    Conflict(Miss),
+    Conflict(StoreError),
     /// Another transaction held a lock for too long. Nothing is committed.
-    Busy(Miss),
+    Busy(StoreError),
     /// The connection is lost, and the commit was not sent: nothing is committed.
-    Disconnected(Miss),
+    Disconnected(StoreError),
     /// The policy that the batch was decided under has changed. Nothing is committed.
     EraEnded,
     /// One of the commands is at fault. Nothing is committed.
@@ -40,50 +40,41 @@ pub(super) enum Fault {
 impl Fault {
     /// The database did not answer in time.
     pub(super) fn of_silence(commit_was_sent: &AtomicBool) -> Self {
-        let error = || StoreError::Unavailable("the database did not answer in time".into());
         if commit_was_sent.load(Ordering::Acquire) {
-            Self::Batch(error())
+            Self::Batch(too_slow())
         } else {
-            Self::Disconnected(error().into())
+            Self::Disconnected(too_slow())
         }
     }
 
     /// A failure before the commit was sent.
-    fn before_commit(miss: Miss) -> Self {
-        match &miss {
-            Miss::Database(error) => match remedy(error) {
-                Remedy::Again => Self::Conflict(miss),
-                Remedy::Wait => Self::Busy(miss),
-                Remedy::Reconnect => Self::Disconnected(miss),
-                Remedy::Nothing => Self::of_statement(miss.into()),
-            },
-            Miss::EraEnded => Self::EraEnded,
-            Miss::Store(_) => Self::of_statement(miss.into()),
+    fn before_commit(error: QueryError) -> Self {
+        let remedy = match &error {
+            QueryError::Database(error) => remedy(error),
+            QueryError::EraEnded => return Self::EraEnded,
+            QueryError::Store(_) => Remedy::Nothing,
+        };
+        match (remedy, StoreError::from(error)) {
+            (Remedy::Again, error) => Self::Conflict(error),
+            (Remedy::Wait, error) => Self::Busy(error),
+            (Remedy::Reconnect, error) => Self::Disconnected(error),
+            (_, error @ (StoreError::Full(_) | StoreError::Unavailable(_))) => Self::Batch(error),
+            (_, error) => Self::Command(error),
         }
     }
 
     /// A failure after the commit was sent. An error that the server reports means that it rolled
     /// back; without one the commit is in doubt.
-    fn at_commit(miss: Miss) -> Self {
-        match Self::before_commit(miss) {
-            Self::Disconnected(miss) => Self::Batch(StoreError::Unavailable(
-                format!("the fate of the write is not known: {}", StoreError::from(miss)).into(),
+    fn at_commit(error: QueryError) -> Self {
+        match Self::before_commit(error) {
+            Self::Disconnected(error) => Self::Batch(StoreError::Unavailable(
+                format!("the fate of the write is not known: {error}").into(),
             )),
             fault @ (Self::Conflict(_)
             | Self::Busy(_)
             | Self::EraEnded
             | Self::Command(_)
             | Self::Batch(_)) => fault,
-        }
-    }
-
-    fn of_statement(error: StoreError) -> Self {
-        match error {
-            error @ (StoreError::Full(_) | StoreError::Unavailable(_)) => Self::Batch(error),
-            error @ (StoreError::WritesStopped
-            | StoreError::TimedOut
-            | StoreError::Corrupt { .. }
-            | StoreError::Internal(_)) => Self::Command(error),
         }
     }
 }
@@ -104,8 +95,8 @@ pub(super) async fn execute(
             )))
         }
         Ok(results) => Ok(results),
-        Err(miss) if is_sent() => Err(Fault::at_commit(miss)),
-        Err(miss) => Err(roll_back(connection, Fault::before_commit(miss)).await),
+        Err(error) if is_sent() => Err(Fault::at_commit(error)),
+        Err(error) => Err(roll_back(connection, Fault::before_commit(error)).await),
     }
 }
 
@@ -114,7 +105,7 @@ async fn try_execute(
     InForce { rules, era }: InForce,
     requests: &[&Request],
     commit_was_sent: &AtomicBool,
-) -> Result<Results, Miss> {
+) -> QueryResult<Results> {
     let mut facts = Fetched::default();
     let mut begin = Begin::Now;
     let Completed { results, writes } = loop {
@@ -138,7 +129,7 @@ async fn fetch_in_transaction(
     connection: &Connection,
     begin: Begin,
     facts: &mut Fetched,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     if begin == Begin::Done {
         return fetch(connection, Lock::Rows, facts).await;
     }
@@ -155,7 +146,7 @@ async fn roll_back(connection: &Connection, fault: Fault) -> Fault {
     }
     match connection.client().batch_execute("ROLLBACK").await {
         Ok(()) => fault,
-        Err(error) => Fault::Disconnected(error.into()),
+        Err(error) => Fault::Disconnected(QueryError::from(error).into()),
     }
 }
 
@@ -166,7 +157,7 @@ async fn position(
     era: i64,
     begin: Begin,
     results: &[Result<Executed, Failure>],
-) -> Result<i64, Miss> {
+) -> QueryResult<i64> {
     let depends_on_era = |result: &Result<_, Failure>| {
         matches!(result, Ok(_) | Err(Failure::Refused(Refusal::Taken(_))))
     };
@@ -181,12 +172,11 @@ async fn position(
 }
 
 /// The position of the log, unless the era has ended.
-pub(super) async fn position_in_era(connection: &Connection, era: i64) -> Result<i64, Miss> {
-    let statement = connection.prepare(sql::POSITION).await?;
-    let row = connection.client().query_opt(&statement, &[]).await?;
+pub(super) async fn position_in_era(connection: &Connection, era: i64) -> QueryResult<i64> {
+    let row = connection.query_opt(sql::POSITION, &[]).await?;
     let row = row.ok_or_else(|| corrupt("log_head"))?;
     if column::<i64>(&row, 1, "log_head")? != era {
-        return Err(Miss::EraEnded);
+        return Err(QueryError::EraEnded);
     }
     Ok(column(&row, 0, "log_head")?)
 }
