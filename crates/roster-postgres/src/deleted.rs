@@ -1,5 +1,5 @@
-//! A page of the deleted users, in the order of their leaving, and the head it reflects: one
-//! statement, so one snapshot.
+//! A page of the deleted users in the order of their deletion, and the head of the log, in one
+//! statement and so in one snapshot.
 
 use std::sync::Arc;
 
@@ -16,25 +16,19 @@ use crate::{
     reads::deleted_of,
 };
 
-/// The statement of a page: a first row that tells position and count in the place of version and
+/// The statement of a page: a first row with position and count in the columns of version and
 /// moment, then the users.
 pub(crate) fn rows(direction: Direction, after: bool, before: bool) -> String {
     let (comparison, way) = match direction {
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
     };
-    let mut conditions = Vec::new();
-    if after {
-        conditions.push(format!("(deleted_at, id) {comparison} ($2, $3)"));
-    }
-    if before {
-        let parameter = if after { "$4" } else { "$2" };
-        conditions.push(format!("deleted_at < {parameter}"));
-    }
-    let condition = if conditions.is_empty() {
-        String::new()
-    } else {
-        format!("WHERE {} ", conditions.join(" AND "))
+    let after_key = format!("(deleted_at, id) {comparison} ($2, $3)");
+    let condition = match (after, before) {
+        (false, false) => String::new(),
+        (true, false) => format!("WHERE {after_key} "),
+        (false, true) => "WHERE deleted_at < $2 ".to_owned(),
+        (true, true) => format!("WHERE {after_key} AND deleted_at < $4 "),
     };
     format!(
         "SELECT NULL::uuid, position, deleted, NULL::text FROM log_head WHERE number = 1 \

@@ -92,7 +92,7 @@ pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> Query
         parameters.push(kind);
         parameters.push(&stretch);
     }
-    Ok(connection.query(&rows(user.is_some(), kind.is_some()), &parameters).await?)
+    connection.query(&rows(user.is_some(), kind.is_some()), &parameters).await
 }
 
 fn most(count: usize) -> i64 {
@@ -122,20 +122,11 @@ pub(crate) async fn page(
     } else {
         column::<Option<i64>>(first, 6, "events.position")?.unwrap_or(head)
     };
-    let is_full = fill(&mut page, query, rows)?;
-    if !is_full {
-        page.reached = end;
-    }
-    Ok(page)
-}
-
-/// Fills a page; tells whether it was full before the rows ended.
-fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool, StoreError> {
     let (mut bytes, mut examined) = (0, 0);
     for row in rows {
         let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
         if full || examined >= query.examined_max.max(1) {
-            return Ok(true);
+            return Ok(page);
         }
         examined += 1;
         let (position, event) = event(row)?;
@@ -145,7 +136,10 @@ fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool
     }
     // Of one kind, there may be others behind the last row.
     let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
-    Ok(full && query.kind.is_some() && query.user_id.is_none())
+    if !(full && query.kind.is_some() && query.user_id.is_none()) {
+        page.reached = end;
+    }
+    Ok(page)
 }
 
 fn event(row: &Row) -> Result<(i64, Event), StoreError> {

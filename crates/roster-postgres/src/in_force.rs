@@ -64,17 +64,17 @@ impl RulesInForce {
     /// Reads the policy again; fails where this process may write no more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         let state = self.shared.run(read_state).await?;
-        let Some(state) = state.filter(|state| state.log_id == self.log_id) else {
+        let Some((_, era, policy)) = state.filter(|(log_id, ..)| *log_id == self.log_id) else {
             return Err(StoreError::Unavailable(Box::new(StoreReplaced)));
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         // Two may read at once; the later era is the one in force.
-        if state.era > known.era {
+        if era > known.era {
             let mut rules = known.rules;
-            for (key, sharing) in state.policy {
+            for (key, sharing) in policy {
                 rules = rules.with_sharing(key, sharing);
             }
-            *known = InForce { rules, era: state.era };
+            *known = InForce { rules, era };
         }
         Ok(())
     }
@@ -90,14 +90,9 @@ impl RulesInForce {
     }
 }
 
-/// The state of the database, for a process of this release.
-struct State {
-    era: i64,
-    log_id: LogId,
-    policy: Vec<(PolicyKey, Sharing)>,
-}
+/// The name of the log, the era and the policy; `None` if this release cannot serve the database.
+type State = (LogId, i64, Vec<(PolicyKey, Sharing)>);
 
-/// Reads the state; `None` if this release cannot serve the database.
 async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
     let Some(row) = &connection.query_opt(STATE, &[]).await? else { return Ok(None) };
     let step: Option<i64> = column(row, 2, "schema_steps.number")?;
@@ -112,9 +107,6 @@ async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
         let sharing = stored.and_then(Sharing::parse_stored);
         policy.push((key, sharing.ok_or_else(|| corrupt(key.stored_name()))?));
     }
-    Ok(Some(State {
-        era: column(row, 0, "log_head.era")?,
-        log_id: LogId(log_id.try_into().map_err(|_| corrupt("log_head.log_id"))?),
-        policy,
-    }))
+    let log_id = log_id.try_into().map_err(|_| corrupt("log_head.log_id"))?;
+    Ok(Some((LogId(log_id), column(row, 0, "log_head.era")?, policy)))
 }

@@ -1,7 +1,7 @@
-//! The keys of a database alone, for whoever makes and revokes them without serving users.
+//! The keys of a database, for a process that creates and revokes keys and serves no users.
 //!
-//! Other processes may serve the same database meanwhile. The policies that the users are held to
-//! are not looked at, so that no setting is needed to make a key.
+//! Other processes may serve the same database meanwhile. The uniqueness policy is not read, so
+//! that creating a key needs no setting.
 
 use roster_core::{
     Answer, StoreError, Timestamp,

@@ -1,8 +1,8 @@
 //! The keys of callers: all of them are read at once, one is written.
 //!
-//! [`decide_keys`] has the rules. A change updates the one row of `keys_head` first, so that changes
-//! follow one another. A change that is committed, but whose result is lost, changes nothing when
-//! it runs again.
+//! [`decide_keys`] has the rules. A change updates the one row of `keys_head` first, so that
+//! changes follow one another. A change that is committed, but whose result is lost, changes
+//! nothing when it runs again.
 
 use std::sync::Arc;
 

@@ -68,7 +68,7 @@ impl UserLookups {
             ids.sort_unstable();
             ids.dedup();
             let ids = &ids;
-            let rows = pool.run(|c| async move { Ok(c.query(GET, &[ids]).await?) }).await;
+            let rows = pool.run(|c| async move { c.query(GET, &[ids]).await }).await;
             match rows {
                 Ok(rows) => reply(lookups, &rows),
                 Err(error) => refuse(lookups, &error),

@@ -28,35 +28,29 @@ pub(crate) async fn page(
     connection: Arc<Connection>,
     query: &MembersQuery,
 ) -> QueryResult<Option<MembersPage>> {
-    connection.transaction(SNAPSHOT, page_of_snapshot(&connection, query)).await
-}
-
-async fn page_of_snapshot(
-    connection: &Connection,
-    query: &MembersQuery,
-) -> QueryResult<Option<MembersPage>> {
-    let group = uuid(query.group);
-    let head = reads::head(connection).await?;
-    let Some(row) = connection.query_opt(OF_MEMBERS, &[&group]).await? else { return Ok(None) };
-    let total: i64 = column(&row, 3, "groups.members")?;
-    let mut page = MembersPage {
-        group: stored_at(&row, 0)?,
-        total: total.unsigned_abs(),
-        items: Vec::new(),
-        next: None,
-        position: head.position,
-    };
-    if query.limit > 0 {
-        let after = query.after.map_or(Uuid::nil(), uuid);
-        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
-        let rows = connection.query(MEMBERS, &[&group, &after, &limit]).await?;
-        for row in rows.iter().take(query.limit) {
-            page.items.push(member(row)?);
+    let work = async {
+        let group = uuid(query.group);
+        let head = reads::head(&connection).await?;
+        let Some(row) = connection.query_opt(OF_MEMBERS, &[&group]).await? else { return Ok(None) };
+        let total: i64 = column(&row, 3, "groups.members")?;
+        let mut page = MembersPage {
+            group: stored_at(&row, 0)?,
+            total: total.unsigned_abs(),
+            items: Vec::new(),
+            next: None,
+            position: head.position,
+        };
+        if query.limit > 0 {
+            let after = query.after.map_or(Uuid::nil(), uuid);
+            let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
+            let rows = connection.query(MEMBERS, &[&group, &after, &limit]).await?;
+            page.items = rows.iter().take(query.limit).map(member).collect::<Result<_, _>>()?;
+            let more = rows.len() > query.limit;
+            page.next = page.items.last().filter(|_| more).map(|last| last.id);
         }
-        let more = rows.len() > query.limit;
-        page.next = page.items.last().filter(|_| more).map(|last| last.id);
-    }
-    Ok(Some(page))
+        Ok(Some(page))
+    };
+    connection.transaction(SNAPSHOT, work).await
 }
 
 fn member(row: &Row) -> Result<Member, StoreError> {

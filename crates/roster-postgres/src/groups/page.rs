@@ -14,13 +14,12 @@ use roster_core::{
     limits::TOTAL_EXACT_MAX,
     list::Total,
 };
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::{group_of, stored_at};
 use crate::{
     columns::{column, corrupt, id_column, uuid},
-    connect::Connection,
+    connect::{Connection, Params},
     pool::QueryResult,
     reads,
     writer::SNAPSHOT,
@@ -52,21 +51,20 @@ pub(crate) async fn page(
     connection: Arc<Connection>,
     query: &GroupQuery,
 ) -> QueryResult<GroupPage> {
-    connection.transaction(SNAPSHOT, page_of_snapshot(&connection, query)).await
-}
-
-async fn page_of_snapshot(connection: &Connection, query: &GroupQuery) -> QueryResult<GroupPage> {
-    let head = reads::head(connection).await?;
-    let (met, total) = match few(connection, query).await? {
-        Some(mut met) => {
-            let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
-            met.retain(|stored| query.after.is_none_or(|after| stored.id > after));
-            (met, Some(Total::Exactly(total)))
-        }
-        None => along(connection, query).await?,
+    let work = async {
+        let head = reads::head(&connection).await?;
+        let (met, total) = match few(&connection, query).await? {
+            Some(mut met) => {
+                let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
+                met.retain(|stored| query.after.is_none_or(|after| stored.id > after));
+                (met, Some(Total::Exactly(total)))
+            }
+            None => along(&connection, query).await?,
+        };
+        let total = total.filter(|_| query.count);
+        Ok((GroupPage { items: Vec::new(), next: None, position: head.position, total }, met))
     };
-    let total = total.filter(|_| query.count);
-    let mut page = GroupPage { items: Vec::new(), next: None, position: head.position, total };
+    let (mut page, met) = connection.transaction(SNAPSHOT, work).await?;
     let mut bytes = 0;
     for stored in met {
         if page.items.len() >= query.limit || bytes >= query.bytes_max {
@@ -148,12 +146,12 @@ async fn count(
     connection: &Connection,
     query: &GroupQuery,
     sql: &str,
-    parameters: &[&(dyn ToSql + Sync)],
+    params: Params<'_>,
 ) -> QueryResult<Option<u64>> {
     if !query.count {
         return Ok(None);
     }
-    let row = connection.query_opt(sql, parameters).await?.ok_or_else(|| corrupt("groups_head"))?;
+    let row = connection.query_opt(sql, params).await?.ok_or_else(|| corrupt("groups_head"))?;
     let count: i64 = column(&row, 0, "groups_head.total")?;
     Ok(Some(count.unsigned_abs()))
 }

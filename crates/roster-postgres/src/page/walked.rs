@@ -50,7 +50,7 @@ pub(crate) async fn walked(connection: Arc<Connection>, query: &PageQuery) -> Qu
 impl Snapshot<'_> {
     /// The rows of a statement.
     pub(super) async fn rows(&self, sql: &str, parameters: &Parameters) -> QueryResult<Vec<Row>> {
-        Ok(self.connection.query(sql, &parameters.values()).await?)
+        self.connection.query(sql, &parameters.values()).await
     }
 
     /// The ids of a statement whose last parameter is its limit.

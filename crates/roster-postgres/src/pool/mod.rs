@@ -44,39 +44,28 @@ pub(crate) const LONG: Timeouts =
     Timeouts { total: Duration::from_secs(30), attempt: Duration::from_secs(30) };
 
 /// Why a query has no result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {
     /// The database reports an error, or the connection is lost.
-    Database(tokio_postgres::Error),
+    #[error(transparent)]
+    Database(#[from] tokio_postgres::Error),
     /// The rows cannot be used.
-    Store(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The query belongs to an era that has ended.
+    #[error("the policy of the store changed meanwhile: send the request again")]
     EraEnded,
 }
 
 /// The result of a query.
 pub(crate) type QueryResult<T> = Result<T, QueryError>;
 
-impl From<tokio_postgres::Error> for QueryError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Database(error)
-    }
-}
-
-impl From<StoreError> for QueryError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 impl From<QueryError> for StoreError {
     fn from(error: QueryError) -> Self {
         match error {
             QueryError::Database(error) => store_error(error),
             QueryError::Store(error) => error,
-            QueryError::EraEnded => Self::Unavailable(
-                "the policy of the store changed meanwhile: send the request again".into(),
-            ),
+            QueryError::EraEnded => Self::Unavailable(error.to_string().into()),
         }
     }
 }
