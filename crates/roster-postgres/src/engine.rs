@@ -11,15 +11,20 @@ use roster_core::{
     walk::WalkStore,
 };
 
-use roster_engine::Request;
+use roster_engine::{Request, UserRequest};
 
 use crate::{
     clock_mark, deleted, erasure, events, groups, keys,
+    page::{Direct, walked},
     pool::{LONG, SHORT},
     postgres::Postgres,
     reads,
     writer::forget::forget,
 };
+
+/// The maximum number of users of a page that is read on a shared connection: a larger page would
+/// delay the queries behind it.
+const SHARED_PAGE_MAX: usize = 100;
 
 impl Store for Postgres {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
@@ -27,7 +32,10 @@ impl Store for Postgres {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.preview_user(command))
+        Box::pin(async move {
+            let rules = self.in_force.known().rules;
+            self.preview_request(&Request::User(UserRequest::new(rules, command))).await
+        })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -39,11 +47,19 @@ impl Store for Postgres {
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        Box::pin(self.users(query))
+        Box::pin(async move {
+            match Direct::of(&query) {
+                Some(direct) if query.limit <= SHARED_PAGE_MAX => {
+                    self.shared.run(|c| direct.read(c)).await
+                }
+                Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await,
+                None => self.exclusive.run(LONG, |c| walked(c, &query)).await,
+            }
+        })
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| deleted::page(c, &query)).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| deleted::page(c, &query)).await })
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
@@ -120,7 +136,14 @@ impl GroupStore for Postgres {
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| groups::groups_of(c, &users)).await })
+        Box::pin(async move {
+            let query = |c| groups::groups_of(c, &users);
+            // A user is in a limited number of groups, whose records are short.
+            match *users {
+                [_] => self.shared.run(query).await,
+                _ => self.exclusive.run(LONG, query).await,
+            }
+        })
     }
 }
 

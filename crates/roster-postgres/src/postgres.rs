@@ -1,12 +1,8 @@
-//! The store itself: opening, asking, closing.
+//! The store itself: opening, writing, closing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roster_core::{
-    Command, Failure, GroupCommand, LogId, Outcome, StoreError,
-    list::{Page, PageQuery},
-    store::Secret,
-};
+use roster_core::{Command, Failure, GroupCommand, LogId, Outcome, StoreError, store::Secret};
 use roster_engine::{Queue, Request, Results, UserRequest};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -14,15 +10,14 @@ use crate::{
     establish::{Established, establish},
     in_force::RulesInForce,
     open_error::OpenError,
-    page::{Direct, walked},
-    pool::{ExclusivePool, LONG, QueryError, SHORT, SharedPool},
+    pool::{ExclusivePool, QueryError, SHORT, SharedPool},
     schema::migrate,
     settings::Settings,
     user_lookups::UserLookups,
     writer::{Writer, dry_run},
 };
 
-/// So many changes of the policy in a row are followed by one dry run.
+/// The maximum number of attempts at a dry run: each change of the policy requires another one.
 const ERAS_MAX: u32 = 4;
 
 /// A store over PostgreSQL.
@@ -95,12 +90,6 @@ impl Postgres {
         results.pop().unwrap_or_else(lost)
     }
 
-    /// What a command would come to.
-    pub(crate) async fn preview_user(&self, command: Command) -> Result<Outcome, Failure> {
-        let rules = self.in_force.known().rules;
-        self.preview_request(&Request::User(UserRequest::new(rules, command))).await
-    }
-
     /// What a request would come to.
     pub(crate) async fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         for _ in 0..ERAS_MAX {
@@ -112,19 +101,5 @@ impl Postgres {
             self.in_force.refresh().await?;
         }
         Err(Failure::Store(QueryError::EraEnded.into()))
-    }
-
-    /// A page of users. A page that one statement reads runs on a shared connection.
-    pub(crate) async fn users(&self, query: PageQuery) -> Result<Page, StoreError> {
-        match Direct::of(&query) {
-            Some(direct) => self.shared.run(|c| direct.read(c)).await,
-            None => self.exclusive.run(LONG, |c| walked(c, &query)).await,
-        }
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        self.following.abort();
     }
 }
