@@ -68,8 +68,7 @@ impl UserLookups {
             ids.sort_unstable();
             ids.dedup();
             let ids = &ids;
-            let rows = pool.run(|c| async move { c.query(GET, &[ids]).await }).await;
-            match rows {
+            match pool.run(|c| async move { c.query(GET, &[ids]).await }).await {
                 Ok(rows) => reply(lookups, &rows),
                 Err(error) => refuse(lookups, &error),
             }
@@ -81,11 +80,16 @@ impl UserLookups {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// The lookups of the next statement; `None` after the channel is closed.
     async fn next(&self) -> Option<Vec<Lookup>> {
         let mut receiver = self.receiver.lock().await;
         let mut lookups = Vec::new();
         receiver.recv_many(&mut lookups, USERS_MAX).await;
-        (!receiver.is_closed()).then_some(lookups)
+        if !receiver.is_closed() {
+            return Some(lookups);
+        }
+        while receiver.try_recv().is_ok() {}
+        None
     }
 }
 

@@ -113,10 +113,8 @@ impl Writer {
     ) -> Result<Results, Fault> {
         let (mut conflicts, mut pause) = (0, PAUSE);
         loop {
-            let fault = match self.execute_once(batch, end).await {
-                Ok(results) => return Ok(results),
-                Err(fault) => fault,
-            };
+            let result = self.execute_once(batch, end).await;
+            let Err(fault) = result else { return result };
             match fault.kind {
                 FaultKind::Conflict if conflicts < CONFLICTS_MAX || batch.len() == 1 => {
                     conflicts += 1;
@@ -138,8 +136,7 @@ impl Writer {
     }
 
     async fn refresh_rules(&self) -> Result<(), Fault> {
-        let refreshed = self.in_force.refresh().await;
-        refreshed.map_err(|error| Fault::new(FaultKind::Batch, error))
+        self.in_force.refresh().await.map_err(|error| Fault::new(FaultKind::Batch, error))
     }
 
     async fn execute_once(&mut self, batch: &[&Request], end: Instant) -> Result<Results, Fault> {
@@ -147,10 +144,8 @@ impl Writer {
         let end = end.min(Instant::now() + ATTEMPT_TIMEOUT);
         let commit_was_sent = AtomicBool::new(false);
         let executing = execute(&connection, self.in_force.known(), batch, &commit_was_sent);
-        let result = match timeout_at(end.into(), executing).await {
-            Ok(result) => result,
-            Err(_) => Err(Fault::of_silence(&commit_was_sent)),
-        };
+        let silence = |_| Err(Fault::of_silence(&commit_was_sent));
+        let result = timeout_at(end.into(), executing).await.unwrap_or_else(silence);
         // After any other fault a statement may still run on the connection.
         let is_idle = !result
             .as_ref()
