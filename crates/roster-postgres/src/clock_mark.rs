@@ -3,13 +3,11 @@
 //! Each change names the revision that it is made on. Where another process was first, nothing is
 //! written, and what it wrote is the mark.
 
+use std::sync::Arc;
+
 use roster_core::{ClockMark, ClockReading, Timestamp, clock_mark::PendingMark};
 
-use crate::{
-    columns::column,
-    connect::Connection,
-    pool::{Miss, Question},
-};
+use crate::{columns::column, connect::Connection, pool::QueryResult};
 
 pub(crate) const READ: &str =
     "SELECT revision, at, pending_at, waited_ms FROM clock_mark WHERE id = 1";
@@ -25,36 +23,30 @@ pub(crate) const WRITE: &str = "INSERT INTO clock_mark AS stored \
      pending_at = excluded.pending_at, waited_ms = excluded.waited_ms \
      WHERE stored.revision = excluded.revision - 1";
 
-impl Question for ClockReading {
-    type Answer = ClockMark;
-
-    async fn ask(&self, connection: &Connection) -> Result<ClockMark, Miss> {
-        let stored = read(connection).await?;
-        let mark = match stored {
-            Some(mark) => mark.advance(*self),
-            None => ClockMark::first(newest_event(connection).await?, self.wall),
-        };
-        if stored == Some(mark) {
-            return Ok(mark);
-        }
-        let pending = mark.pending.map_or((0, 0), |it| (it.at.as_millis(), it.waited_ms));
-        let write = connection.prepare(WRITE).await?;
-        let client = connection.client();
-        let at = mark.at.as_millis();
-        let written =
-            client.execute(&write, &[&mark.revision, &at, &pending.0, &pending.1]).await?;
-        if written == 1 {
-            return Ok(mark);
-        }
-        Ok(read(connection).await?.unwrap_or(mark))
+/// Moves the clock mark by a reading of this process; returns the mark that is stored then.
+pub(crate) async fn advance(
+    connection: Arc<Connection>,
+    reading: ClockReading,
+) -> QueryResult<ClockMark> {
+    let stored = read(&connection).await?;
+    let mark = match stored {
+        Some(mark) => mark.advance(reading),
+        None => ClockMark::first(newest_event(&connection).await?, reading.wall),
+    };
+    if stored == Some(mark) {
+        return Ok(mark);
     }
+    let at = mark.at.as_millis();
+    let pending = mark.pending.map_or((0, 0), |it| (it.at.as_millis(), it.waited_ms));
+    let written = connection.execute(WRITE, &[&mark.revision, &at, &pending.0, &pending.1]).await?;
+    if written == 1 {
+        return Ok(mark);
+    }
+    Ok(read(&connection).await?.unwrap_or(mark))
 }
 
-async fn read(connection: &Connection) -> Result<Option<ClockMark>, Miss> {
-    let statement = connection.prepare(READ).await?;
-    let Some(row) = connection.client().query_opt(&statement, &[]).await? else {
-        return Ok(None);
-    };
+async fn read(connection: &Connection) -> QueryResult<Option<ClockMark>> {
+    let Some(row) = connection.query_opt(READ, &[]).await? else { return Ok(None) };
     let pending_at: i64 = column(&row, 2, "clock_mark.pending_at")?;
     let waited_ms = column(&row, 3, "clock_mark.waited_ms")?;
     let pending = PendingMark { at: Timestamp::from_millis(pending_at), waited_ms };
@@ -65,9 +57,8 @@ async fn read(connection: &Connection) -> Result<Option<ClockMark>, Miss> {
     }))
 }
 
-async fn newest_event(connection: &Connection) -> Result<Option<Timestamp>, Miss> {
-    let statement = connection.prepare(NEWEST_EVENT).await?;
-    let row = connection.client().query_opt(&statement, &[]).await?;
+async fn newest_event(connection: &Connection) -> QueryResult<Option<Timestamp>> {
+    let row = connection.query_opt(NEWEST_EVENT, &[]).await?;
     let at = row.map(|row| column(&row, 0, "events.at")).transpose()?;
     Ok(at.map(Timestamp::from_millis))
 }

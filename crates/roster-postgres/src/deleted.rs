@@ -1,8 +1,10 @@
-//! A page of the deleted users, in the order of their leaving, and the head it reflects: one
-//! statement, so one snapshot.
+//! A page of the deleted users in the order of their deletion, and the head of the log, in one
+//! statement and so in one snapshot.
+
+use std::sync::Arc;
 
 use roster_core::{
-    StoreError, Timestamp,
+    Timestamp,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
 };
 use tokio_postgres::types::ToSql;
@@ -10,29 +12,23 @@ use tokio_postgres::types::ToSql;
 use crate::{
     columns::{column, corrupt, uuid},
     connect::Connection,
-    pool::{Miss, Question},
+    pool::QueryResult,
     reads::deleted_of,
 };
 
-/// The statement of a page: a first row that tells position and count in the place of version and
+/// The statement of a page: a first row with position and count in the columns of version and
 /// moment, then the users.
 pub(crate) fn rows(direction: Direction, after: bool, before: bool) -> String {
     let (comparison, way) = match direction {
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
     };
-    let mut conditions = Vec::new();
-    if after {
-        conditions.push(format!("(deleted_at, id) {comparison} ($2, $3)"));
-    }
-    if before {
-        let parameter = if after { "$4" } else { "$2" };
-        conditions.push(format!("deleted_at < {parameter}"));
-    }
-    let condition = if conditions.is_empty() {
-        String::new()
-    } else {
-        format!("WHERE {} ", conditions.join(" AND "))
+    let after_key = format!("(deleted_at, id) {comparison} ($2, $3)");
+    let condition = match (after, before) {
+        (false, false) => String::new(),
+        (true, false) => format!("WHERE {after_key} "),
+        (false, true) => "WHERE deleted_at < $2 ".to_owned(),
+        (true, true) => format!("WHERE {after_key} AND deleted_at < $4 "),
     };
     format!(
         "SELECT NULL::uuid, position, deleted, NULL::text FROM log_head WHERE number = 1 \
@@ -41,17 +37,13 @@ pub(crate) fn rows(direction: Direction, after: bool, before: bool) -> String {
     )
 }
 
-impl Question for DeletedQuery {
-    type Answer = DeletedPage;
-
-    async fn ask(&self, connection: &Connection) -> Result<DeletedPage, Miss> {
-        page(connection, self).await
-    }
-}
-
-async fn page(connection: &Connection, query: &DeletedQuery) -> Result<DeletedPage, Miss> {
-    // Descending, both bound the same end: the nearer one alone is asked for, so that the index
-    // is entered there. Keys of one moment are told apart by `after` alone.
+/// A page of deleted users.
+pub(crate) async fn page(
+    connection: Arc<Connection>,
+    query: &DeletedQuery,
+) -> QueryResult<DeletedPage> {
+    // In descending order both bound the same end. The statement has the nearer one alone, so that
+    // the index is entered there. Only `after` separates the users that one moment deleted.
     let descending = query.direction == Direction::Descending;
     let before = query
         .before
@@ -70,12 +62,7 @@ async fn page(connection: &Connection, query: &DeletedQuery) -> Result<DeletedPa
         parameters.push(before);
     }
     let sql = rows(query.direction, after.is_some(), before.is_some());
-    let statement = connection.prepare(&sql).await?;
-    let rows = connection.client().query(&statement, &parameters).await?;
-    Ok(filled(query, &rows)?)
-}
-
-fn filled(query: &DeletedQuery, rows: &[tokio_postgres::Row]) -> Result<DeletedPage, StoreError> {
+    let rows = connection.query(&sql, &parameters).await?;
     let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
     let total: i64 = column(head, 2, "log_head.deleted")?;
     let mut page = DeletedPage {

@@ -11,16 +11,20 @@ use roster_core::{
     walk::WalkStore,
 };
 
-use roster_engine::Request;
+use roster_engine::{Request, UserRequest};
 
 use crate::{
-    erasure::{Erase, PendingErasures},
-    groups::{GroupsOfUsers, OneGroup},
-    keys::{KeyUses, KeysSince},
-    pool::Tries,
+    clock_mark, deleted, erasure, events, groups, keys,
+    page::{Direct, walked},
+    pool::{LONG, SHORT},
     postgres::Postgres,
-    reads::{DeletedUser, LogHead},
+    reads,
+    writer::forget::forget,
 };
+
+/// The maximum number of users of a page that is read on a shared connection: a larger page would
+/// delay the queries behind it.
+const SHARED_PAGE_MAX: usize = 100;
 
 impl Store for Postgres {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
@@ -28,58 +32,71 @@ impl Store for Postgres {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.preview_user(command))
+        Box::pin(async move {
+            let rules = self.in_force.known().rules;
+            self.preview_request(&Request::User(UserRequest::new(rules, command))).await
+        })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(self.gathering().user(id))
+        Box::pin(self.user_lookups.get(id))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&DeletedUser(id)).await })
+        Box::pin(async move { self.shared.run(|c| reads::deleted(c, id)).await })
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        Box::pin(self.users(query))
+        Box::pin(async move {
+            match Direct::of(&query) {
+                Some(direct) if query.limit <= SHARED_PAGE_MAX => {
+                    self.shared.run(|c| direct.read(c)).await
+                }
+                Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await,
+                None => self.exclusive.run(LONG, |c| walked(c, &query)).await,
+            }
+        })
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        Box::pin(async move { self.shared().ask(&query).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| deleted::page(c, &query)).await })
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        Box::pin(async { self.shared().ask(&LogHead).await })
+        Box::pin(async move { self.shared.run(|c| async move { reads::head(&c).await }).await })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| events::page(c, &query)).await })
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &before).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| forget(c, before)).await })
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        Box::pin(async { self.shared().ask(&PendingErasures).await })
+        Box::pin(async move { self.shared.run(erasure::pending).await })
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &Erase(id)).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| erasure::erase(c, id)).await })
     }
 
     fn advance_clock_mark(
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_short(), &reading).await })
+        Box::pin(
+            async move { self.exclusive.run(SHORT, |c| clock_mark::advance(c, reading)).await },
+        )
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.in_force().refresh())
+        Box::pin(self.in_force.refresh())
     }
 
     fn rules(&self) -> Rules {
-        self.in_force().known().rules
+        self.in_force.known().rules
     }
 
     fn secret(&self) -> Secret {
@@ -105,32 +122,41 @@ impl GroupStore for Postgres {
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&OneGroup(id)).await })
+        Box::pin(async move { self.shared.run(|c| groups::group(c, id)).await })
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+        Box::pin(async move { self.exclusive.run(LONG, |c| groups::page::page(c, &query)).await })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_long(), &query).await })
+        Box::pin(
+            async move { self.exclusive.run(LONG, |c| groups::members::page(c, &query)).await },
+        )
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
-        Box::pin(async move { self.shared().ask(&GroupsOfUsers(users)).await })
+        Box::pin(async move {
+            let query = |c| groups::groups_of(c, &users);
+            // A user is in a limited number of groups, whose records are short.
+            match *users {
+                [_] => self.shared.run(query).await,
+                _ => self.exclusive.run(LONG, query).await,
+            }
+        })
     }
 }
 
 impl KeyStore for Postgres {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&KeysSince(known)).await })
+        Box::pin(async move { self.shared.run(|c| keys::keyring(c, known)).await })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(async move { Ok(self.own().ask(Tries::of_short(), &change).await??) })
+        Box::pin(async move { Ok(self.exclusive.run(SHORT, |c| keys::change(c, &change)).await??) })
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_short(), &KeyUses(uses)).await })
+        Box::pin(async move { self.exclusive.run(SHORT, |c| keys::note_use(c, &uses)).await })
     }
 }

@@ -1,7 +1,7 @@
-//! What a store is born with: the identity of its log, the secret, and the uniqueness policy.
+//! The first rows of a store: the identity of its log, the secret, and the uniqueness policy.
 //!
-//! Uniqueness is an index, since other processes write too. The policy is decided here once, and
-//! changed by [`crate::change_policy`] only; a configuration that states another one is refused.
+//! Uniqueness is an index, since other processes write too. The first process decides the policy.
+//! Only [`crate::change_policy`] changes it. A configuration that states another one is refused.
 
 use roster_core::{LogId, PolicyKey, PolicyMismatch, Sharing, store::Secret};
 use tokio_postgres::Client;
@@ -87,8 +87,8 @@ pub(crate) const fn key(policy: PolicyKey) -> &'static Key {
     }
 }
 
-/// Reads what the store was born with, or gives it birth. Refuses a configuration that states
-/// another policy than the store has.
+/// Reads the first rows of the store, or inserts them. Refuses a configuration that states another
+/// policy than the store has.
 pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenError> {
     let connector = &settings.connector;
     let connection = connector.connect_for_maintenance().await?;
@@ -100,8 +100,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     // One process at a time changes what all of them read.
     let turn = Turn::take(connector).await?;
     refuse_migration(client).await?;
-    give_birth(client).await?;
-    keep_groups(client).await?;
+    create_heads(client).await?;
     for key in KEYS {
         if policy(client, key.policy).await?.is_none() {
             begin_policy(client, key, settings.rules.sharing(key.policy)).await?;
@@ -125,7 +124,7 @@ pub(crate) async fn refuse_migration(client: &Client) -> Result<(), OpenError> {
     }
 }
 
-/// What the store was born with, if it is.
+/// Reads the first rows; `None` if one of them is missing.
 async fn read(client: &Client, settings: &Settings) -> Result<Option<Established>, OpenError> {
     let Some(head) = client.query_opt(HEAD, &[]).await? else { return Ok(None) };
     let mut rules = settings.rules;
@@ -133,7 +132,8 @@ async fn read(client: &Client, settings: &Settings) -> Result<Option<Established
         let Some(stored) = policy(client, key).await? else { return Ok(None) };
         let stated = settings.rules.sharing(key);
         if stored != stated && settings.stated.contains(&key) {
-            return Err(PolicyMismatch { key, stored, stated }.into());
+            let mismatch = PolicyMismatch { key, stored, stated };
+            return Err(OpenError::PolicyMismatch(mismatch));
         }
         rules = rules.with_sharing(key, stored);
     }
@@ -148,15 +148,12 @@ async fn read(client: &Client, settings: &Settings) -> Result<Option<Established
     Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), in_force }))
 }
 
-async fn give_birth(client: &Client) -> Result<(), OpenError> {
+/// Inserts the secret, the head of the log and that of the groups. From then on groups may exist. A
+/// process of a release without groups does not remove a deleted user from them: the next era
+/// refuses its writes.
+async fn create_heads(client: &Client) -> Result<(), OpenError> {
     client.execute(KEEP_FIRST, &[&SECRET, &random::<32>()?.as_slice()]).await?;
     client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
-    Ok(())
-}
-
-/// From here on there may be groups. Those who know of none do not take who is deleted out of
-/// them, so that they must write no more.
-async fn keep_groups(client: &Client) -> Result<(), OpenError> {
     if client.query_opt(GROUPS_HEAD, &[]).await?.is_none() {
         client.execute(NEXT_ERA, &[]).await?;
         client.execute(CREATE_GROUPS_HEAD, &[]).await?;
@@ -198,7 +195,7 @@ async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, OpenErr
 
 fn random<const N: usize>() -> Result<[u8; N], OpenError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(OpenError::Random)?;
+    getrandom::fill(&mut bytes)?;
     Ok(bytes)
 }
 

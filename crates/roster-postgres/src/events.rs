@@ -1,6 +1,8 @@
 //! Reading the change log: events, the head and the oldest position in one statement, so in one
 //! snapshot.
 
+use std::sync::Arc;
+
 use roster_core::{
     Event, EventKind, EventsPage, EventsQuery, StoreError, Timestamp, event::changed_of,
 };
@@ -10,7 +12,7 @@ use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
     erasure::EVENT_RECORD,
-    pool::{Miss, Question},
+    pool::QueryResult,
 };
 
 /// Most events that are asked for at once.
@@ -71,16 +73,8 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     )
 }
 
-impl Question for EventsQuery {
-    type Answer = EventsPage;
-
-    async fn ask(&self, connection: &Connection) -> Result<EventsPage, Miss> {
-        page(connection, self).await
-    }
-}
-
 /// The rows of a page.
-pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> Result<Vec<Row>, Miss> {
+pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> QueryResult<Vec<Row>> {
     let (user, kind) = (query.user_id.map(uuid), query.kind.map(EventKind::as_str));
     let limit = most(query.limit.min(query.examined_max.max(1)).saturating_add(1));
     let bytes_max = most(query.bytes_max.max(1));
@@ -98,17 +92,19 @@ pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> Resul
         parameters.push(kind);
         parameters.push(&stretch);
     }
-    let statement = connection.prepare(&rows(user.is_some(), kind.is_some())).await?;
-    Ok(connection.client().query(&statement, &parameters).await?)
+    connection.query(&rows(user.is_some(), kind.is_some()), &parameters).await
 }
 
 fn most(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Events in the order of the log.
-async fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage, Miss> {
-    let rows = fetch(connection, query).await?;
+/// A page of events, in the order of the log.
+pub(crate) async fn page(
+    connection: Arc<Connection>,
+    query: &EventsQuery,
+) -> QueryResult<EventsPage> {
+    let rows = fetch(&connection, query).await?;
     let (first, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
     let head: i64 = column(first, 0, "log_head.position")?;
     let oldest: Option<i64> = column(first, 2, "events.position")?;
@@ -126,20 +122,11 @@ async fn page(connection: &Connection, query: &EventsQuery) -> Result<EventsPage
     } else {
         column::<Option<i64>>(first, 6, "events.position")?.unwrap_or(head)
     };
-    let is_full = fill(&mut page, query, rows)?;
-    if !is_full {
-        page.reached = end;
-    }
-    Ok(page)
-}
-
-/// Fills a page; tells whether it was full before the rows ended.
-fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool, StoreError> {
     let (mut bytes, mut examined) = (0, 0);
     for row in rows {
         let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
         if full || examined >= query.examined_max.max(1) {
-            return Ok(true);
+            return Ok(page);
         }
         examined += 1;
         let (position, event) = event(row)?;
@@ -149,7 +136,10 @@ fn fill(page: &mut EventsPage, query: &EventsQuery, rows: &[Row]) -> Result<bool
     }
     // Of one kind, there may be others behind the last row.
     let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
-    Ok(full && query.kind.is_some() && query.user_id.is_none())
+    if !(full && query.kind.is_some() && query.user_id.is_none()) {
+        page.reached = end;
+    }
+    Ok(page)
 }
 
 fn event(row: &Row) -> Result<(i64, Event), StoreError> {

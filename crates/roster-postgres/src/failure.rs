@@ -7,6 +7,8 @@ use std::{error::Error as _, fmt};
 use roster_core::StoreError;
 use tokio_postgres::{Error, error::SqlState};
 
+use crate::columns::corrupt;
+
 /// What to do about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
@@ -63,17 +65,13 @@ pub(crate) fn store_error(error: Error) -> StoreError {
         Some(state) if *state == SqlState::DISK_FULL => {
             StoreError::Full(Box::new(WithoutDetail(error)))
         }
-        Some(state) if *state == SqlState::DATA_CORRUPTED => corrupt("a table"),
-        Some(state) if *state == SqlState::INDEX_CORRUPTED => corrupt("an index"),
+        Some(state) if *state == SqlState::DATA_CORRUPTED => corrupt("a table of the database"),
+        Some(state) if *state == SqlState::INDEX_CORRUPTED => corrupt("an index of the database"),
         _ if remedy(&error) == Remedy::Nothing => {
             StoreError::Internal(Box::new(WithoutDetail(error)))
         }
         _ => StoreError::Unavailable(Box::new(WithoutDetail(error))),
     }
-}
-
-fn corrupt(place: &str) -> StoreError {
-    StoreError::Corrupt { place: format!("{place} of the database") }
 }
 
 /// The database did not answer in time.

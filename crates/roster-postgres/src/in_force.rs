@@ -6,19 +6,17 @@
 //! of this one, writes no more and is not ready.
 
 use std::{
-    fmt,
     sync::{Arc, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
 use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError};
 use tokio::time::sleep;
-use tokio_postgres::Row;
 
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    pool::{Miss, Question, Shared},
+    pool::{QueryResult, SharedPool},
     schema,
 };
 
@@ -40,28 +38,21 @@ pub(crate) struct InForce {
 
 /// What a process knows of the rules in force.
 pub(crate) struct RulesInForce {
-    shared: Arc<Shared>,
+    shared: Arc<SharedPool>,
     log_id: LogId,
     known: RwLock<InForce>,
 }
 
-/// The store is another one than this process opened.
-#[derive(Debug)]
+/// The database belongs to another store, or to a newer release, than when this process opened it.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a newer release or another store took over this database: restart this process with the same \
+     release"
+)]
 pub(crate) struct StoreReplaced;
 
-impl fmt::Display for StoreReplaced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a newer release or another store took over this database: restart this process \
-             with the same release",
-        )
-    }
-}
-
-impl std::error::Error for StoreReplaced {}
-
 impl RulesInForce {
-    pub(crate) fn new(shared: Arc<Shared>, log_id: LogId, known: InForce) -> Self {
+    pub(crate) fn new(shared: Arc<SharedPool>, log_id: LogId, known: InForce) -> Self {
         Self { shared, log_id, known: RwLock::new(known) }
     }
 
@@ -72,20 +63,18 @@ impl RulesInForce {
 
     /// Reads the policy again; fails where this process may write no more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
-        let Some(state) = self.shared.ask(&ReadState).await? else {
+        let state = self.shared.run(read_state).await?;
+        let Some((_, era, policy)) = state.filter(|(log_id, ..)| *log_id == self.log_id) else {
             return Err(StoreError::Unavailable(Box::new(StoreReplaced)));
         };
-        if state.log_id != self.log_id {
-            return Err(StoreError::Unavailable(Box::new(StoreReplaced)));
-        }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         // Two may read at once; the later era is the one in force.
-        if state.era > known.era {
+        if era > known.era {
             let mut rules = known.rules;
-            for (key, sharing) in state.policy {
+            for (key, sharing) in policy {
                 rules = rules.with_sharing(key, sharing);
             }
-            *known = InForce { rules, era: state.era };
+            *known = InForce { rules, era };
         }
         Ok(())
     }
@@ -101,27 +90,11 @@ impl RulesInForce {
     }
 }
 
-/// The state of the database, for a process of this release.
-struct State {
-    era: i64,
-    log_id: LogId,
-    policy: Vec<(PolicyKey, Sharing)>,
-}
+/// The name of the log, the era and the policy; `None` if this release cannot serve the database.
+type State = (LogId, i64, Vec<(PolicyKey, Sharing)>);
 
-/// Asks for it; `None` where this release cannot serve the database.
-struct ReadState;
-
-impl Question for ReadState {
-    type Answer = Option<State>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        let statement = connection.prepare(STATE).await?;
-        let row = connection.client().query_opt(&statement, &[]).await?;
-        Ok(row.as_ref().map(state_of).transpose()?.flatten())
-    }
-}
-
-fn state_of(row: &Row) -> Result<Option<State>, StoreError> {
+async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
+    let Some(row) = &connection.query_opt(STATE, &[]).await? else { return Ok(None) };
     let step: Option<i64> = column(row, 2, "schema_steps.number")?;
     let migration: Option<&[u8]> = column(row, 5, "settings.value")?;
     if step != Some(schema::newest_step()) || migration.is_some() {
@@ -134,9 +107,6 @@ fn state_of(row: &Row) -> Result<Option<State>, StoreError> {
         let sharing = stored.and_then(Sharing::parse_stored);
         policy.push((key, sharing.ok_or_else(|| corrupt(key.stored_name()))?));
     }
-    Ok(Some(State {
-        era: column(row, 0, "log_head.era")?,
-        log_id: LogId(log_id.try_into().map_err(|_| corrupt("log_head.log_id"))?),
-        policy,
-    }))
+    let log_id = log_id.try_into().map_err(|_| corrupt("log_head.log_id"))?;
+    Ok(Some((LogId(log_id), column(row, 0, "log_head.era")?, policy)))
 }

@@ -1,7 +1,7 @@
-//! The keys of a database alone, for whoever makes and revokes them without serving users.
+//! The keys of a database, for a process that creates and revokes keys and serves no users.
 //!
-//! Other processes may serve the same database meanwhile. The policies that the users are held to
-//! are not looked at, so that no setting is needed to make a key.
+//! Other processes may serve the same database meanwhile. The uniqueness policy is not read, so
+//! that creating a key needs no setting.
 
 use roster_core::{
     Answer, StoreError, Timestamp,
@@ -11,34 +11,34 @@ use roster_core::{
 use crate::{
     connect::Connector,
     establish::refuse_unfinished,
-    keys::{KeyUses, KeysSince},
+    keys,
     open_error::OpenError,
-    pool::{Own, Tries},
+    pool::{ExclusivePool, SHORT},
     schema::migrate,
 };
 
 /// The keys of a database.
-pub struct KeyTable(Own);
+pub struct KeyTable(ExclusivePool);
 
 impl KeyTable {
     /// Opens the keys of a database, or begins a store there.
     pub async fn open(connector: Connector) -> Result<Self, OpenError> {
         migrate(&connector).await?;
         refuse_unfinished(&connector).await?;
-        Ok(Self(Own::new(connector, 1)))
+        Ok(Self(ExclusivePool::new(connector, 1)))
     }
 }
 
 impl KeyStore for KeyTable {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(async move { self.0.ask(Tries::of_short(), &KeysSince(known)).await })
+        Box::pin(async move { self.0.run(SHORT, |c| keys::keyring(c, known)).await })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(async move { Ok(self.0.ask(Tries::of_short(), &change).await??) })
+        Box::pin(async move { Ok(self.0.run(SHORT, |c| keys::change(c, &change)).await??) })
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.0.ask(Tries::of_short(), &KeyUses(uses)).await })
+        Box::pin(async move { self.0.run(SHORT, |c| keys::note_use(c, &uses)).await })
     }
 }

@@ -1,8 +1,10 @@
 //! The keys of callers: all of them are read at once, one is written.
 //!
-//! The rules are [`decide_keys`]'s; here stands only how a key lies in its row. Whoever changes
-//! keys moves the one row of `keys_head` first: changes follow one another. A change that was
-//! carried out and not answered comes to nothing the second time.
+//! [`decide_keys`] has the rules. A change updates the one row of `keys_head` first, so that
+//! changes follow one another. A change that is committed, but whose result is lost, changes
+//! nothing when it runs again.
+
+use std::sync::Arc;
 
 use std::collections::BTreeMap;
 
@@ -13,12 +15,12 @@ use roster_core::{
         SecretDigest, decide_keys,
     },
 };
-use tokio_postgres::Row;
+use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    pool::{Miss, Question},
+    pool::QueryResult,
 };
 
 pub(crate) const GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
@@ -44,93 +46,67 @@ pub(crate) const NOTE_USE: &str = "UPDATE keys SET last_used_at = used.at \
      FROM unnest($1::text[], $2::bigint[]) AS used (id, at) \
      WHERE keys.id = used.id AND keys.last_used_at < used.at";
 
-/// All keys, if they changed since that generation.
-#[derive(Debug)]
-pub(crate) struct KeysSince(pub(crate) Option<i64>);
-
-impl Question for KeysSince {
-    type Answer = Option<Keyring>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        // Asked first: what was changed between the two statements is read again next time.
-        let statement = connection.prepare(GENERATION).await?;
-        let row = connection.client().query_opt(&statement, &[]).await?;
-        let generation = match row {
-            Some(row) => column(&row, 0, "keys_head.generation")?,
-            None => 0,
-        };
-        if self.0 == Some(generation) {
-            return Ok(None);
-        }
-        Ok(Some(Keyring { generation, keys: keys(connection).await? }))
+/// All keys, if they changed since generation `known`.
+pub(crate) async fn keyring(
+    connection: Arc<Connection>,
+    known: Option<i64>,
+) -> QueryResult<Option<Keyring>> {
+    // A change between the two statements is read again next time.
+    let generation = match connection.query_opt(GENERATION, &[]).await? {
+        Some(row) => column(&row, 0, "keys_head.generation")?,
+        None => 0,
+    };
+    if known == Some(generation) {
+        return Ok(None);
     }
+    Ok(Some(Keyring { generation, keys: keys(&connection).await? }))
 }
 
-impl Question for KeyChange {
-    type Answer = Result<ApiKey, KeyRefusal>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        let client = connection.client();
-        client.batch_execute("BEGIN").await?;
-        let decided = change(connection, self).await?;
-        let changes = matches!(decided, Ok(KeyDecision { changes: true, .. }));
-        client.batch_execute(if changes { "COMMIT" } else { "ROLLBACK" }).await?;
-        Ok(decided.map(|decision| decision.key))
-    }
-}
-
-async fn change(
-    connection: &Connection,
+/// Decides a change of the keys, and applies it.
+pub(crate) async fn change(
+    connection: Arc<Connection>,
     change: &KeyChange,
-) -> Result<Result<KeyDecision, KeyRefusal>, Miss> {
+) -> QueryResult<Result<ApiKey, KeyRefusal>> {
     let client = connection.client();
-    let count = connection.prepare(COUNT).await?;
-    let generation: i64 = column(&client.query_one(&count, &[]).await?, 0, "keys_head")?;
-    let keyring = Keyring { generation, keys: keys(connection).await? };
+    client.batch_execute("BEGIN").await?;
+    let count = connection.query_one(COUNT, &[]).await?;
+    let generation = column(&count, 0, "keys_head")?;
+    let keyring = Keyring { generation, keys: keys(&connection).await? };
     let decided = decide_keys(&keyring, change);
+    let mut end = "ROLLBACK";
     if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
-        put(connection, key).await?;
+        put(&connection, key).await?;
         if let Some(displaced) = displaced {
-            let drop = connection.prepare(DROP).await?;
-            client.execute(&drop, &[&displaced.as_str()]).await?;
+            connection.execute(DROP, &[&displaced.as_str()]).await?;
         }
+        end = "COMMIT";
     }
-    Ok(decided)
+    client.batch_execute(end).await?;
+    Ok(decided.map(|decision| decision.key))
 }
 
-/// When keys were used.
-#[derive(Debug)]
-pub(crate) struct KeyUses(pub(crate) Vec<(KeyId, Timestamp)>);
-
-impl Question for KeyUses {
-    type Answer = ();
-
-    async fn ask(&self, connection: &Connection) -> Result<(), Miss> {
-        let ids: Vec<&str> = self.0.iter().map(|(id, _)| id.as_str()).collect();
-        let moments: Vec<i64> = self.0.iter().map(|(_, at)| at.as_millis()).collect();
-        let statement = connection.prepare(NOTE_USE).await?;
-        connection.client().execute(&statement, &[&ids, &moments]).await?;
-        Ok(())
-    }
+/// Notes when keys were used.
+pub(crate) async fn note_use(
+    connection: Arc<Connection>,
+    uses: &[(KeyId, Timestamp)],
+) -> QueryResult<()> {
+    let ids: Vec<&str> = uses.iter().map(|(id, _)| id.as_str()).collect();
+    let moments: Vec<i64> = uses.iter().map(|(_, at)| at.as_millis()).collect();
+    connection.execute(NOTE_USE, &[&ids, &moments]).await?;
+    Ok(())
 }
 
-async fn keys(connection: &Connection) -> Result<BTreeMap<KeyId, ApiKey>, Miss> {
-    let statement = connection.prepare(KEYS).await?;
-    let rows = connection.client().query(&statement, &[]).await?;
-    let mut keys = BTreeMap::new();
-    for row in &rows {
-        let key = of_row(row)?;
-        keys.insert(key.id, key);
-    }
-    Ok(keys)
+async fn keys(connection: &Connection) -> QueryResult<BTreeMap<KeyId, ApiKey>> {
+    let rows = connection.query(KEYS, &[]).await?;
+    rows.iter().map(|row| of_row(row).map(|key| (key.id, key))).collect()
 }
 
-fn of_row(row: &Row) -> Result<ApiKey, Miss> {
-    let moment = |index| -> Result<Option<Timestamp>, Miss> {
+fn of_row(row: &Row) -> QueryResult<ApiKey> {
+    let moment = |index| -> QueryResult<Option<Timestamp>> {
         let millis: i64 = column(row, index, "keys")?;
         Ok((millis != 0).then_some(Timestamp::from_millis(millis)))
     };
-    let digest = |index| -> Result<Option<SecretDigest>, Miss> {
+    let digest = |index| -> QueryResult<Option<SecretDigest>> {
         let bytes: &[u8] = column(row, index, "keys.secret")?;
         Ok(bytes.try_into().ok().map(SecretDigest))
     };
@@ -151,30 +127,24 @@ fn of_row(row: &Row) -> Result<ApiKey, Miss> {
     })
 }
 
-async fn put(connection: &Connection, key: &ApiKey) -> Result<(), Miss> {
+async fn put(connection: &Connection, key: &ApiKey) -> QueryResult<()> {
     let millis = |moment: Option<Timestamp>| moment.map_or(0, Timestamp::as_millis);
     let former = key.former;
     let former_secret = former.as_ref().map_or(&[][..], |former| &former.secret.0[..]);
-    let statement = connection.prepare(PUT).await?;
-    connection
-        .client()
-        .execute(
-            &statement,
-            &[
-                &key.id.as_str(),
-                &key.name,
-                &key.scopes.to_string(),
-                &key.created_at.as_millis(),
-                &key.created_by,
-                &millis(key.expires_at),
-                &millis(key.revoked_at),
-                &millis(key.rotated_at),
-                &millis(key.last_used_at),
-                &&key.secret.0[..],
-                &former_secret,
-                &millis(former.map(|former| former.until)),
-            ],
-        )
-        .await?;
+    let parameters: [&(dyn ToSql + Sync); 12] = [
+        &key.id.as_str(),
+        &key.name,
+        &key.scopes.to_string(),
+        &key.created_at.as_millis(),
+        &key.created_by,
+        &millis(key.expires_at),
+        &millis(key.revoked_at),
+        &millis(key.rotated_at),
+        &millis(key.last_used_at),
+        &&key.secret.0[..],
+        &former_secret,
+        &millis(former.map(|former| former.until)),
+    ];
+    connection.execute(PUT, &parameters).await?;
     Ok(())
 }

@@ -15,7 +15,6 @@ mod erasure;
 mod establish;
 mod events;
 mod failure;
-mod gather;
 mod groups;
 mod in_force;
 mod key_table;
@@ -31,6 +30,7 @@ mod schema;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod user_lookups;
 mod walks;
 mod writer;
 

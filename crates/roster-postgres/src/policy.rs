@@ -14,6 +14,7 @@ use crate::{
     columns::id_of,
     connect::Connector,
     establish::{self, Key, NEXT_ERA},
+    failure::WithoutDetail,
     open_error::OpenError,
 };
 
@@ -23,10 +24,10 @@ const HAS_STORE: &str =
 /// A change waits for the table so long at a time: all who come after it wait meanwhile.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1s'";
 
-/// How often the table is waited for.
-const TRIES: u32 = 60;
+/// The maximum number of attempts to lock the table.
+const ATTEMPTS_MAX: u32 = 60;
 
-/// How long others have the table between two tries.
+/// The pause between two attempts, in which other sessions can use the table.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The policy of a database.
@@ -52,48 +53,30 @@ pub async fn change_policy(
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     refuse_none(client).await?;
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS_MAX {
         let changed = change(client, establish::key(key), sharing).await;
-        let end = if matches!(changed, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
-        match changed {
-            Err(Fault::Locked) => {
-                client.batch_execute(end).await?;
-                sleep(PAUSE).await;
-            }
-            Err(Fault::Open(error)) => return Err(error),
-            Ok(changed) => {
-                client.batch_execute(end).await?;
-                return Ok(changed);
-            }
+        if changed.as_ref().is_err_and(|error| !is_locked(error)) {
+            return changed;
         }
+        let end = if matches!(changed, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
+        client.batch_execute(end).await?;
+        if changed.is_ok() {
+            return changed;
+        }
+        sleep(PAUSE).await;
     }
     Err(OpenError::Busy)
 }
 
-/// Why a change was not made.
-enum Fault {
-    /// Others have the table.
-    Locked,
-    Open(OpenError),
-}
-
-impl From<tokio_postgres::Error> for Fault {
-    fn from(error: tokio_postgres::Error) -> Self {
-        match error.code() {
-            Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => Self::Locked,
-            _ => Self::Open(error.into()),
-        }
-    }
-}
-
-impl From<OpenError> for Fault {
-    fn from(error: OpenError) -> Self {
-        Self::Open(error)
-    }
+/// Whether other sessions have locked the table.
+fn is_locked(error: &OpenError) -> bool {
+    let OpenError::Database(error) = error else { return false };
+    let error = error.downcast_ref::<WithoutDetail>();
+    error.is_some_and(|error| error.0.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
 }
 
 /// Makes the change, up to its commit.
-async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, Fault> {
+async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, OpenError> {
     client.batch_execute("BEGIN").await?;
     client.batch_execute(LOCK_TIMEOUT).await?;
     // The table before the head, as writers lock them.
@@ -106,7 +89,7 @@ async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, Fa
     match establish::policy(client, key.policy).await? {
         Some(stored) if stored == sharing => return Ok(false),
         Some(_) => {}
-        None => return Err(OpenError::NoStore.into()),
+        None => return Err(OpenError::NoStore),
     }
     if sharing == Sharing::Unique {
         refuse_shared(client, key).await?;

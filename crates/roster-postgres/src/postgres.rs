@@ -1,38 +1,33 @@
-//! The store itself: opening, asking, closing.
+//! The store itself: opening, writing, closing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roster_core::{
-    Command, Failure, GroupCommand, LogId, Outcome, StoreError,
-    list::{Page, PageQuery},
-    store::Secret,
-};
+use roster_core::{Command, Failure, GroupCommand, LogId, Outcome, StoreError, store::Secret};
 use roster_engine::{Queue, Request, Results, UserRequest};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
     establish::{Established, establish},
-    gather::Gathering,
     in_force::RulesInForce,
     open_error::OpenError,
-    page::{Direct, Walked},
-    pool::{Miss, Own, Shared, Tries},
+    pool::{ExclusivePool, QueryError, SHORT, SharedPool},
     schema::migrate,
     settings::Settings,
-    writer::{Preview, Writer},
+    user_lookups::UserLookups,
+    writer::{Writer, dry_run},
 };
 
-/// So many changes of the policy in a row are followed by one dry run.
+/// The maximum number of attempts at a dry run: each change of the policy requires another one.
 const ERAS_MAX: u32 = 4;
 
 /// A store over PostgreSQL.
 pub struct Postgres {
     queue: Arc<Queue>,
-    gathering: Arc<Gathering>,
+    pub(crate) user_lookups: Arc<UserLookups>,
     tasks: Mutex<Option<JoinSet<()>>>,
-    shared: Arc<Shared>,
-    own: Own,
-    in_force: Arc<RulesInForce>,
+    pub(crate) shared: Arc<SharedPool>,
+    pub(crate) exclusive: ExclusivePool,
+    pub(crate) in_force: Arc<RulesInForce>,
     following: AbortHandle,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
@@ -44,7 +39,7 @@ impl Postgres {
         migrate(&settings.connector).await?;
         let Established { log_id, secret, in_force } = establish(&settings).await?;
         let connector = settings.connector;
-        let shared = Arc::new(Shared::new(connector.clone(), settings.shared_connections));
+        let shared = Arc::new(SharedPool::new(connector.clone(), settings.shared_connections));
         let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), log_id, in_force));
         let queue = Arc::new(Queue::new(settings.write_queue_max, settings.write_wait_max));
         let mut tasks = JoinSet::new();
@@ -52,17 +47,17 @@ impl Postgres {
             let writer = Writer::new(connector.clone(), Arc::clone(&queue), Arc::clone(&in_force));
             tasks.spawn(writer.run());
         }
-        let gathering = Arc::new(Gathering::default());
+        let user_lookups = Arc::new(UserLookups::new());
         for _ in 0..settings.shared_connections.max(1) {
-            tasks.spawn(Arc::clone(&gathering).answer(Arc::clone(&shared)));
+            tasks.spawn(Arc::clone(&user_lookups).serve(Arc::clone(&shared)));
         }
         let following = tokio::spawn(RulesInForce::follow(Arc::downgrade(&in_force)));
         Ok(Self {
             queue,
-            gathering,
+            user_lookups,
             tasks: Mutex::new(Some(tasks)),
             shared,
-            own: Own::new(connector, settings.own_connections),
+            exclusive: ExclusivePool::new(connector, settings.own_connections),
             in_force,
             following: following.abort_handle(),
             secret,
@@ -73,7 +68,7 @@ impl Postgres {
     /// Carries out what still waits. Later writes are refused.
     pub async fn close(&self) {
         self.queue.close();
-        self.gathering.close();
+        self.user_lookups.close();
         self.following.abort();
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(tasks) = tasks {
@@ -95,51 +90,16 @@ impl Postgres {
         results.pop().unwrap_or_else(lost)
     }
 
-    /// What a command would come to.
-    pub(crate) async fn preview_user(&self, command: Command) -> Result<Outcome, Failure> {
-        let rules = self.in_force.known().rules;
-        self.preview_request(&Request::User(UserRequest::new(rules, command))).await
-    }
-
     /// What a request would come to.
     pub(crate) async fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         for _ in 0..ERAS_MAX {
-            let preview = Preview { in_force: self.in_force.known(), request };
-            if let Some(result) = self.own.ask(Tries::of_short(), &preview).await? {
+            let in_force = self.in_force.known();
+            let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force, request));
+            if let Some(result) = dry_run.await? {
                 return result;
             }
             self.in_force.refresh().await?;
         }
-        Err(Failure::Store(Miss::EraEnded.into()))
-    }
-
-    pub(crate) const fn in_force(&self) -> &Arc<RulesInForce> {
-        &self.in_force
-    }
-
-    pub(crate) const fn gathering(&self) -> &Arc<Gathering> {
-        &self.gathering
-    }
-
-    pub(crate) const fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
-    pub(crate) const fn own(&self) -> &Own {
-        &self.own
-    }
-
-    /// A page of users: one statement beside others where that is enough.
-    pub(crate) async fn users(&self, query: PageQuery) -> Result<Page, StoreError> {
-        match Direct::of(&query) {
-            Some(direct) => self.shared.ask(&direct).await,
-            None => self.own.ask(Tries::of_long(), &Walked(&query)).await,
-        }
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        self.following.abort();
+        Err(Failure::Store(QueryError::EraEnded.into()))
     }
 }

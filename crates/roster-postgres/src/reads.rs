@@ -1,12 +1,14 @@
 //! Reading single deleted users, and the head of the log.
 
+use std::sync::Arc;
+
 use roster_core::{Deleted, Head, StoreError, Stored, Timestamp, UserId};
 use tokio_postgres::Row;
 
 use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
-    pool::{Miss, Question},
+    pool::QueryResult,
 };
 
 pub(crate) const GET_DELETED: &str =
@@ -15,28 +17,13 @@ pub(crate) const GET_DELETED: &str =
 pub(crate) const HEAD: &str =
     "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
 
-/// Asks for the deleted user of an id.
-pub(crate) struct DeletedUser(pub(crate) UserId);
-
-/// Asks where the log stands.
-pub(crate) struct LogHead;
-
-impl Question for DeletedUser {
-    type Answer = Option<Deleted>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        let get = connection.prepare(GET_DELETED).await?;
-        let row = connection.client().query_opt(&get, &[&uuid(self.0)]).await?;
-        Ok(row.as_ref().map(deleted_of).transpose()?)
-    }
-}
-
-impl Question for LogHead {
-    type Answer = Head;
-
-    async fn ask(&self, connection: &Connection) -> Result<Head, Miss> {
-        head(connection).await
-    }
+/// The deleted user of an id.
+pub(crate) async fn deleted(
+    connection: Arc<Connection>,
+    id: UserId,
+) -> QueryResult<Option<Deleted>> {
+    let row = connection.query_opt(GET_DELETED, &[&uuid(id)]).await?;
+    Ok(row.as_ref().map(deleted_of).transpose()?)
 }
 
 /// A deleted user of the columns of [`GET_DELETED`].
@@ -48,16 +35,10 @@ pub(crate) fn deleted_of(row: &Row) -> Result<Deleted, StoreError> {
     Ok(Deleted { stored: Stored { id, version, record }, at })
 }
 
-/// Where the log stands.
-pub(crate) async fn head(connection: &Connection) -> Result<Head, Miss> {
-    let head = connection.prepare(HEAD).await?;
-    let row = connection.client().query_opt(&head, &[]).await?;
-    Ok(row.as_ref().map_or_else(|| Err(corrupt("log_head")), head_of)?)
-}
-
-/// The head of the columns of [`HEAD`].
-pub(crate) fn head_of(row: &Row) -> Result<Head, StoreError> {
-    let number = |index| column(row, index, "log_head");
+/// The head of the log.
+pub(crate) async fn head(connection: &Connection) -> QueryResult<Head> {
+    let row = connection.query_opt(HEAD, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
+    let number = |index| column(&row, index, "log_head");
     Ok(Head {
         position: number(0)?,
         active: number(1)?,

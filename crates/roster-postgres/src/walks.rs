@@ -6,6 +6,8 @@
 //!
 //! [`WALK_ENDS_MAX`]: roster_core::walk::WALK_ENDS_MAX
 
+use std::sync::Arc;
+
 use roster_core::{
     Answer, StoreError, Timestamp,
     walk::{Places, WalkEnd, WalkId, WalkStore},
@@ -14,7 +16,7 @@ use roster_core::{
 use crate::{
     columns::column,
     connect::Connection,
-    pool::{Miss, Question, Tries},
+    pool::{QueryResult, SHORT},
     postgres::Postgres,
 };
 
@@ -33,43 +35,30 @@ pub(crate) const FIND: &str = "SELECT start, place FROM walk_ends WHERE walk = $
      AND start = (SELECT start FROM walk_ends WHERE walk = $1 AND start <= $2 AND at >= $3 \
      ORDER BY start DESC LIMIT 1)";
 
-struct Ends {
-    walk: WalkId,
+async fn note(connection: Arc<Connection>, end: &WalkEnd) -> QueryResult<()> {
+    let (walk, start) = (end.walk.as_slice(), number(end.index));
+    connection.execute(NOTE, &[&walk, &start, &end.place, &end.at.as_millis()]).await?;
+    Ok(())
+}
+
+async fn find(
+    connection: Arc<Connection>,
+    walk: &WalkId,
     index: u64,
     since: Timestamp,
-}
-
-impl Question for WalkEnd {
-    type Answer = ();
-
-    async fn ask(&self, connection: &Connection) -> Result<(), Miss> {
-        let statement = connection.prepare(NOTE).await?;
-        let (walk, start) = (self.walk.as_slice(), number(self.index));
-        let at = self.at.as_millis();
-        connection.client().execute(&statement, &[&walk, &start, &self.place, &at]).await?;
-        Ok(())
-    }
-}
-
-impl Question for Ends {
-    type Answer = Option<Places>;
-
-    async fn ask(&self, connection: &Connection) -> Result<Self::Answer, Miss> {
-        let statement = connection.prepare(FIND).await?;
-        let (walk, start) = (self.walk.as_slice(), number(self.index));
-        let since = self.since.as_millis();
-        let rows = connection.client().query(&statement, &[&walk, &start, &since]).await?;
-        let Some(first) = rows.first() else { return Ok(None) };
-        let index: i64 = column(first, 0, "walk_ends.start")?;
-        let places = rows.iter().map(|row| column(row, 1, "walk_ends.place"));
-        let places = places.collect::<Result<Vec<String>, StoreError>>()?;
-        Ok(Some((u64::try_from(index).unwrap_or_default(), places)))
-    }
+) -> QueryResult<Option<Places>> {
+    let (walk, start, since) = (walk.as_slice(), number(index), since.as_millis());
+    let rows = connection.query(FIND, &[&walk, &start, &since]).await?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    let index: i64 = column(first, 0, "walk_ends.start")?;
+    let places = rows.iter().map(|row| column(row, 1, "walk_ends.place"));
+    let places = places.collect::<Result<Vec<String>, StoreError>>()?;
+    Ok(Some((u64::try_from(index).unwrap_or_default(), places)))
 }
 
 impl WalkStore for Postgres {
     fn note_walk_end(&self, end: WalkEnd) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.own().ask(Tries::of_short(), &end).await })
+        Box::pin(async move { self.exclusive.run(SHORT, |c| note(c, &end)).await })
     }
 
     fn walk_ends(
@@ -78,7 +67,7 @@ impl WalkStore for Postgres {
         index: u64,
         since: Timestamp,
     ) -> Answer<'_, Result<Option<Places>, StoreError>> {
-        Box::pin(async move { self.shared().ask(&Ends { walk, index, since }).await })
+        Box::pin(async move { self.shared.run(|c| find(c, &walk, index, since)).await })
     }
 }
 

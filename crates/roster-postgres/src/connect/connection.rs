@@ -1,7 +1,7 @@
-//! One connection: the client, its prepared statements, and what became of the wire.
+//! One connection: the client, its prepared statements, and its state.
 //!
-//! Dropping it cuts the wire at once. It never asks the server to cancel anything: cancelling a
-//! commit that waits for its standby makes a success of it.
+//! Dropping it closes the socket at once. It never requests that the server cancel a statement: a
+//! commit that waits for its standby succeeds if its wait is canceled.
 
 use std::{
     collections::HashMap,
@@ -17,10 +17,12 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::AbortHandle,
 };
-use tokio_postgres::{
-    AsyncMessage, Client, Error, Statement,
-    error::{DbError, Severity},
-};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement, error::Severity, types::ToSql};
+
+use crate::pool::QueryResult;
+
+/// The parameters of a statement.
+pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
 /// A connection to a server that takes writes.
 #[derive(Debug)]
@@ -31,28 +33,28 @@ pub(crate) struct Connection {
     driver: AbortHandle,
 }
 
-/// What the driver of the wire tells.
+/// What the task that drives the connection has seen.
 #[derive(Debug, Default)]
 struct State {
-    /// No further request is to be made on it.
+    /// No further request may be made on the connection.
     given_up: AtomicBool,
     /// The server has warned of something.
     warned: AtomicBool,
 }
 
 impl Connection {
-    /// Drives the wire on a task of its own.
+    /// Drives a connection in a task.
     pub(super) fn drive<S, T>(client: Client, mut wire: tokio_postgres::Connection<S, T>) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let state = Arc::new(State::default());
-        let told = Arc::clone(&state);
+        let shared = Arc::clone(&state);
         let driver = tokio::spawn(async move {
             let mut yielded = false;
             let mut message = poll_fn(|context| {
-                // Others who are about to ask do so first: then one packet holds all of it.
+                // Other tasks that are ready send their requests first: one packet has them all.
                 yielded = !yielded;
                 if yielded {
                     context.waker().wake_by_ref();
@@ -61,11 +63,14 @@ impl Connection {
                 wire.poll_message(context)
             });
             while let Some(Ok(message)) = (&mut message).await {
-                if let AsyncMessage::Notice(notice) = message {
-                    told.take_note(&notice);
+                // A notice comes before the answer that it is about.
+                if let AsyncMessage::Notice(notice) = message
+                    && notice.parsed_severity() == Some(Severity::Warning)
+                {
+                    shared.warned.store(true, Ordering::Release);
                 }
             }
-            told.given_up.store(true, Ordering::Release);
+            shared.given_up.store(true, Ordering::Release);
         });
         let statements = Mutex::default();
         Self { client, statements, state, driver: driver.abort_handle() }
@@ -76,7 +81,7 @@ impl Connection {
         &self.client
     }
 
-    /// A statement, prepared once.
+    /// Returns a statement; prepares it on the first call.
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, Error> {
         let kept = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
         if let Some(statement) = kept {
@@ -88,35 +93,63 @@ impl Connection {
         Ok(statement)
     }
 
-    /// Takes it out of use.
+    /// Executes a statement; returns its rows.
+    pub(crate) async fn query(&self, sql: &str, params: Params<'_>) -> QueryResult<Vec<Row>> {
+        Ok(self.client.query(&self.prepare(sql).await?, params).await?)
+    }
+
+    /// Executes a statement that returns at most one row.
+    pub(crate) async fn query_opt(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> QueryResult<Option<Row>> {
+        Ok(self.client.query_opt(&self.prepare(sql).await?, params).await?)
+    }
+
+    /// Executes a statement that returns one row.
+    pub(crate) async fn query_one(&self, sql: &str, params: Params<'_>) -> QueryResult<Row> {
+        Ok(self.client.query_one(&self.prepare(sql).await?, params).await?)
+    }
+
+    /// Executes a statement; returns the number of rows that it changed.
+    pub(crate) async fn execute(&self, sql: &str, params: Params<'_>) -> QueryResult<u64> {
+        Ok(self.client.execute(&self.prepare(sql).await?, params).await?)
+    }
+
+    /// Runs a transaction: the statement `begin`, then `work`, then `COMMIT` if that succeeded.
+    /// After a failure the transaction is open, and the connection is to be closed.
+    pub(crate) async fn transaction<T>(
+        &self,
+        begin: &str,
+        work: impl Future<Output = QueryResult<T>>,
+    ) -> QueryResult<T> {
+        self.client.batch_execute(begin).await?;
+        let result = work.await?;
+        self.client.batch_execute("COMMIT").await?;
+        Ok(result)
+    }
+
+    /// Marks the connection as unusable.
     pub(crate) fn give_up(&self) {
         self.state.given_up.store(true, Ordering::Release);
     }
 
-    /// Whether requests may be made on it.
+    /// Whether requests may be made on the connection.
     pub(crate) fn is_usable(&self) -> bool {
         !self.state.given_up.load(Ordering::Acquire) && !self.client.is_closed()
     }
 
-    /// Forgets what the server has warned of so far.
+    /// Resets [`Connection::was_warned`].
     pub(crate) fn forget_warnings(&self) {
         self.state.warned.store(false, Ordering::Release);
     }
 
-    /// Whether the server has warned of something since. A wait for a standby that somebody ended
-    /// makes a warning before the answer to the commit, which may be nowhere else then; what it
-    /// warns of is not told by its SQLSTATE, and our statements are warned of for nothing else.
+    /// Whether the server has warned of something since. If an operator ends the wait for a
+    /// standby, a warning precedes the answer to the commit, which may be on one server only. The
+    /// SQLSTATE does not identify this warning, but our statements cause no other one.
     pub(crate) fn was_warned(&self) -> bool {
         self.state.warned.load(Ordering::Acquire)
-    }
-}
-
-impl State {
-    /// A notice comes before the answer it is about.
-    fn take_note(&self, notice: &DbError) {
-        if notice.parsed_severity() == Some(Severity::Warning) {
-            self.warned.store(true, Ordering::Release);
-        }
     }
 }
 

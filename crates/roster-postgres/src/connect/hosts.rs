@@ -1,6 +1,6 @@
 //! The hosts of a URL: one configuration for each, so that each is tried by itself.
 
-use std::{fmt, time::Duration};
+use std::{error::Error as _, time::Duration};
 
 use tokio_postgres::{
     Config,
@@ -10,22 +10,34 @@ use tokio_postgres::{
 use super::tls::{self, Tls, TlsError};
 
 /// Why a URL names no database.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum UrlError {
     /// It cannot be read.
+    #[error("{}", reason(.0))]
     Malformed(tokio_postgres::Error),
     /// It names no host.
+    #[error("it names no host, or one without a name")]
     NoHost,
     /// It names no user.
+    #[error("it names no user: postgres://USER@HOST/DATABASE")]
     NoUser,
-    /// It names a host by its address beside its name, which would go unheard.
+    /// It names the address of a host in `hostaddr`, which is not supported.
+    #[error("hostaddr is not supported: write it as the host")]
     HostAddress,
-    /// Ports and hosts do not go together.
+    /// The number of ports is neither one nor that of the hosts.
+    #[error("give each host a port, or all of them one")]
     Ports,
     /// It asks for TLS from the first byte, which is not supported.
+    #[error("sslnegotiation=direct is not supported")]
     DirectTls,
-    /// It asks for TLS that cannot be had.
+    /// Its TLS parameters cannot be used.
+    #[error("{0}")]
     Tls(TlsError),
+}
+
+/// The cause of an error of the driver, or the error itself if it has none.
+fn reason(error: &tokio_postgres::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// The configurations of the hosts that a URL names, and how the wires to them are protected.
@@ -107,22 +119,3 @@ fn of(whole: &Config, host: &Host, port: u16) -> Config {
     config.keepalives_idle(Duration::from_secs(10)).tcp_user_timeout(Duration::from_secs(10));
     config
 }
-
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => match std::error::Error::source(error) {
-                Some(source) => write!(f, "{source}"),
-                None => write!(f, "{error}"),
-            },
-            Self::NoHost => f.write_str("it names no host, or one without a name"),
-            Self::NoUser => f.write_str("it names no user: postgres://USER@HOST/DATABASE"),
-            Self::HostAddress => f.write_str("hostaddr is not supported: write it as the host"),
-            Self::Ports => f.write_str("give each host a port, or all of them one"),
-            Self::DirectTls => f.write_str("sslnegotiation=direct is not supported"),
-            Self::Tls(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for UrlError {}

@@ -8,16 +8,13 @@ mod connection;
 mod hosts;
 mod tls;
 
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
 use tokio_postgres::{Config, Error};
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, Params};
 pub use hosts::UrlError;
 use tls::Tls;
 
@@ -87,9 +84,10 @@ pub struct Connector {
 }
 
 /// Why there is no connection.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The server refuses, or cannot be reached.
+    #[error("{host}: {reason}")]
     Refused {
         /// Which one.
         host: String,
@@ -97,11 +95,13 @@ pub enum ConnectError {
         reason: String,
     },
     /// The server did not answer in time.
+    #[error("{host} does not answer")]
     Silent {
         /// Which one.
         host: String,
     },
     /// The server only reads.
+    #[error("{host} takes no writes")]
     ReadOnly {
         /// Which one.
         host: String,
@@ -136,38 +136,33 @@ impl Connector {
     /// data is large: no timeout of the session ends it.
     pub(crate) async fn connect_for_maintenance(&self) -> Result<Connection, ConnectError> {
         let connection = self.connect_patiently().await?;
-        match set(&connection, MAINTENANCE).await {
-            Ok(()) => Ok(connection),
-            Err(error) => {
-                Err(ConnectError::Refused { host: self.shown(), reason: tls::told(error) })
-            }
-        }
+        let refused =
+            |error| ConnectError::Refused { host: self.shown(), reason: tls::told(error) };
+        set(&connection, MAINTENANCE).await.map_err(refused)?;
+        Ok(connection)
     }
 
     /// Connects to the first host that takes writes.
     pub(crate) async fn connect(&self) -> Result<Connection, ConnectError> {
         let attempts = self.hosts.iter().map(|host| attempt(host, &self.tls));
         let mut attempts: FuturesUnordered<_> = attempts.collect();
-        let mut told: Option<ConnectError> = None;
+        let mut errors = Vec::new();
         while let Some(attempt) = attempts.next().await {
             match attempt {
                 Ok(connection) => return Ok(connection),
-                Err(error) => {
-                    // What a server says is worth more than that another one said nothing.
-                    let kept = told.take().filter(|told| told.rank() >= error.rank());
-                    told = Some(kept.unwrap_or(error));
-                }
+                Err(error) => errors.push(error),
             }
         }
-        Err(told.unwrap_or_else(|| ConnectError::Silent { host: String::new() }))
+        // An error that a server reports is worth more than that another one is silent. Of several,
+        // the first one counts.
+        let error = errors.into_iter().rev().max_by_key(ConnectError::rank);
+        Err(error.unwrap_or_else(|| ConnectError::Silent { host: String::new() }))
     }
 }
 
 async fn attempt(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
-    match timeout(HOST_TIMEOUT, connect_to(config, tls)).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(ConnectError::Silent { host: hosts::name(config) }),
-    }
+    let silent = |_| Err(ConnectError::Silent { host: hosts::name(config) });
+    timeout(HOST_TIMEOUT, connect_to(config, tls)).await.unwrap_or_else(silent)
 }
 
 async fn connect_to(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
@@ -198,15 +193,3 @@ impl ConnectError {
         }
     }
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused { host, reason } => write!(f, "{host}: {reason}"),
-            Self::Silent { host } => write!(f, "{host} does not answer"),
-            Self::ReadOnly { host } => write!(f, "{host} takes no writes"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}

@@ -4,6 +4,8 @@
 //! groups that it leads to are looked at and the other conditions tested on them. Else the page is
 //! read along the index of the external id, or of the ids.
 
+use std::sync::Arc;
+
 use std::collections::BTreeSet;
 
 use roster_core::{
@@ -12,14 +14,13 @@ use roster_core::{
     limits::TOTAL_EXACT_MAX,
     list::Total,
 };
-use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{group_of, stored_at};
 use crate::{
     columns::{column, corrupt, id_column, uuid},
-    connect::Connection,
-    pool::{Miss, Question},
+    connect::{Connection, Params},
+    pool::QueryResult,
     reads,
     writer::SNAPSHOT,
 };
@@ -45,29 +46,25 @@ pub(crate) const COUNT_BY_EXTERNAL_ID: &str = "SELECT count(*) FROM (SELECT FROM
 pub(crate) const ALL: &str =
     "SELECT id, version, record FROM groups WHERE id > $1 ORDER BY id LIMIT $2";
 
-impl Question for GroupQuery {
-    type Answer = GroupPage;
-
-    async fn ask(&self, connection: &Connection) -> Result<GroupPage, Miss> {
-        connection.client().batch_execute(SNAPSHOT).await?;
-        let page = page(connection, self).await?;
-        connection.client().batch_execute("COMMIT").await?;
-        Ok(page)
-    }
-}
-
-async fn page(connection: &Connection, query: &GroupQuery) -> Result<GroupPage, Miss> {
-    let head = reads::head(connection).await?;
-    let (met, total) = match few(connection, query).await? {
-        Some(mut met) => {
-            let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
-            met.retain(|stored| query.after.is_none_or(|after| stored.id > after));
-            (met, Some(Total::Exactly(total)))
-        }
-        None => along(connection, query).await?,
+/// A page of groups.
+pub(crate) async fn page(
+    connection: Arc<Connection>,
+    query: &GroupQuery,
+) -> QueryResult<GroupPage> {
+    let work = async {
+        let head = reads::head(&connection).await?;
+        let (met, total) = match few(&connection, query).await? {
+            Some(mut met) => {
+                let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
+                met.retain(|stored| query.after.is_none_or(|after| stored.id > after));
+                (met, Some(Total::Exactly(total)))
+            }
+            None => along(&connection, query).await?,
+        };
+        let total = total.filter(|_| query.count);
+        Ok((GroupPage { items: Vec::new(), next: None, position: head.position, total }, met))
     };
-    let total = total.filter(|_| query.count);
-    let mut page = GroupPage { items: Vec::new(), next: None, position: head.position, total };
+    let (mut page, met) = connection.transaction(SNAPSHOT, work).await?;
     let mut bytes = 0;
     for stored in met {
         if page.items.len() >= query.limit || bytes >= query.bytes_max {
@@ -81,14 +78,14 @@ async fn page(connection: &Connection, query: &GroupQuery) -> Result<GroupPage, 
 }
 
 /// All groups that meet the conditions, in the order of ids, where one of these leads to few.
-async fn few(connection: &Connection, query: &GroupQuery) -> Result<Option<Vec<Stored>>, Miss> {
+async fn few(connection: &Connection, query: &GroupQuery) -> QueryResult<Option<Vec<Stored>>> {
     let rows = if let Some(ids) = &query.ids {
         let ids: Vec<Uuid> = ids.iter().copied().map(uuid).collect();
-        ask(connection, BY_IDS, &[&ids]).await?
+        connection.query(BY_IDS, &[&ids]).await?
     } else if let Some(key) = &query.name_key {
-        ask(connection, BY_NAME, &[&key.as_bytes()]).await?
+        connection.query(BY_NAME, &[&key.as_bytes()]).await?
     } else if let Some(member) = query.member {
-        ask(connection, BY_MEMBER, &[&uuid(member)]).await?
+        connection.query(BY_MEMBER, &[&uuid(member)]).await?
     } else {
         return Ok(None);
     };
@@ -114,27 +111,27 @@ fn meets(group: &Group, query: &GroupQuery) -> bool {
         && (query.external_id.is_none() || group.external_id == query.external_id)
 }
 
-async fn groups_of(connection: &Connection, member: UserId) -> Result<BTreeSet<UserId>, Miss> {
-    let mut groups = BTreeSet::new();
-    for row in ask(connection, OF_MEMBER, &[&uuid(member)]).await? {
-        groups.insert(id_column(&row, 0, "group_members.group_id")?);
-    }
-    Ok(groups)
+async fn groups_of(connection: &Connection, member: UserId) -> QueryResult<BTreeSet<UserId>> {
+    let rows = connection.query(OF_MEMBER, &[&uuid(member)]).await?;
+    Ok(rows
+        .iter()
+        .map(|row| id_column(row, 0, "group_members.group_id"))
+        .collect::<Result<_, _>>()?)
 }
 
 /// The groups of a page, and one more, along an index; and how many there are.
 async fn along(
     connection: &Connection,
     query: &GroupQuery,
-) -> Result<(Vec<Stored>, Option<Total>), Miss> {
+) -> QueryResult<(Vec<Stored>, Option<Total>)> {
     let after = query.after.map_or(Uuid::nil(), uuid);
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1);
     let (rows, total) = if let Some(id) = &query.external_id {
         let id = id.as_bytes();
-        let rows = ask(connection, BY_EXTERNAL_ID, &[&after, &limit, &id]).await?;
+        let rows = connection.query(BY_EXTERNAL_ID, &[&after, &limit, &id]).await?;
         (rows, count(connection, query, COUNT_BY_EXTERNAL_ID, &[&id]).await?)
     } else {
-        let rows = ask(connection, ALL, &[&after, &limit]).await?;
+        let rows = connection.query(ALL, &[&after, &limit]).await?;
         (rows, count(connection, query, TOTAL, &[]).await?)
     };
     let total = total.map(|total| {
@@ -149,22 +146,12 @@ async fn count(
     connection: &Connection,
     query: &GroupQuery,
     sql: &str,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> Result<Option<u64>, Miss> {
+    params: Params<'_>,
+) -> QueryResult<Option<u64>> {
     if !query.count {
         return Ok(None);
     }
-    let rows = ask(connection, sql, parameters).await?;
-    let row = rows.first().ok_or_else(|| corrupt("groups_head"))?;
-    let count: i64 = column(row, 0, "groups_head.total")?;
+    let row = connection.query_opt(sql, params).await?.ok_or_else(|| corrupt("groups_head"))?;
+    let count: i64 = column(&row, 0, "groups_head.total")?;
     Ok(Some(count.unsigned_abs()))
-}
-
-async fn ask(
-    connection: &Connection,
-    sql: &str,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Row>, Miss> {
-    let statement = connection.prepare(sql).await?;
-    Ok(connection.client().query(&statement, parameters).await?)
 }

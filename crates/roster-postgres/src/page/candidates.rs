@@ -19,13 +19,13 @@ use super::{
     sql::Shape,
     walked::Snapshot,
 };
-use crate::{columns::id_column, pool::Miss};
+use crate::{columns::id_column, pool::QueryResult};
 
 /// So many records are fetched at once.
 const PORTION: usize = 256;
 
 /// The places of the driver's rows, or of one more than are put in order.
-pub(super) async fn driven(snapshot: &Snapshot<'_>, shape: &Shape<'_>) -> Result<Vec<Place>, Miss> {
+pub(super) async fn driven(snapshot: &Snapshot<'_>, shape: &Shape<'_>) -> QueryResult<Vec<Place>> {
     let mut parameters = Parameters::new(SORTED_ROWS_MAX.saturating_add(1), None);
     let sql = shape.driven(&mut parameters);
     places(snapshot, shape.sort.by, &sql, &parameters).await
@@ -38,7 +38,7 @@ pub(super) async fn fill_ids(
     query: &PageQuery,
     walk: &mut Walk<'_>,
     mut ids: Vec<UserId>,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     if let (SortBy::Id, Some(after)) = (shape.sort.by, &query.after) {
         ids.retain(|id| match shape.sort.direction {
             Direction::Ascending => *id > after.id,
@@ -63,7 +63,7 @@ pub(super) async fn walk_places(
     query: &PageQuery,
     walk: &mut Walk<'_>,
     mut places: Vec<Place>,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     if let Some(after) = &query.after {
         let begin = (after.key.clone(), after.id);
         places.retain(|place| compare(place, &begin, shape.sort.direction) == Ordering::Greater);
@@ -96,7 +96,7 @@ async fn places(
     by: SortBy,
     sql: &str,
     parameters: &Parameters,
-) -> Result<Vec<Place>, Miss> {
+) -> QueryResult<Vec<Place>> {
     let rows = snapshot.rows(sql, parameters).await?;
     let mut places = Vec::with_capacity(rows.len());
     for row in &rows {

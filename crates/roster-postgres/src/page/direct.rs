@@ -1,5 +1,7 @@
 //! A page that is one statement: one index has its rows, all of them and no others, in its order.
 
+use std::sync::Arc;
+
 use std::cmp::Ordering;
 
 use roster_core::{
@@ -19,7 +21,7 @@ use super::{
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    pool::{Miss, Question},
+    pool::QueryResult,
 };
 
 /// A page of more users is read in a snapshot of its own: others wait behind it.
@@ -73,14 +75,10 @@ impl<'q> Direct<'q> {
         };
         Some(Self { query, sql: with_head(&rows, query.sort.by), parameters })
     }
-}
 
-impl Question for Direct<'_> {
-    type Answer = Page;
-
-    async fn ask(&self, connection: &Connection) -> Result<Page, Miss> {
-        let statement = connection.prepare(&self.sql).await?;
-        let rows = connection.client().query(&statement, &self.parameters.values()).await?;
+    /// Reads the page.
+    pub(crate) async fn read(&self, connection: Arc<Connection>) -> QueryResult<Page> {
+        let rows = connection.query(&self.sql, &self.parameters.values()).await?;
         let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
         let head = Head {
             position: column(head, 1, "log_head")?,

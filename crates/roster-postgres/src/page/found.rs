@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     columns::{id_column, uuid},
-    pool::Miss,
+    pool::QueryResult,
 };
 
 /// Most entries of a word that are gathered, one measure after the other: as soon as one word has
@@ -35,7 +35,7 @@ pub(super) async fn ids(
     snapshot: &Snapshot<'_>,
     driver: &Driver,
     query: &PageQuery,
-) -> Result<Option<Found>, Miss> {
+) -> QueryResult<Option<Found>> {
     let ids = match driver {
         Driver::Lookups(lookups) => by_keys(snapshot, lookups).await?,
         Driver::Range(range) => in_range(snapshot, range).await?,
@@ -51,7 +51,7 @@ pub(super) async fn ids(
     Ok(ids.map(|ids| Found { ids, by_all_words: false }))
 }
 
-async fn by_keys(snapshot: &Snapshot<'_>, lookups: &[Lookup]) -> Result<Option<Vec<UserId>>, Miss> {
+async fn by_keys(snapshot: &Snapshot<'_>, lookups: &[Lookup]) -> QueryResult<Option<Vec<UserId>>> {
     let limit = SORTED_ROWS_MAX.saturating_add(1);
     let mut found = Vec::new();
     for one in lookups {
@@ -79,7 +79,7 @@ async fn by_keys(snapshot: &Snapshot<'_>, lookups: &[Lookup]) -> Result<Option<V
     Ok(Some(settled(found)))
 }
 
-async fn in_range(snapshot: &Snapshot<'_>, range: &Range) -> Result<Option<Vec<UserId>>, Miss> {
+async fn in_range(snapshot: &Snapshot<'_>, range: &Range) -> QueryResult<Option<Vec<UserId>>> {
     let mut parameters = Parameters::new(SORTED_ROWS_MAX.saturating_add(1), None);
     let sql = range::ids(range.by, &Bounds::of(range), &mut parameters);
     let rows = snapshot.rows(&sql, &parameters).await?;
@@ -90,7 +90,7 @@ async fn in_range(snapshot: &Snapshot<'_>, range: &Range) -> Result<Option<Vec<U
 }
 
 /// The users that hold each of the rarer words; `None` where every word is common.
-async fn by_words(snapshot: &Snapshot<'_>, words: &[String]) -> Result<Option<Found>, Miss> {
+async fn by_words(snapshot: &Snapshot<'_>, words: &[String]) -> QueryResult<Option<Found>> {
     for entries in WORD_ENTRIES {
         let mut all: Option<Vec<UserId>> = None;
         let mut by_all_words = true;

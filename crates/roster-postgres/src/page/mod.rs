@@ -1,7 +1,7 @@
 //! One page of the collection, with its position and total, in one snapshot.
 //!
 //! The way is core's [`Plan`]; here it is told in SQL. A page that one index answers is one
-//! statement on a shared connection. Every other one is walked in a snapshot of its own, rows
+//! statement. Every other one is walked in a snapshot of its own, rows
 //! being fetched in growing portions, so that what is looked at is bounded, whatever is asked.
 
 mod candidates;
@@ -15,4 +15,4 @@ pub(crate) mod total;
 mod walked;
 
 pub(crate) use direct::Direct;
-pub(crate) use walked::Walked;
+pub(crate) use walked::walked;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     columns::{column, corrupt},
-    pool::Miss,
+    pool::QueryResult,
 };
 
 /// Most rows that are looked at for a total; beyond, it is what was found so far, or more.
@@ -39,7 +39,7 @@ pub(super) fn kept(query: &PageQuery, head: Head) -> Option<Total> {
 }
 
 /// Counts the users that meet the query's conditions.
-pub(super) async fn count(snapshot: &Snapshot<'_>, query: &PageQuery) -> Result<Total, Miss> {
+pub(super) async fn count(snapshot: &Snapshot<'_>, query: &PageQuery) -> QueryResult<Total> {
     if let Some(total) = kept(query, snapshot.head) {
         return Ok(total);
     }
@@ -75,7 +75,7 @@ pub(crate) fn counted(matches: &str) -> String {
 }
 
 /// Counts by walking as a page is walked, since records have to be looked into.
-async fn tested(snapshot: &Snapshot<'_>, query: &PageQuery) -> Result<Total, Miss> {
+async fn tested(snapshot: &Snapshot<'_>, query: &PageQuery) -> QueryResult<Total> {
     let enough = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
     let examined_max = usize::try_from(COUNT_EXAMINED_MAX).unwrap_or(usize::MAX);
     let query = PageQuery {

@@ -1,5 +1,7 @@
 //! A page that is walked in a snapshot of its own.
 
+use std::sync::Arc;
+
 use roster_core::{
     Head, UserId,
     list::{Page, PageKey, PageQuery},
@@ -18,13 +20,7 @@ use super::{
     sql::{Shape, Start},
     total,
 };
-use crate::{
-    columns::id_column,
-    connect::Connection,
-    pool::{Miss, Question},
-    reads,
-    writer::SNAPSHOT,
-};
+use crate::{columns::id_column, connect::Connection, pool::QueryResult, reads, writer::SNAPSHOT};
 
 /// Rows of the first portion; each further one is four times as large.
 const PORTION_MIN: usize = 64;
@@ -36,35 +32,25 @@ pub(super) struct Snapshot<'c> {
     pub(super) head: Head,
 }
 
-/// Asks for such a page.
-pub(crate) struct Walked<'q>(pub(crate) &'q PageQuery);
-
-impl Question for Walked<'_> {
-    type Answer = Page;
-
-    async fn ask(&self, connection: &Connection) -> Result<Page, Miss> {
-        read(connection, self.0).await
-    }
-}
-
-async fn read(connection: &Connection, query: &PageQuery) -> Result<Page, Miss> {
-    connection.client().batch_execute(SNAPSHOT).await?;
-    let head = reads::head(connection).await?;
-    let snapshot = Snapshot { connection, head };
-    let total = if query.count { Some(total::count(&snapshot, query).await?) } else { None };
-    let mut walk = Walk::new(query);
-    if query.limit > 0 {
-        fill(&snapshot, query, &mut walk).await?;
-    }
-    connection.client().batch_execute("COMMIT").await?;
-    Ok(walk.page(head.position, total))
+/// Reads such a page.
+pub(crate) async fn walked(connection: Arc<Connection>, query: &PageQuery) -> QueryResult<Page> {
+    let work = async {
+        let head = reads::head(&connection).await?;
+        let snapshot = Snapshot { connection: &connection, head };
+        let total = if query.count { Some(total::count(&snapshot, query).await?) } else { None };
+        let mut walk = Walk::new(query);
+        if query.limit > 0 {
+            fill(&snapshot, query, &mut walk).await?;
+        }
+        Ok(walk.page(head.position, total))
+    };
+    connection.transaction(SNAPSHOT, work).await
 }
 
 impl Snapshot<'_> {
     /// The rows of a statement.
-    pub(super) async fn rows(&self, sql: &str, parameters: &Parameters) -> Result<Vec<Row>, Miss> {
-        let statement = self.connection.prepare(sql).await?;
-        Ok(self.connection.client().query(&statement, &parameters.values()).await?)
+    pub(super) async fn rows(&self, sql: &str, parameters: &Parameters) -> QueryResult<Vec<Row>> {
+        self.connection.query(sql, &parameters.values()).await
     }
 
     /// The ids of a statement whose last parameter is its limit.
@@ -73,11 +59,10 @@ impl Snapshot<'_> {
         sql: &str,
         keys: &[&(dyn tokio_postgres::types::ToSql + Sync)],
         limit: usize,
-    ) -> Result<Vec<UserId>, Miss> {
+    ) -> QueryResult<Vec<UserId>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let parameters = [keys, &[&limit]].concat();
-        let statement = self.connection.prepare(sql).await?;
-        let rows = self.connection.client().query(&statement, &parameters).await?;
+        let rows = self.connection.query(sql, &parameters).await?;
         Ok(rows.iter().map(|row| id_column(row, 0, "users.id")).collect::<Result<_, _>>()?)
     }
 }
@@ -87,7 +72,7 @@ pub(super) async fn fill(
     snapshot: &Snapshot<'_>,
     query: &PageQuery,
     walk: &mut Walk<'_>,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     let plan = Plan::of(query);
     let (driver, sorts) = (&plan.driver, plan.sorts);
     let shape = Shape { driver, sort: query.sort, equals: &query.equals };
@@ -123,7 +108,7 @@ async fn among(
     plan: &Plan,
     walk: &mut Walk<'_>,
     found: Found,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     if plan.meets_filter(query) {
         walk.meets_filter();
     }
@@ -141,7 +126,7 @@ async fn along(
     range: Option<&Range>,
     query: &PageQuery,
     walk: &mut Walk<'_>,
-) -> Result<(), Miss> {
+) -> QueryResult<()> {
     let by = shape.sort.by;
     let mut after: Option<PageKey> = match (range, beginning(shape, query)) {
         (None, Beginning::Nowhere) => return Ok(()),

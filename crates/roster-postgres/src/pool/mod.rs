@@ -1,143 +1,121 @@
-//! Connections that are kept open.
+//! Pools of open connections.
 //!
-//! Two kinds: a few that many askers share, their requests following each other without a wait in
-//! between ([`Shared`]), and some that one asker has for itself for the time of a transaction
-//! ([`Own`]). A connection that failed is dropped, and the next one who asks makes a new one.
+//! The requests of many callers follow each other on the few connections of a [`SharedPool`],
+//! without a wait in between. A connection of an [`ExclusivePool`] serves one caller at a time, for
+//! a transaction or a long statement. A connection that fails is dropped, and the next caller opens
+//! another one.
 
-mod own;
+mod exclusive;
 mod shared;
 
 use std::{
-    future::Future,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use roster_core::StoreError;
-use tokio::time::timeout_at;
+use tokio::time::{sleep, timeout_at};
 
 use crate::{
-    connect::{ConnectError, Connection},
+    connect::{Connection, Connector},
     failure::{Remedy, remedy, store_error, too_slow},
 };
-pub(crate) use own::Own;
-pub(crate) use shared::Shared;
+pub(crate) use exclusive::ExclusivePool;
+pub(crate) use shared::SharedPool;
 
-/// How long a question may take, everything included, before its asker is told to come again.
-const READ_TIMEOUT: Duration = Duration::from_secs(4);
+/// The pause after all hosts refused a connection.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a question that looks at many rows may take.
-const LONG_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long one try of a question may take: a server that stands still is left after it.
-const TRY_TIMEOUT: Duration = Duration::from_millis(1500);
-
-/// How long to wait after all hosts refused.
-pub(crate) const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
-
-/// What the database is asked, on one connection; it may be asked again on another one.
-pub(crate) trait Question: Sync {
-    /// What is answered.
-    type Answer: Send;
-
-    /// Asks.
-    fn ask(
-        &self,
-        connection: &Connection,
-    ) -> impl Future<Output = Result<Self::Answer, Miss>> + Send;
+/// How long a query may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    /// All attempts together.
+    total: Duration,
+    /// One attempt.
+    attempt: Duration,
 }
 
-/// The tries of one question.
-#[derive(Debug)]
-pub(crate) struct Tries {
-    end: Instant,
-    /// How long one of them may take.
-    each: Duration,
-}
+/// The timeouts of a short query.
+pub(crate) const SHORT: Timeouts =
+    Timeouts { total: Duration::from_secs(4), attempt: Duration::from_millis(1500) };
 
-/// Why a try gave no answer.
-#[derive(Debug)]
-pub(crate) enum Miss {
-    /// The database says why.
-    Database(tokio_postgres::Error),
-    /// The answer cannot be used.
-    Store(StoreError),
-    /// What was decided belongs to an era that has ended.
+/// The timeouts of a query of many rows.
+pub(crate) const LONG: Timeouts =
+    Timeouts { total: Duration::from_secs(30), attempt: Duration::from_secs(30) };
+
+/// Why a query has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QueryError {
+    /// The database reports an error, or the connection is lost.
+    #[error(transparent)]
+    Database(#[from] tokio_postgres::Error),
+    /// The rows cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The query belongs to an era that has ended.
+    #[error("the policy of the store changed meanwhile: send the request again")]
     EraEnded,
 }
 
-impl From<tokio_postgres::Error> for Miss {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Database(error)
-    }
-}
+/// The result of a query.
+pub(crate) type QueryResult<T> = Result<T, QueryError>;
 
-impl From<StoreError> for Miss {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<Miss> for StoreError {
-    fn from(miss: Miss) -> Self {
-        match miss {
-            Miss::Database(error) => store_error(error),
-            Miss::Store(error) => error,
-            Miss::EraEnded => StoreError::Unavailable(
-                "the policy of the store changed meanwhile: send the request again".into(),
-            ),
+impl From<QueryError> for StoreError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Database(error) => store_error(error),
+            QueryError::Store(error) => error,
+            QueryError::EraEnded => Self::Unavailable(error.to_string().into()),
         }
     }
 }
 
-impl Tries {
-    /// The tries of a short question that is asked now.
-    pub(crate) fn of_short() -> Self {
-        Self { end: Instant::now() + READ_TIMEOUT, each: TRY_TIMEOUT }
-    }
-
-    /// The tries of a question that looks at many rows.
-    pub(crate) fn of_long() -> Self {
-        Self { end: Instant::now() + LONG_TIMEOUT, each: LONG_TIMEOUT }
-    }
-
-    /// When the last one ends.
-    pub(crate) const fn end(&self) -> Instant {
-        self.end
-    }
-
-    /// Asks: `None` where it has to be asked again, on another connection.
-    pub(crate) async fn ask<Q: Question>(
-        &self,
-        connection: &Connection,
-        question: &Q,
-    ) -> Result<Option<Q::Answer>, StoreError> {
-        let end = self.end.min(Instant::now() + self.each);
-        match timeout_at(end.into(), question.ask(connection)).await {
-            Ok(Ok(answer)) => Ok(Some(answer)),
-            Ok(Err(Miss::Database(error))) => match remedy(&error) {
-                Remedy::Nothing => Err(store_error(error)),
-                Remedy::Again | Remedy::Wait => {
-                    self.again().then_some(None).ok_or_else(|| store_error(error))
-                }
-                Remedy::Reconnect => {
-                    connection.give_up();
-                    self.again().then_some(None).ok_or_else(|| store_error(error))
-                }
-            },
-            Ok(Err(miss @ (Miss::Store(_) | Miss::EraEnded))) => Err(miss.into()),
-            Err(_) => {
+impl Timeouts {
+    /// Runs a query on a connection that `connect` returns. After some errors it runs again, on
+    /// another connection. Returns the connection too.
+    async fn run<T, P, C, Q>(
+        self,
+        connect: impl Fn() -> C,
+        query: impl Fn(Arc<Connection>) -> Q,
+    ) -> Result<(T, Arc<Connection>, P), StoreError>
+    where
+        C: Future<Output = Result<(Arc<Connection>, P), StoreError>>,
+        Q: Future<Output = QueryResult<T>>,
+    {
+        let deadline = Instant::now() + self.total;
+        loop {
+            let (connection, permit) = match timeout_at(deadline.into(), connect()).await {
+                Ok(Ok(connected)) => connected,
+                // Another server may become the primary.
+                Ok(Err(_)) if Instant::now() < deadline => continue,
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(too_slow()),
+            };
+            let end = deadline.min(Instant::now() + self.attempt);
+            let result = timeout_at(end.into(), query(Arc::clone(&connection))).await;
+            let (remedy, error) = match result {
+                Ok(Ok(result)) => return Ok((result, connection, permit)),
+                Ok(Err(QueryError::Database(error))) => (remedy(&error), store_error(error)),
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_) => (Remedy::Reconnect, too_slow()),
+            };
+            if remedy == Remedy::Reconnect {
                 connection.give_up();
-                self.again().then_some(None).ok_or_else(too_slow)
+            }
+            if remedy == Remedy::Nothing || Instant::now() >= deadline {
+                return Err(error);
             }
         }
     }
-
-    fn again(&self) -> bool {
-        Instant::now() < self.end
-    }
 }
 
-/// Nothing could be connected to.
-fn unreachable(error: ConnectError) -> StoreError {
-    StoreError::Unavailable(Box::new(error))
+/// Opens a connection. A failure is returned after a pause.
+async fn open(connector: &Connector) -> Result<Arc<Connection>, StoreError> {
+    match connector.connect().await {
+        Ok(connection) => Ok(Arc::new(connection)),
+        Err(error) => {
+            sleep(RECONNECT_PAUSE).await;
+            Err(StoreError::Unavailable(Box::new(error)))
+        }
+    }
 }

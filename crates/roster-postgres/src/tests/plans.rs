@@ -15,7 +15,7 @@ use super::explain::{
 use crate::{
     clock_mark, deleted, erasure,
     establish::{KEYS, SETTING},
-    events, gather, groups,
+    events, groups,
     in_force::STATE,
     keys,
     page::{
@@ -25,7 +25,7 @@ use crate::{
         total::counted,
     },
     reads::{GET_DELETED, HEAD},
-    walks,
+    user_lookups, walks,
     writer::{forget, sql},
 };
 
@@ -296,7 +296,7 @@ fn lookups() -> Vec<Statement> {
 /// Single users, the head, the log, those who left.
 fn reads() -> Vec<Statement> {
     let mut statements = vec![
-        at_key(&["users_pkey"], gather::GET),
+        at_key(&["users_pkey"], user_lookups::GET),
         at_key(&["deleted_users_pkey"], GET_DELETED),
         at_key(&[], HEAD),
         at_start(&["settings_pkey"], STATE),
@@ -354,7 +354,7 @@ fn keys_of_callers() -> Vec<Statement> {
 /// Groups and who belongs to them.
 fn groups_and_members() -> Vec<Statement> {
     let statements = vec![
-        at_key(&["groups_pkey"], groups::single::GET),
+        at_key(&["groups_pkey"], groups::GET),
         at_key(&["groups_pkey"], groups::members::OF_MEMBERS),
         at_key(&["groups_head_pkey"], groups::page::TOTAL),
         at_key(&["groups_pkey"], groups::page::BY_IDS),
@@ -399,7 +399,7 @@ fn erasures() -> Vec<Statement> {
             erasure::BEGIN,
         ),
         at_start(&["erasures_pkey"], erasure::PENDING),
-        at_key(&["erasures_pkey"], erasure::HOLD),
+        at_key(&["erasures_pkey"], erasure::LOCK),
         at_key(&["events_user"], erasure::NEXT),
         at_key(&["events_user"], erasure::EMPTY),
         at_key(&["idempotency_keys_user", "idempotency_keys_pkey"], erasure::DROP_KEYS),

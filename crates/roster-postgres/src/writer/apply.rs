@@ -1,33 +1,33 @@
 //! Applying the writes of a batch.
 //!
-//! All statements are sent at once, in their order, the one that moves the head of the log last and
-//! the commit behind it. If one fails the database refuses those behind it, the commit included.
+//! All statements are sent at once. The last one moves the head of the log, and the commit follows
+//! it. If a statement fails, the database refuses those after it, the commit included.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::future::{join_all, join3, try_join_all};
+use futures_util::future::{join_all, join3};
 use roster_engine::Writes;
-use tokio_postgres::{Error, Statement};
+use tokio_postgres::Error;
 
 use super::{
-    columns::{DeletedUsers, Events, Idempotency, Parameters, SearchRows, Users},
-    group_columns::GroupColumns,
+    columns::{self, Columns},
     sql,
+    steps::{Step, begin, prepare},
 };
 use crate::{
-    columns::{column, corrupt, uuid},
+    columns::{column, corrupt},
     connect::Connection,
     erasure,
-    pool::Miss,
+    pool::{QueryError, QueryResult},
 };
 
-/// Whether the transaction is to be begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begin {
-    /// It is begun with the first statement.
-    Now,
-    /// It was begun.
-    Done,
+/// A statement, if there are rows for it.
+fn step<'w, R>(
+    sql: &'static str,
+    rows: &'w [R],
+    columns: impl FnOnce(&'w [R]) -> Columns<'w>,
+) -> Option<Step<'w>> {
+    (!rows.is_empty()).then(|| Step { sql, parameters: columns(rows) })
 }
 
 /// Applies the writes and commits; returns the position before the first of the events.
@@ -36,66 +36,89 @@ pub(super) async fn apply(
     connection: &Connection,
     era: i64,
     writes: &Writes,
-    begin: Begin,
+    has_begun: bool,
     commit_was_sent: &AtomicBool,
-) -> Result<i64, Miss> {
-    let (created, updated, deleted) = Users::of(writes)?;
-    let (kept, dropped) = DeletedUsers::of(writes)?;
-    let (added, removed) = SearchRows::of(writes);
-    let groups = GroupColumns::of(&writes.groups)?;
-    let events = Events::of(&writes.events)?;
-    let idempotency = Idempotency::of(writes)?;
-    let expired = idempotency.expired();
-    let purged: Vec<_> = writes.purged.iter().map(|(id, _)| uuid(*id)).collect();
+) -> QueryResult<i64> {
+    let (mut created, mut updated, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut added, mut removed) = Default::default();
+    for (id, write) in &writes.users {
+        match (write.keys_before(), write.after()) {
+            (None, Some(change)) => created.push(&**change),
+            (Some(_), Some(change)) => updated.push(&**change),
+            (Some(_), None) => deleted.push(*id),
+            (None, None) => {}
+        }
+        columns::push_search_keys(&mut added, *id, &write.index().added);
+        columns::push_search_keys(&mut removed, *id, &write.index().removed);
+    }
+    let left = &writes.deleted_users;
+    let left_rows: Vec<_> = left.values().filter_map(|write| write.row.as_deref()).collect();
+    let returned: Vec<_> =
+        left.iter().filter(|(_, write)| write.existed).map(|(id, _)| *id).collect();
+    let idempotency: Vec<_> = writes.idempotency.iter().collect();
+    let expired: Vec<_> =
+        idempotency.iter().copied().filter(|(_, new)| new.replaces_expired).collect();
+    let purged: Vec<_> = writes.purged.iter().map(|(id, _)| *id).collect();
+    let groups = &writes.groups;
+    let new_groups: Vec<_> = groups.created.iter().collect();
+    let changed_groups: Vec<_> = groups.updated.values().collect();
+
+    let create = |rows| {
+        let parameters = [columns::users(rows), columns::words(&added.0)];
+        parameters.into_iter().flatten().chain(columns::further_keys(&added.1)).collect()
+    };
+    let (added_words, added_keys) =
+        if created.is_empty() { (&*added.0, &*added.1) } else { Default::default() };
+    let group_count = (groups.count() != 0).then(|| groups.count());
+    let steps = [
+        // Rows are deleted first: another user may take their keys.
+        step(sql::DELETE, &deleted, columns::ids),
+        step(sql::DROP_DELETED, &returned, columns::ids),
+        step(sql::REPLACE, &updated, columns::users),
+        step(sql::KEEP_DELETED, &left_rows, columns::deleted_users),
+        step(sql::DROP_WORDS, &removed.0, columns::words),
+        step(sql::DROP_KEYS, &removed.1, columns::further_keys),
+        step(sql::CREATE, &created, create),
+        step(sql::ADD_WORDS, added_words, columns::words),
+        step(sql::ADD_KEYS, added_keys, columns::further_keys),
+        step(erasure::BEGIN, &purged, columns::ids),
+        step(sql::DELETE_EXPIRED_IDEMPOTENCY, &expired, columns::expired),
+        step(sql::REMOVE_MEMBERSHIPS, &groups.removed, columns::removed_members),
+        step(sql::DELETE_MEMBERSHIPS_OF_GROUPS, &groups.deleted, columns::ids),
+        step(sql::DELETE_GROUPS, &groups.deleted, columns::ids),
+        step(sql::UPDATE_GROUPS, &changed_groups, columns::groups),
+        step(sql::CREATE_GROUPS, &new_groups, columns::groups),
+        step(sql::ADD_MEMBERSHIPS, &groups.added, columns::added_members),
+        step(sql::COUNT_GROUPS, group_count.as_slice(), columns::numbers),
+    ];
     let count = i64::try_from(writes.events.len()).unwrap_or(i64::MAX);
     let counts = &writes.counts;
-    let head: Parameters<'_> =
-        vec![&count, &counts.active, &counts.suspended, &counts.deleted, &era];
-    let append = [head, events.parameters(), idempotency.parameters()].concat();
-    let has_new = !created.is_empty();
-    let create = [created.parameters(), added.words(), added.keys()].concat();
-    let mut steps: Vec<(&str, bool, Parameters<'_>)> = vec![
-        // Rows are deleted first: another user may take their keys.
-        (sql::DELETE, !deleted.is_empty(), vec![&deleted]),
-        (sql::DROP_DELETED, !dropped.is_empty(), vec![&dropped]),
-        (sql::REPLACE, !updated.is_empty(), updated.parameters()),
-        (sql::KEEP_DELETED, !kept.is_empty(), kept.parameters()),
-        (sql::DROP_WORDS, removed.has_words(), removed.words()),
-        (sql::DROP_KEYS, removed.has_keys(), removed.keys()),
-        (sql::CREATE, has_new, create),
-        (sql::ADD_WORDS, !has_new && added.has_words(), added.words()),
-        (sql::ADD_KEYS, !has_new && added.has_keys(), added.keys()),
-        (erasure::BEGIN, !purged.is_empty(), vec![&purged]),
-        (sql::DELETE_EXPIRED_IDEMPOTENCY, !expired.is_empty(), vec![&expired]),
+    let head = [count, counts.active, counts.suspended, counts.deleted, era];
+    let append = [
+        columns::numbers(&head),
+        columns::events(&writes.events),
+        columns::idempotency(&idempotency),
     ];
-    steps.extend(groups.steps());
-    steps.push((sql::APPEND, true, append));
-    let steps: Vec<_> = steps.into_iter().filter(|(_, wanted, _)| *wanted).collect();
-    let prepared = try_join_all(steps.iter().map(|(sql, ..)| connection.prepare(sql))).await?;
-    let parameters = steps.into_iter().map(|(.., parameters)| parameters);
-    let steps: Vec<(Statement, Parameters<'_>)> = prepared.into_iter().zip(parameters).collect();
-    connection.forget_warnings();
-    commit_was_sent.store(true, Ordering::Release);
-    send(connection, begin, &steps).await
+    let append = Step { sql: sql::APPEND, parameters: append.into_iter().flatten().collect() };
+    let steps: Vec<_> = steps.into_iter().flatten().chain([append]).collect();
+    send(connection, has_begun, &steps, commit_was_sent).await
 }
 
 /// Sends the steps and the commit, and waits for all answers.
 async fn send(
     connection: &Connection,
-    begin: Begin,
-    steps: &[(Statement, Parameters<'_>)],
-) -> Result<i64, Miss> {
+    has_begun: bool,
+    steps: &[Step<'_>],
+    commit_was_sent: &AtomicBool,
+) -> QueryResult<i64> {
+    let queries = prepare(connection, steps).await?;
+    connection.forget_warnings();
+    commit_was_sent.store(true, Ordering::Release);
     let client = connection.client();
-    let opening = async {
-        match begin {
-            Begin::Now => client.batch_execute("BEGIN").await,
-            Begin::Done => Ok(()),
-        }
-    };
-    let steps = steps.iter().map(|(sql, parameters)| client.query(sql, parameters));
-    // Polled in this order, which is the order on the wire.
+    // The first polls are in this order, which is the order on the wire.
     let (opened, answers, commit) =
-        join3(opening, join_all(steps), client.batch_execute("COMMIT")).await;
+        join3(begin(connection, has_begun), join_all(queries), client.batch_execute("COMMIT"))
+            .await;
     opened?;
     let mut before = None;
     for answer in answers {
@@ -110,7 +133,7 @@ async fn send(
 /// The constraint that refuses a batch of another era.
 const ERA_CONSTRAINT: &str = "log_head_era";
 
-fn era_ended(error: Error) -> Miss {
+fn era_ended(error: Error) -> QueryError {
     let constraint = error.as_db_error().and_then(|error| error.constraint());
-    if constraint == Some(ERA_CONSTRAINT) { Miss::EraEnded } else { error.into() }
+    if constraint == Some(ERA_CONSTRAINT) { QueryError::EraEnded } else { error.into() }
 }

@@ -1,16 +1,16 @@
-//! The rows that a batch writes, as columns: each is one parameter of a statement.
+//! The rows that a batch writes, as columns: each is an array, and one parameter of a statement.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
-use bytes::Bytes;
+use bytes::BytesMut;
 use roster_core::{
-    Change, Effect, Event, IndexDelta, SearchKeys, StoreError, UserId, event::changed_text,
+    Change, Effect, Event, GroupId, Member, MemberKind, SearchKeys, UserId, event::changed_text,
 };
-use roster_engine::Writes;
-use tokio_postgres::types::ToSql;
+use roster_engine::{GroupWrite, NewIdempotencyRecord};
+use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
-use super::fetch::UNCHANGED;
+use super::{fetch::UNCHANGED, steps::Parameter};
 use crate::columns::{sort_text, status_number, uuid};
 
 /// The number of an e-mail address's kind in `further_keys`.
@@ -18,285 +18,178 @@ pub(crate) const EMAIL: i16 = 0;
 /// The number of a telephone number's kind in `further_keys`.
 pub(crate) const PHONE_NUMBER: i16 = 1;
 
-/// The parameters of a statement.
-pub(super) type Parameters<'a> = Vec<&'a (dyn ToSql + Sync)>;
+/// The columns of some rows.
+pub(super) type Columns<'w> = Vec<Parameter<'w>>;
 
-/// Rows of `users`.
-#[derive(Default)]
-pub(super) struct Users<'w> {
-    ids: Vec<Uuid>,
-    versions: Vec<i64>,
-    statuses: Vec<i16>,
-    updated_at: Vec<i64>,
-    usernames: Vec<&'w [u8]>,
-    emails: Vec<&'w [u8]>,
-    phone_numbers: Vec<Option<&'w [u8]>>,
-    external_ids: Vec<Option<&'w [u8]>>,
-    family_names: Vec<&'w [u8]>,
-    names: Vec<&'w [u8]>,
-    records: Vec<&'w str>,
+/// A record, which is a text of the database. The database checks that it is UTF-8.
+#[derive(Debug)]
+struct Record<'w>(&'w [u8]);
+
+impl ToSql for Record<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.extend_from_slice(self.0);
+        Ok(IsNull::No)
+    }
+
+    accepts!(TEXT);
+    to_sql_checked!();
 }
 
-impl<'w> Users<'w> {
-    /// The rows that are created, those that are updated, and the ids of those that are deleted.
-    pub(super) fn of(writes: &'w Writes) -> Result<(Self, Self, Vec<Uuid>), StoreError> {
-        let (mut created, mut updated, mut deleted) = (Self::default(), Self::default(), vec![]);
-        for (id, write) in &writes.users {
-            match (write.keys_before(), write.after()) {
-                (None, Some(change)) => created.push(change)?,
-                (Some(_), Some(change)) => updated.push(change)?,
-                (Some(_), None) => deleted.push(uuid(*id)),
-                (None, None) => {}
-            }
-        }
-        Ok((created, updated, deleted))
-    }
-
-    fn push(&mut self, change: &'w Change) -> Result<(), StoreError> {
-        let Change { user, keys, record, .. } = change;
-        self.ids.push(uuid(user.id));
-        self.versions.push(user.version);
-        self.statuses.push(status_number(user.status));
-        self.updated_at.push(user.updated_at.as_millis());
-        self.usernames.push(keys.username.as_bytes());
-        self.emails.push(sort_text(keys.email.as_deref()));
-        self.phone_numbers.push(plain(keys.phone_number.as_ref()));
-        self.external_ids.push(plain(keys.external_id.as_ref()));
-        self.family_names.push(sort_text(keys.family_name.as_deref()));
-        self.names.push(sort_text(keys.name.as_deref()));
-        self.records.push(text(record)?);
-        Ok(())
-    }
-
-    pub(super) const fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    pub(super) fn parameters(&self) -> Parameters<'_> {
-        vec![
-            &self.ids,
-            &self.versions,
-            &self.statuses,
-            &self.updated_at,
-            &self.usernames,
-            &self.emails,
-            &self.phone_numbers,
-            &self.external_ids,
-            &self.family_names,
-            &self.names,
-            &self.records,
-        ]
-    }
-}
-
-/// Rows of `deleted_users`.
-#[derive(Default)]
-pub(super) struct DeletedUsers<'w> {
-    ids: Vec<Uuid>,
-    versions: Vec<i64>,
-    deleted_at: Vec<i64>,
-    usernames: Vec<&'w [u8]>,
-    emails: Vec<Option<&'w [u8]>>,
-    external_ids: Vec<Option<&'w [u8]>>,
-    records: Vec<&'w str>,
-}
-
-impl<'w> DeletedUsers<'w> {
-    /// The rows that are kept, and the ids of those that are dropped.
-    pub(super) fn of(writes: &'w Writes) -> Result<(Self, Vec<Uuid>), StoreError> {
-        let (mut kept, mut dropped) = (Self::default(), Vec::new());
-        for (id, write) in &writes.deleted_users {
-            if write.existed {
-                dropped.push(uuid(*id));
-            }
-            let Some(Change { user, keys, record, .. }) = write.row.as_deref() else { continue };
-            kept.ids.push(uuid(user.id));
-            kept.versions.push(user.version);
-            kept.deleted_at.push(user.updated_at.as_millis());
-            kept.usernames.push(keys.username.as_bytes());
-            kept.emails.push(plain(keys.email.as_ref()));
-            kept.external_ids.push(plain(keys.external_id.as_ref()));
-            kept.records.push(text(record)?);
-        }
-        Ok((kept, dropped))
-    }
-
-    pub(super) const fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    pub(super) fn parameters(&self) -> Parameters<'_> {
-        vec![
-            &self.ids,
-            &self.versions,
-            &self.deleted_at,
-            &self.usernames,
-            &self.emails,
-            &self.external_ids,
-            &self.records,
-        ]
-    }
-}
-
-/// Rows of `words` and `further_keys`.
-#[derive(Default)]
-pub(super) struct SearchRows<'w> {
-    words: Vec<&'w [u8]>,
-    word_ids: Vec<Uuid>,
-    kinds: Vec<i16>,
-    keys: Vec<&'w [u8]>,
-    key_ids: Vec<Uuid>,
-}
-
-impl<'w> SearchRows<'w> {
-    /// The rows that are added, and those that are removed.
-    pub(super) fn of(writes: &'w Writes) -> (Self, Self) {
-        let (mut added, mut removed) = (Self::default(), Self::default());
-        for (id, write) in &writes.users {
-            let index: &IndexDelta = write.index();
-            added.push(*id, &index.added);
-            removed.push(*id, &index.removed);
-        }
-        (added, removed)
-    }
-
-    fn push(&mut self, id: UserId, keys: &'w SearchKeys) {
-        for word in &keys.words {
-            self.words.push(word.as_bytes());
-            self.word_ids.push(uuid(id));
-        }
-        for (kind, keys) in [(EMAIL, &keys.emails), (PHONE_NUMBER, &keys.phone_numbers)] {
-            for key in keys {
-                self.kinds.push(kind);
-                self.keys.push(key.as_bytes());
-                self.key_ids.push(uuid(id));
-            }
-        }
-    }
-
-    pub(super) const fn has_words(&self) -> bool {
-        !self.words.is_empty()
-    }
-
-    pub(super) const fn has_keys(&self) -> bool {
-        !self.keys.is_empty()
-    }
-
-    pub(super) fn words(&self) -> Parameters<'_> {
-        vec![&self.words, &self.word_ids]
-    }
-
-    pub(super) fn keys(&self) -> Parameters<'_> {
-        vec![&self.kinds, &self.keys, &self.key_ids]
-    }
-}
-
-/// Rows of `events`. Positions are numbers in the batch.
-#[derive(Default)]
-pub(super) struct Events<'w> {
-    nth: Vec<i64>,
-    kinds: Vec<&'static str>,
-    at: Vec<i64>,
-    actors: Vec<&'w str>,
-    request_ids: Vec<&'w str>,
-    user_ids: Vec<Uuid>,
-    versions: Vec<i64>,
-    changed: Vec<String>,
-    records: Vec<&'w str>,
-}
-
-impl<'w> Events<'w> {
-    pub(super) fn of(events: &'w [Arc<Event>]) -> Result<Self, StoreError> {
-        let mut columns = Self::default();
-        for (nth, event) in (1..).zip(events) {
-            columns.nth.push(nth);
-            columns.kinds.push(event.kind.as_str());
-            columns.at.push(event.at.as_millis());
-            columns.actors.push(&event.actor);
-            columns.request_ids.push(&event.request_id);
-            columns.user_ids.push(uuid(event.user_id));
-            columns.versions.push(event.version);
-            columns.changed.push(changed_text(&event.changed, &event.members));
-            columns.records.push(text(&event.record)?);
-        }
-        Ok(columns)
-    }
-
-    pub(super) fn parameters(&self) -> Parameters<'_> {
-        vec![
-            &self.nth,
-            &self.kinds,
-            &self.at,
-            &self.actors,
-            &self.request_ids,
-            &self.user_ids,
-            &self.versions,
-            &self.changed,
-            &self.records,
-        ]
-    }
-}
-
-/// Rows of `idempotency_keys`. Positions are numbers in the batch.
-#[derive(Default)]
-pub(super) struct Idempotency<'w> {
-    keys: Vec<&'w [u8]>,
-    fingerprints: Vec<&'w [u8]>,
-    at: Vec<i64>,
-    user_ids: Vec<Uuid>,
-    versions: Vec<i64>,
-    nth: Vec<i64>,
-    effects: Vec<&'static str>,
-    records: Vec<Option<&'w str>>,
-    replaces_expired: Vec<bool>,
-}
-
-impl<'w> Idempotency<'w> {
-    pub(super) fn of(writes: &'w Writes) -> Result<Self, StoreError> {
-        let mut columns = Self::default();
-        for (key, new) in &writes.idempotency {
-            let (effect, record) = match new.effect {
-                Effect::Changed(kind) => (kind.as_str(), None),
-                Effect::Unchanged | Effect::Skipped => (UNCHANGED, Some(text(&new.stored.record)?)),
-            };
-            columns.keys.push(key);
-            columns.fingerprints.push(&new.fingerprint);
-            columns.at.push(new.at.as_millis());
-            columns.user_ids.push(uuid(new.stored.id));
-            columns.versions.push(new.stored.version);
-            columns.nth.push(new.nth);
-            columns.effects.push(effect);
-            columns.records.push(record);
-            columns.replaces_expired.push(new.replaces_expired);
-        }
-        Ok(columns)
-    }
-
-    /// The keys whose expired records are to be deleted first.
-    pub(super) fn expired(&self) -> Vec<&'w [u8]> {
-        let expired = self.keys.iter().zip(&self.replaces_expired).filter(|(_, expired)| **expired);
-        expired.map(|(key, _)| *key).collect()
-    }
-
-    pub(super) fn parameters(&self) -> Parameters<'_> {
-        vec![
-            &self.keys,
-            &self.fingerprints,
-            &self.at,
-            &self.user_ids,
-            &self.versions,
-            &self.nth,
-            &self.effects,
-            &self.records,
-        ]
-    }
+/// A column with a value of each row.
+fn column<'w, R, T>(rows: &'w [R], value: impl Fn(&'w R) -> T) -> Parameter<'w>
+where
+    Vec<T>: ToSql + Sync + Send + 'w,
+{
+    Box::new(rows.iter().map(value).collect::<Vec<T>>())
 }
 
 fn plain(key: Option<&String>) -> Option<&[u8]> {
     key.map(String::as_bytes)
 }
 
-/// A record as the text it is.
-pub(super) fn text(record: &Bytes) -> Result<&str, StoreError> {
-    std::str::from_utf8(record).map_err(|error| StoreError::Internal(Box::new(error)))
+/// The columns of `users`.
+pub(super) fn users<'w>(rows: &'w [&Change]) -> Columns<'w> {
+    vec![
+        column(rows, |row| uuid(row.user.id)),
+        column(rows, |row| row.user.version),
+        column(rows, |row| status_number(row.user.status)),
+        column(rows, |row| row.user.updated_at.as_millis()),
+        column(rows, |row| row.keys.username.as_bytes()),
+        column(rows, |row| sort_text(row.keys.email.as_deref())),
+        column(rows, |row| plain(row.keys.phone_number.as_ref())),
+        column(rows, |row| plain(row.keys.external_id.as_ref())),
+        column(rows, |row| sort_text(row.keys.family_name.as_deref())),
+        column(rows, |row| sort_text(row.keys.name.as_deref())),
+        column(rows, |row| Record(&row.record)),
+    ]
+}
+
+/// The columns of `deleted_users`.
+pub(super) fn deleted_users<'w>(rows: &'w [&Change]) -> Columns<'w> {
+    vec![
+        column(rows, |row| uuid(row.user.id)),
+        column(rows, |row| row.user.version),
+        column(rows, |row| row.user.updated_at.as_millis()),
+        column(rows, |row| row.keys.username.as_bytes()),
+        column(rows, |row| plain(row.keys.email.as_ref())),
+        column(rows, |row| plain(row.keys.external_id.as_ref())),
+        column(rows, |row| Record(&row.record)),
+    ]
+}
+
+/// Single numbers: each is a parameter.
+pub(super) fn numbers(numbers: &[i64]) -> Columns<'_> {
+    numbers.iter().map(|number| -> Parameter<'_> { Box::new(*number) }).collect()
+}
+
+/// The column of the ids of rows that are deleted.
+pub(super) fn ids(rows: &[UserId]) -> Columns<'_> {
+    vec![column(rows, |id| uuid(*id))]
+}
+
+/// Rows of `words`.
+pub(super) type Word<'w> = (&'w [u8], Uuid);
+
+/// Rows of `further_keys`.
+pub(super) type FurtherKey<'w> = (i16, &'w [u8], Uuid);
+
+/// Appends the rows of a user's search keys.
+pub(super) fn push_search_keys<'w>(
+    (words, further_keys): &mut (Vec<Word<'w>>, Vec<FurtherKey<'w>>),
+    id: UserId,
+    keys: &'w SearchKeys,
+) {
+    let id = uuid(id);
+    words.extend(keys.words.iter().map(|word| (word.as_bytes(), id)));
+    for (kind, keys) in [(EMAIL, &keys.emails), (PHONE_NUMBER, &keys.phone_numbers)] {
+        further_keys.extend(keys.iter().map(|key| (kind, key.as_bytes(), id)));
+    }
+}
+
+/// The columns of `words`.
+pub(super) fn words<'w>(rows: &'w [Word<'w>]) -> Columns<'w> {
+    vec![column(rows, |row| row.0), column(rows, |row| row.1)]
+}
+
+/// The columns of `further_keys`.
+pub(super) fn further_keys<'w>(rows: &'w [FurtherKey<'w>]) -> Columns<'w> {
+    vec![column(rows, |row| row.0), column(rows, |row| row.1), column(rows, |row| row.2)]
+}
+
+/// The columns of `events`. The first is the number of the event in the batch.
+pub(super) fn events(rows: &[Arc<Event>]) -> Columns<'_> {
+    let numbers: Vec<i64> = (1..).zip(rows).map(|(number, _)| number).collect();
+    vec![
+        Box::new(numbers),
+        column(rows, |row| row.kind.as_str()),
+        column(rows, |row| row.at.as_millis()),
+        column(rows, |row| row.actor.as_str()),
+        column(rows, |row| row.request_id.as_str()),
+        column(rows, |row| uuid(row.user_id)),
+        column(rows, |row| row.version),
+        column(rows, |row| changed_text(&row.changed, &row.members)),
+        column(rows, |row| Record(&row.record)),
+    ]
+}
+
+/// A key and its idempotency record.
+pub(super) type Idempotency<'w> = (&'w [u8; 32], &'w NewIdempotencyRecord);
+
+/// The columns of `idempotency_keys`. The position of a record is that of an event of the batch,
+/// whose number it states. Only the record of a request that changed nothing has a text: the others
+/// are in the events.
+pub(super) fn idempotency<'w>(rows: &'w [Idempotency<'w>]) -> Columns<'w> {
+    let effect = |effect| match effect {
+        Effect::Changed(kind) => kind.as_str(),
+        Effect::Unchanged | Effect::Skipped => UNCHANGED,
+    };
+    let record = |new: &'w NewIdempotencyRecord| match new.effect {
+        Effect::Changed(_) => None,
+        Effect::Unchanged | Effect::Skipped => Some(Record(&new.stored.record)),
+    };
+    vec![
+        column(rows, |(key, _)| key.as_slice()),
+        column(rows, |(_, new)| new.fingerprint.as_slice()),
+        column(rows, |(_, new)| new.at.as_millis()),
+        column(rows, |(_, new)| uuid(new.stored.id)),
+        column(rows, |(_, new)| new.stored.version),
+        column(rows, |(_, new)| new.nth),
+        column(rows, |(_, new)| effect(new.effect)),
+        column(rows, |(_, new)| record(new)),
+    ]
+}
+
+/// The column of the keys whose expired records are deleted.
+pub(super) fn expired<'w>(rows: &'w [Idempotency<'w>]) -> Columns<'w> {
+    vec![column(rows, |(key, _)| key.as_slice())]
+}
+
+/// The columns of `groups`.
+pub(super) fn groups<'w>(rows: &'w [&GroupWrite]) -> Columns<'w> {
+    vec![
+        column(rows, |row| uuid(row.change.group.id)),
+        column(rows, |row| row.change.group.version),
+        column(rows, |row| row.members),
+        column(rows, |row| row.change.group.name_key().into_bytes()),
+        column(rows, |row| plain(row.change.group.external_id.as_ref())),
+        column(rows, |row| Record(&row.change.record)),
+    ]
+}
+
+/// The columns of new rows of `group_members`.
+pub(super) fn added_members(rows: &[(GroupId, Member)]) -> Columns<'_> {
+    let kind = |kind| match kind {
+        MemberKind::User => 0_i16,
+        MemberKind::Group => 1,
+    };
+    vec![
+        column(rows, |(group, _)| uuid(*group)),
+        column(rows, |(_, member)| uuid(member.id)),
+        column(rows, |(_, member)| kind(member.kind)),
+    ]
+}
+
+/// The columns of deleted rows of `group_members`.
+pub(super) fn removed_members(rows: &[(GroupId, UserId)]) -> Columns<'_> {
+    vec![column(rows, |(group, _)| uuid(*group)), column(rows, |(_, member)| uuid(*member))]
 }

@@ -3,11 +3,10 @@
 //! There is one statement for each kind of fact, and all of them are sent at once. A writer locks
 //! the rows of users in the order of their ids, so that two writers never wait for each other.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
-use futures_util::future::try_join_all;
+use futures_util::future::{join, try_join_all};
 use roster_core::{
     Effect, EventKind, GroupId, MemberKind, StoreError, Stored, Timestamp, UserId, group::Newcomer,
 };
@@ -16,14 +15,15 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    facts::{Fetched, Members, Missing, UserRow},
+    facts::{Fetched, UserRow},
     sql,
+    steps::{Parameter, Step, begin, prepare},
 };
 use crate::{
-    columns::{column, corrupt, id_column, id_of, record_column, uuid},
+    columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
     groups::{DIRECT, group_of, stored_at},
-    pool::Miss,
+    pool::QueryResult,
 };
 
 /// Whether rows are locked for a write.
@@ -36,198 +36,171 @@ pub(super) enum Lock {
 /// The effect of a request that changed nothing, as its idempotency record spells it.
 pub(super) const UNCHANGED: &str = "unchanged";
 
-/// The parameters of the statements that fetch.
-struct Parameters<'m> {
-    live: Vec<Uuid>,
-    deleted: Vec<Uuid>,
-    usernames: Vec<&'m [u8]>,
-    emails: Vec<&'m [u8]>,
-    external_ids: Vec<&'m [u8]>,
-    idempotency: Vec<&'m [u8]>,
-    leaving: Vec<Uuid>,
-    group: Option<Uuid>,
-    group_name: Option<&'m [u8]>,
-    members_of: Option<Uuid>,
-    among: Vec<Uuid>,
-    newcomers: Vec<Uuid>,
-    above: Vec<Uuid>,
-    below: Vec<Uuid>,
+type Keep = Box<dyn FnOnce(&mut Fetched, &[Row]) -> Result<(), StoreError> + Send>;
+
+/// A statement that fetches facts, and the function that keeps its rows.
+type Query = (Step<'static>, Keep);
+
+fn query(
+    sql: &'static str,
+    parameters: impl Into<Vec<Parameter<'static>>>,
+    keep: impl FnOnce(&mut Fetched, &[Row]) -> Result<(), StoreError> + Send + 'static,
+) -> Query {
+    (Step { sql, parameters: parameters.into() }, Box::new(keep))
 }
 
-impl<'m> Parameters<'m> {
-    fn of(missing: &'m Missing) -> Self {
-        let keys = |kind: ClaimKind| {
-            let claims = missing.holders.iter().filter(move |(of, _)| *of == kind);
-            claims.map(|(_, key)| key.as_bytes()).collect()
-        };
-        let among = missing.members.as_ref().and_then(|(_, among)| among.as_ref());
-        Self {
-            live: uuids(Some(&missing.live)),
-            deleted: uuids(Some(&missing.deleted)),
-            usernames: keys(ClaimKind::Username),
-            emails: keys(ClaimKind::Email),
-            external_ids: keys(ClaimKind::ExternalId),
-            idempotency: missing.idempotency.iter().map(<[u8; 32]>::as_slice).collect(),
-            leaving: uuids(Some(&missing.groups_of)),
-            group: missing.group.map(uuid),
-            group_name: missing.group_name.as_deref().map(str::as_bytes),
-            members_of: missing.members.as_ref().map(|(group, _)| uuid(*group)),
-            among: uuids(among),
-            newcomers: uuids(missing.newcomers.as_ref()),
-            above: uuids(missing.above.as_ref()),
-            below: uuids(missing.below.as_ref()),
-        }
-    }
-}
-
-fn uuids(ids: Option<&BTreeSet<UserId>>) -> Vec<Uuid> {
-    ids.into_iter().flatten().copied().map(uuid).collect()
-}
-
-/// Fetches what is missing.
+/// Executes the statements in a transaction, and keeps the facts.
 pub(super) async fn fetch(
     connection: &Connection,
-    lock: Lock,
+    has_begun: bool,
+    queries: Vec<Query>,
     facts: &mut Fetched,
-) -> Result<(), Miss> {
-    let missing = std::mem::take(&mut facts.missing);
-    let p = Parameters::of(&missing);
-    let (live, deleted) = match lock {
+) -> QueryResult<()> {
+    let (steps, keep): (Vec<Step<'_>>, Vec<Keep>) = queries.into_iter().unzip();
+    let rows = async { try_join_all(prepare(connection, &steps).await?).await };
+    let (opened, rows) = join(begin(connection, has_begun), rows).await;
+    opened?;
+    for (keep, rows) in keep.into_iter().zip(rows?) {
+        keep(facts, &rows)?;
+    }
+    Ok(())
+}
+
+/// The statements for all missing facts.
+pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
+    let mut queries = Vec::new();
+    let groups = missing_groups(facts);
+    if lock == Lock::Rows && !groups.is_empty() {
+        // First: no transaction that waits for this lock has another one.
+        queries.push(query(sql::LOCK_GROUPS, [], |_, _| Ok(())));
+    }
+    let (load, load_deleted) = match lock {
         Lock::Rows => (sql::LOCK, sql::LOCK_DELETED),
         Lock::Nothing => (sql::LOAD, sql::LOAD_DELETED),
     };
-    let (some, all) = match &missing.members {
-        Some((_, Some(_))) => (true, false),
-        Some((_, None)) => (false, true),
-        None => (false, false),
+    let live = facts.live.take_missing();
+    if !live.is_empty() {
+        queries.push(query(load, [uuids(&live)], |facts, rows| {
+            facts.live.keep(rows, |row| user(row, "users"))
+        }));
+    }
+    let deleted = facts.deleted.take_missing();
+    if !deleted.is_empty() {
+        queries.push(query(load_deleted, [uuids(&deleted)], |facts, rows| {
+            facts.deleted.keep(rows, |row| user(row, "deleted_users"))
+        }));
+    }
+    let holders = facts.holders.take_missing();
+    let keys = |kind| -> Vec<Vec<u8>> {
+        let claims = holders.iter().filter(|(of, _)| *of == kind);
+        claims.map(|(_, key)| key.as_bytes().to_vec()).collect()
     };
-    let steps: [(&str, bool, Vec<&(dyn ToSql + Sync)>); 14] = [
-        // First: who holds this lock never waits for one who waits for it.
-        (sql::LOCK_GROUPS, lock == Lock::Rows && missing.needs_groups(), vec![]),
-        (live, !p.live.is_empty(), vec![&p.live]),
-        (DIRECT, !p.leaving.is_empty(), vec![&p.leaving]),
-        (deleted, !p.deleted.is_empty(), vec![&p.deleted]),
-        (
+    let (usernames, emails) = (keys(ClaimKind::Username), keys(ClaimKind::Email));
+    if !(usernames.is_empty() && emails.is_empty()) {
+        queries.push(query(
             sql::HOLDERS,
-            !(p.usernames.is_empty() && p.emails.is_empty()),
-            vec![&p.usernames, &p.emails],
-        ),
-        (sql::HOLDERS_OF_EXTERNAL_IDS, !p.external_ids.is_empty(), vec![&p.external_ids]),
-        (sql::GROUP, p.group.is_some(), vec![&p.group]),
-        (sql::GROUP_NAME_HOLDER, p.group_name.is_some(), vec![&p.group_name]),
-        (sql::MEMBERS_AMONG, some, vec![&p.members_of, &p.among]),
-        (sql::ALL_MEMBERS, all, vec![&p.members_of]),
-        (sql::NEWCOMERS, !p.newcomers.is_empty(), vec![&p.newcomers]),
-        (sql::GROUPS_ABOVE, !p.above.is_empty(), vec![&p.above]),
-        (sql::GROUPS_BELOW, !p.below.is_empty(), vec![&p.below]),
-        // Last: a first request that holds the locks above has committed its record by then.
-        (sql::IDEMPOTENCY, !p.idempotency.is_empty(), vec![&p.idempotency]),
-    ];
-    // All are prepared before any is sent, so that they are sent in this order.
-    let prepare = |(sql, wanted, _): &(&str, bool, Vec<_>)| {
-        let (sql, wanted) = ((*sql).to_owned(), *wanted);
-        async move { if wanted { connection.prepare(&sql).await.map(Some) } else { Ok(None) } }
-    };
-    let statements = try_join_all(steps.iter().map(prepare)).await?;
-    let queries = statements.iter().zip(&steps).map(|(statement, (.., parameters))| async move {
-        match statement {
-            Some(statement) => connection.client().query(statement, parameters).await,
-            None => Ok(Vec::new()),
-        }
-    });
-    let rows = try_join_all(queries).await?;
-    Ok(keep(facts, missing, rows)?)
+            [parameter(usernames), parameter(emails)],
+            |facts, rows| facts.holders.keep(rows, holder),
+        ));
+    }
+    let external_ids = keys(ClaimKind::ExternalId);
+    if !external_ids.is_empty() {
+        queries.push(query(
+            sql::HOLDERS_OF_EXTERNAL_IDS,
+            [parameter(external_ids)],
+            |facts, rows| facts.holders.keep(rows, holder),
+        ));
+    }
+    queries.extend(groups);
+    let keys = facts.idempotency.take_missing();
+    if !keys.is_empty() {
+        // Last: a request with the same key that had the locks above has committed its record.
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
+        queries.push(query(sql::IDEMPOTENCY, [parameter(keys)], |facts, rows| {
+            facts.idempotency.keep(rows, idempotency_record)
+        }));
+    }
+    queries
 }
 
-/// Keeps the rows of the statements, in the order of [`fetch`].
-fn keep(facts: &mut Fetched, missing: Missing, rows: Vec<Vec<Row>>) -> Result<(), StoreError> {
-    let mut rows = rows.into_iter().skip(1);
-    let mut next = || rows.next().unwrap_or_default();
-    facts.live.extend(users(&missing.live, &next(), "users")?);
-    keep_groups_of(facts, &missing, &next())?;
-    facts.deleted.extend(users(&missing.deleted, &next(), "deleted_users")?);
-    facts.holders.extend(missing.holders.into_iter().map(|claim| (claim, None)));
-    for row in next().iter().chain(&next()) {
-        let (kind, key, id) = holder(row)?;
-        facts.holders.insert((kind, key), Some(id));
+/// The statements for missing facts about groups.
+fn missing_groups(facts: &mut Fetched) -> Vec<Query> {
+    let mut queries = Vec::new();
+    let members = facts.groups_of.take_missing();
+    if !members.is_empty() {
+        queries.push(query(DIRECT, [uuids(&members)], keep_groups_of));
     }
-    let (group, name) = (next(), next());
-    if let Some(id) = missing.group {
-        facts.group.insert(id, group.first().map(stored_group).transpose()?);
+    for id in facts.group.take_missing() {
+        queries.push(query(sql::GROUP, [parameter(uuid(id))], move |facts, rows| {
+            facts.group.keep(rows, |row| Ok((id, Some(stored_group(row)?))))
+        }));
     }
-    if let Some(key) = missing.group_name {
-        let holder = name.first().map(|row| id_column(row, 0, "groups.id")).transpose()?;
-        facts.group_names.insert(key, holder);
+    for name in facts.group_names.take_missing() {
+        let key = parameter(name.clone().into_bytes());
+        queries.push(query(sql::GROUP_NAME_HOLDER, [key], move |facts, rows| {
+            let holder = |row: &Row| Some(id_column(row, 0, "groups.id")).transpose();
+            facts.group_names.keep(rows, |row| Ok((name.clone(), holder(row)?)))
+        }));
     }
-    keep_members(facts, missing.members, &[next(), next()].concat())?;
-    let newcomers = next();
-    if let Some(ids) = missing.newcomers {
-        facts.newcomers.insert(
-            ids,
-            newcomers
-                .iter()
-                .filter_map(|row| newcomer(row).transpose())
-                .collect::<Result<_, _>>()?,
-        );
-    }
-    let (above, below) = (next(), next());
-    if let Some(front) = missing.above {
-        facts.above.insert(front, ids(&above)?);
-    }
-    if let Some(front) = missing.below {
-        facts.below.insert(front, ids(&below)?);
-    }
-    facts.idempotency.extend(missing.idempotency.into_iter().map(|key| (key, None)));
-    for row in next() {
-        let (key, record) = idempotency_record(&row)?;
-        facts.idempotency.insert(key, Some(record));
-    }
-    Ok(())
-}
-
-/// The rows of users; those that have none as well.
-fn users(
-    ids: &BTreeSet<UserId>,
-    rows: &[Row],
-    table: &str,
-) -> Result<BTreeMap<UserId, UserRow>, StoreError> {
-    let mut users: BTreeMap<UserId, UserRow> = ids.iter().map(|id| (*id, Ok(None))).collect();
-    for row in rows {
-        let id = id_column(row, 0, table)?;
-        let current = match Current::read(id, record_column(row, 1, table)?, table) {
-            Ok(current) => Ok(Some(Arc::new(current))),
-            Err(StoreError::Corrupt { place }) => Err(place),
-            Err(error) => return Err(error),
+    for (group, among) in facts.members.take_missing() {
+        let id = parameter(uuid(group));
+        let (sql, parameters) = match &among {
+            Some(among) => (sql::MEMBERS_AMONG, vec![id, uuids(among)]),
+            None => (sql::ALL_MEMBERS, vec![id]),
         };
-        users.insert(id, current);
+        queries.push(query(sql, parameters, move |facts, rows| {
+            facts.members.fetched.insert((group, among), ids(rows)?);
+            Ok(())
+        }));
     }
-    Ok(users)
+    for named in facts.newcomers.take_missing() {
+        queries.push(query(sql::NEWCOMERS, [uuids(&named)], move |facts, rows| {
+            let newcomers = rows.iter().filter_map(|row| newcomer(row).transpose());
+            facts.newcomers.fetched.insert(named, newcomers.collect::<Result<_, _>>()?);
+            Ok(())
+        }));
+    }
+    for front in facts.above.take_missing() {
+        queries.push(query(sql::GROUPS_ABOVE, [uuids(&front)], move |facts, rows| {
+            facts.above.fetched.insert(front, ids(rows)?);
+            Ok(())
+        }));
+    }
+    for front in facts.below.take_missing() {
+        queries.push(query(sql::GROUPS_BELOW, [uuids(&front)], move |facts, rows| {
+            facts.below.fetched.insert(front, ids(rows)?);
+            Ok(())
+        }));
+    }
+    queries
 }
 
-fn keep_groups_of(facts: &mut Fetched, missing: &Missing, rows: &[Row]) -> Result<(), StoreError> {
-    for id in &missing.groups_of {
-        facts.groups_of.insert(*id, Vec::new());
-    }
+fn parameter<T: ToSql + Sync + Send + 'static>(value: T) -> Parameter<'static> {
+    Box::new(value)
+}
+
+fn uuids(ids: &BTreeSet<UserId>) -> Parameter<'static> {
+    parameter(ids.iter().copied().map(uuid).collect::<Vec<Uuid>>())
+}
+
+fn user(row: &Row, table: &str) -> Result<(UserId, UserRow), StoreError> {
+    let id = id_column(row, 0, table)?;
+    let current = match Current::read(id, record_column(row, 1, table)?, table) {
+        Ok(current) => Ok(Arc::new(current)),
+        Err(StoreError::Corrupt { place }) => Err(place),
+        Err(error) => return Err(error),
+    };
+    Ok((id, Some(current)))
+}
+
+fn keep_groups_of(facts: &mut Fetched, rows: &[Row]) -> Result<(), StoreError> {
+    let groups_of = &mut facts.groups_of.fetched;
     for row in rows {
         let member = id_column(row, 0, "group_members.member_id")?;
-        let group = group_of(&stored_at(row, 1)?)?;
-        facts.groups_of.entry(member).or_default().push(group);
+        groups_of.entry(member).or_default().push(group_of(&stored_at(row, 1)?)?);
     }
-    for id in &missing.groups_of {
-        if let Some(groups) = facts.groups_of.get_mut(id) {
-            groups.sort_unstable_by_key(|group| group.id);
-        }
-    }
-    Ok(())
-}
-
-fn keep_members(
-    facts: &mut Fetched,
-    question: Option<Members>,
-    rows: &[Row],
-) -> Result<(), StoreError> {
-    if let Some(question) = question {
-        facts.members.insert(question, ids(rows)?);
+    for groups in groups_of.values_mut() {
+        groups.sort_unstable_by_key(|group| group.id);
     }
     Ok(())
 }
@@ -257,7 +230,7 @@ fn newcomer(row: &Row) -> Result<Option<(UserId, Newcomer)>, StoreError> {
     Ok(Some((id, Newcomer { kind, groups: groups.unsigned_abs() })))
 }
 
-fn holder(row: &Row) -> Result<(ClaimKind, String, UserId), StoreError> {
+fn holder(row: &Row) -> Result<((ClaimKind, String), Option<UserId>), StoreError> {
     let key: &[u8] = column(row, 1, "users keys")?;
     let key = std::str::from_utf8(key).map_err(|_| corrupt("users keys"))?.to_owned();
     let kind = match column(row, 0, "users keys")? {
@@ -265,10 +238,10 @@ fn holder(row: &Row) -> Result<(ClaimKind, String, UserId), StoreError> {
         1 => ClaimKind::Email,
         _ => ClaimKind::ExternalId,
     };
-    Ok((kind, key, id_of(column(row, 2, "users.id")?)))
+    Ok(((kind, key), Some(id_column(row, 2, "users.id")?)))
 }
 
-fn idempotency_record(row: &Row) -> Result<([u8; 32], IdempotencyRecord), StoreError> {
+fn idempotency_record(row: &Row) -> Result<([u8; 32], Option<IdempotencyRecord>), StoreError> {
     let digest = |index, place| -> Result<[u8; 32], StoreError> {
         let bytes: &[u8] = column(row, index, place)?;
         bytes.try_into().map_err(|_| corrupt(place))
@@ -295,5 +268,5 @@ fn idempotency_record(row: &Row) -> Result<([u8; 32], IdempotencyRecord), StoreE
         }),
         position: LogPosition::Committed(column(row, 5, "idempotency_keys.position")?),
     };
-    Ok((digest(0, "idempotency_keys.key")?, record))
+    Ok((digest(0, "idempotency_keys.key")?, Some(record)))
 }

@@ -1,43 +1,32 @@
-//! Forgetting what has outlived its time: keys of requests, and the start of the log.
+//! Deletion by age: of idempotency records, and of the oldest events of the log.
 //!
-//! A step is bounded, so that no write waits for long behind it; whoever asks goes on until there
-//! is nothing left. The log is only ever cut at its start, so that it stays without a gap.
+//! A step deletes a bounded number of rows, so that writes do not wait long for it. The caller
+//! repeats it until nothing is left. Events are deleted only from the start of the log, which
+//! therefore has no gaps.
+
+use std::sync::Arc;
 
 use roster_core::Outlived;
 
-use crate::{
-    columns::column,
-    connect::Connection,
-    pool::{Miss, Question},
-};
+use crate::{columns::column, connect::Connection, pool::QueryResult};
 
-/// Most rows of each table that are dropped in one step.
+/// The maximum number of rows that one step deletes from each table.
 const ROWS_MAX: i64 = 1000;
 
 pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
      (SELECT key FROM idempotency_keys WHERE at < $1 ORDER BY at LIMIT $2)";
 
-/// The oldest events, among which the last one before the first that is young enough is sought.
+/// The oldest events. The last one before the first that is kept ends the step.
 pub(crate) const OLDEST_EVENTS: &str = "SELECT position, at FROM events ORDER BY position LIMIT $1";
 
 pub(crate) const DROP_EVENTS: &str = "DELETE FROM events WHERE position <= $1";
 
-/// Drops a step of what has outlived its time; tells how many rows went.
-impl Question for Outlived {
-    type Answer = u64;
-
-    async fn ask(&self, connection: &Connection) -> Result<u64, Miss> {
-        forget(connection, *self).await
-    }
-}
-
-async fn forget(connection: &Connection, before: Outlived) -> Result<u64, Miss> {
-    let client = connection.client();
-    let drop_keys = connection.prepare(DROP_KEYS).await?;
-    let keys = client.execute(&drop_keys, &[&before.keys_before.as_millis(), &ROWS_MAX]).await?;
-    let oldest = connection.prepare(OLDEST_EVENTS).await?;
+/// Deletes the rows of one step; returns their number.
+pub(crate) async fn forget(connection: Arc<Connection>, before: Outlived) -> QueryResult<u64> {
+    let keys_before = before.keys_before.as_millis();
+    let keys = connection.execute(DROP_KEYS, &[&keys_before, &ROWS_MAX]).await?;
     let mut last = None;
-    for row in client.query(&oldest, &[&ROWS_MAX]).await? {
+    for row in connection.query(OLDEST_EVENTS, &[&ROWS_MAX]).await? {
         let at: i64 = column(&row, 1, "events.at")?;
         if at >= before.events_before.as_millis() {
             break;
@@ -45,6 +34,5 @@ async fn forget(connection: &Connection, before: Outlived) -> Result<u64, Miss> 
         last = Some(column::<i64>(&row, 0, "events.position")?);
     }
     let Some(last) = last else { return Ok(keys) };
-    let drop_events = connection.prepare(DROP_EVENTS).await?;
-    Ok(keys + client.execute(&drop_events, &[&last]).await?)
+    Ok(keys + connection.execute(DROP_EVENTS, &[&last]).await?)
 }

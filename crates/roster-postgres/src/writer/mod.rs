@@ -11,9 +11,8 @@ pub(crate) mod columns;
 mod facts;
 mod fetch;
 pub(crate) mod forget;
-mod group_columns;
-mod preview;
 pub(crate) mod sql;
+mod steps;
 mod transaction;
 
 use std::{
@@ -29,25 +28,23 @@ use crate::{
     connect::{Connection, Connector},
     failure::too_slow,
     in_force::RulesInForce,
-    pool::Miss,
 };
-use transaction::{Fault, execute};
+use transaction::{Fault, FaultKind, execute};
+pub(crate) use transaction::{SNAPSHOT, dry_run};
 
-pub(crate) use preview::{Preview, SNAPSHOT};
-
-/// How long a batch may take, all tries included.
+/// The timeout of a batch, all attempts together.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How long one try may take.
-const TRY_TIMEOUT: Duration = Duration::from_secs(3);
+/// The timeout of one attempt.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The pause before the second try; it doubles with each try.
+/// The pause before the second attempt. It doubles with each attempt.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The pause after all hosts refused a connection.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 
-/// After so many conflicts each command of a batch is executed by itself.
+/// The number of conflicts after which each command of a batch has its own transaction.
 const CONFLICTS_MAX: u32 = 4;
 
 /// A writer.
@@ -91,19 +88,20 @@ impl Writer {
         match self.execute_repeatedly(batch, end).await {
             Ok(results) => results,
             // One of them is at fault, or conflicts with other transactions.
-            Err(Fault::Conflict(_) | Fault::Command(_)) if batch.len() > 1 => {
+            Err(Fault { kind: FaultKind::Conflict | FaultKind::Command, .. })
+                if batch.len() > 1 =>
+            {
                 let mut results = Results::with_capacity(batch.len());
                 for request in batch {
-                    // Each has some time of its own, however long the others took.
-                    let end = end.max(Instant::now() + TRY_TIMEOUT);
+                    // Each command has its own time, whatever the others took.
+                    let end = end.max(Instant::now() + ATTEMPT_TIMEOUT);
                     let result = self.execute_repeatedly(&[request], end).await;
-                    results
-                        .extend(result.unwrap_or_else(|fault| refuse_all(1, &store_error(fault))));
+                    results.extend(result.unwrap_or_else(|fault| refuse_all(1, &fault.error)));
                 }
                 results
             }
-            Err(Fault::Command(error)) => vec![Err(Failure::Store(error))],
-            Err(fault) => refuse_all(batch.len(), &store_error(fault)),
+            Err(Fault { kind: FaultKind::Command, error }) => vec![Err(Failure::Store(error))],
+            Err(fault) => refuse_all(batch.len(), &fault.error),
         }
     }
 
@@ -115,21 +113,19 @@ impl Writer {
     ) -> Result<Results, Fault> {
         let (mut conflicts, mut pause) = (0, PAUSE);
         loop {
-            let fault = match self.execute_once(batch, end).await {
-                Ok(results) => return Ok(results),
-                Err(fault) => fault,
-            };
-            match fault {
-                Fault::Conflict(_) if conflicts < CONFLICTS_MAX || batch.len() == 1 => {
+            let result = self.execute_once(batch, end).await;
+            let Err(fault) = result else { return result };
+            match fault.kind {
+                FaultKind::Conflict if conflicts < CONFLICTS_MAX || batch.len() == 1 => {
                     conflicts += 1;
                     // A key that conflicts again may be unique by a new policy.
                     if conflicts > 1 {
                         drop(self.refresh_rules().await);
                     }
                 }
-                Fault::EraEnded => self.refresh_rules().await?,
-                Fault::Disconnected(_) | Fault::Busy(_) => {}
-                Fault::Conflict(_) | Fault::Command(_) | Fault::Batch(_) => return Err(fault),
+                FaultKind::EraEnded => self.refresh_rules().await?,
+                FaultKind::Disconnected | FaultKind::Busy => {}
+                FaultKind::Conflict | FaultKind::Command | FaultKind::Batch => return Err(fault),
             }
             if Instant::now() + pause >= end {
                 return Err(fault);
@@ -140,23 +136,20 @@ impl Writer {
     }
 
     async fn refresh_rules(&self) -> Result<(), Fault> {
-        self.in_force.refresh().await.map_err(Fault::Batch)
+        self.in_force.refresh().await.map_err(|error| Fault::new(FaultKind::Batch, error))
     }
 
     async fn execute_once(&mut self, batch: &[&Request], end: Instant) -> Result<Results, Fault> {
         let connection = self.connection(end).await?;
-        let end = end.min(Instant::now() + TRY_TIMEOUT);
+        let end = end.min(Instant::now() + ATTEMPT_TIMEOUT);
         let commit_was_sent = AtomicBool::new(false);
         let executing = execute(&connection, self.in_force.known(), batch, &commit_was_sent);
-        let result = match timeout_at(end.into(), executing).await {
-            Ok(result) => result,
-            Err(_) => Err(Fault::of_silence(&commit_was_sent)),
-        };
+        let silence = |_| Err(Fault::of_silence(&commit_was_sent));
+        let result = timeout_at(end.into(), executing).await.unwrap_or_else(silence);
         // After any other fault a statement may still run on the connection.
-        let is_idle = matches!(
-            result,
-            Ok(_) | Err(Fault::Conflict(_) | Fault::Busy(_) | Fault::EraEnded | Fault::Command(_))
-        );
+        let is_idle = !result
+            .as_ref()
+            .is_err_and(|fault| matches!(fault.kind, FaultKind::Disconnected | FaultKind::Batch));
         if is_idle && connection.is_usable() {
             self.connection = Some(connection);
         }
@@ -169,37 +162,24 @@ impl Writer {
         {
             return Ok(connection);
         }
-        match timeout_at(end.into(), self.connector.connect()).await {
-            Ok(Ok(connection)) => Ok(connection),
+        let error = match timeout_at(end.into(), self.connector.connect()).await {
+            Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(error)) => {
                 sleep(RECONNECT_PAUSE).await;
-                Err(Fault::Disconnected(StoreError::Unavailable(Box::new(error)).into()))
+                StoreError::Unavailable(Box::new(error))
             }
-            Err(_) => Err(Fault::Disconnected(too_slow().into())),
-        }
-    }
-}
-
-/// What a caller learns of a fault.
-fn store_error(fault: Fault) -> StoreError {
-    match fault {
-        Fault::Conflict(miss) | Fault::Busy(miss) | Fault::Disconnected(miss) => miss.into(),
-        Fault::EraEnded => Miss::EraEnded.into(),
-        Fault::Command(error) | Fault::Batch(error) => error,
+            Err(_) => too_slow(),
+        };
+        Err(Fault::new(FaultKind::Disconnected, error))
     }
 }
 
 fn refuse_all(count: usize, error: &StoreError) -> Results {
-    let text = error.with_causes();
-    let refused = |_| match error {
-        StoreError::Full(_) => Err(Failure::Store(StoreError::Full(text.clone().into()))),
-        StoreError::Unavailable(_)
-        | StoreError::WritesStopped
-        | StoreError::TimedOut
-        | StoreError::Corrupt { .. }
-        | StoreError::Internal(_) => {
-            Err(Failure::Store(StoreError::Unavailable(text.clone().into())))
-        }
+    let is_full = matches!(error, StoreError::Full(_));
+    let refused = |_| {
+        let text = error.with_causes().into();
+        let error = if is_full { StoreError::Full(text) } else { StoreError::Unavailable(text) };
+        Err(Failure::Store(error))
     };
     (0..count).map(refused).collect()
 }

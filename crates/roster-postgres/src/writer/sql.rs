@@ -35,8 +35,7 @@ pub(crate) const DELETE: &str = "DELETE FROM users WHERE id = ANY($1)";
 
 pub(crate) const DROP_DELETED: &str = "DELETE FROM deleted_users WHERE id = ANY($1)";
 
-/// Users that are new, with all words and further keys that are: a statement costs more than what
-/// it inserts.
+/// Inserts new users, and all new words and further keys: one statement costs less than three.
 pub(crate) const CREATE: &str = "WITH created AS (INSERT INTO users (id, version, status, \
      updated_at, username_key, email_key, phone_number_key, external_id, family_name_key, \
      name_key, record) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], \
@@ -78,10 +77,9 @@ pub(crate) const DROP_KEYS: &str = "DELETE FROM further_keys \
 pub(crate) const DELETE_EXPIRED_IDEMPOTENCY: &str =
     "DELETE FROM idempotency_keys WHERE key = ANY($1)";
 
-/// The last statement before the commit. It moves the head, which locks it until the commit, and
-/// writes events and idempotency records at the positions that it gets. In another era it violates
-/// the constraint `log_head_era`: an error, so that the commit that was sent behind it commits
-/// nothing.
+/// The last statement before the commit. It updates the head, which stays locked until the commit,
+/// and inserts events and idempotency records at the new positions. In another era it violates the
+/// constraint `log_head_era`. The commit, which is already sent, then commits nothing.
 pub(crate) const APPEND: &str = "WITH head AS (\
      UPDATE log_head SET position = position + $1, active = active + $2, \
      suspended = suspended + $3, deleted = deleted + $4, writer_era = $5 WHERE number = 1 \
@@ -103,27 +101,27 @@ pub(crate) const APPEND: &str = "WITH head AS (\
 /// The position of the log, for a batch that writes nothing.
 pub(crate) const POSITION: &str = "SELECT position, era FROM log_head WHERE number = 1";
 
-/// The lock of all that changes groups.
+/// The lock of every transaction that changes groups.
 pub(crate) const LOCK_GROUPS: &str = "SELECT total FROM groups_head WHERE id = 1 FOR UPDATE";
 
 pub(crate) const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
 
 pub(crate) const GROUP_NAME_HOLDER: &str = "SELECT id FROM groups WHERE name_key = $1";
 
-/// The group is given as a range, so that the planner has one index to choose.
+/// The condition on the group is a range, so that the planner can choose only one index.
 pub(crate) const MEMBERS_AMONG: &str = "SELECT member_id FROM group_members \
      WHERE member_id = ANY($2) AND group_id BETWEEN $1 AND $1";
 
 pub(crate) const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = $1";
 
-/// Who is what, and in how many groups; as many as may be are enough to know.
+/// Whether each id is a user or a group, and the number of its groups, counted up to the limit.
 pub(crate) const NEWCOMERS: &str = "SELECT named.id, \
      CASE WHEN users.id IS NOT NULL THEN 0 WHEN groups.id IS NOT NULL THEN 1 END, \
      (SELECT count(*) FROM (SELECT FROM group_members AS m WHERE m.member_id = named.id \
      LIMIT 1000) AS few) FROM unnest($1::uuid[]) AS named (id) \
      LEFT JOIN users ON users.id = named.id LEFT JOIN groups ON groups.id = named.id";
 
-/// One more than may be met is enough to know.
+/// One group more than the limit shows that the limit is exceeded.
 pub(crate) const GROUPS_ABOVE: &str =
     "SELECT DISTINCT group_id FROM group_members WHERE member_id = ANY($1) LIMIT 10001";
 

@@ -1,95 +1,98 @@
-//! One transaction, tried once.
+//! One attempt at a transaction, and a dry run, which is a transaction without its writes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-use futures_util::future::join;
-use roster_core::{Failure, Refusal, StoreError};
-use roster_engine::{Completed, Executed, Request, Results, run};
+use roster_core::{Failure, Outcome, Refusal, StoreError};
+use roster_engine::{Completed, Executed, Request, Results, preview, run};
 
 use super::{
-    apply::{Begin, apply},
+    apply::apply,
     facts::Fetched,
-    fetch::{Lock, fetch},
+    fetch::{Lock, fetch, missing},
     sql,
 };
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    failure::{Remedy, remedy},
+    failure::{Remedy, remedy, too_slow},
     in_force::InForce,
-    pool::Miss,
+    pool::{QueryError, QueryResult},
 };
+
+/// Begins a snapshot.
+pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Why a transaction failed.
 #[derive(Debug)]
-pub(super) enum Fault {
-    /// Another transaction changed the same data. Nothing is committed.
-    Conflict(Miss),
-    /// Another transaction held a lock for too long. Nothing is committed.
-    Busy(Miss),
-    /// The connection is lost, and the commit was not sent: nothing is committed.
-    Disconnected(Miss),
-    /// The policy that the batch was decided under has changed. Nothing is committed.
+pub(super) struct Fault {
+    pub(super) kind: FaultKind,
+    pub(super) error: StoreError,
+}
+
+/// What the failure of a transaction means. Nothing is committed, but perhaps after
+/// [`FaultKind::Batch`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FaultKind {
+    /// Another transaction changed the same data.
+    Conflict,
+    /// Another transaction held a lock for too long.
+    Busy,
+    /// The connection is lost, and the commit was not sent.
+    Disconnected,
+    /// The policy that the batch was decided under has changed.
     EraEnded,
-    /// One of the commands is at fault. Nothing is committed.
-    Command(StoreError),
+    /// One of the commands is at fault.
+    Command,
     /// The error is that of all commands: the commit may have arrived, or no command can succeed.
-    Batch(StoreError),
+    Batch,
 }
 
 impl Fault {
+    pub(super) const fn new(kind: FaultKind, error: StoreError) -> Self {
+        Self { kind, error }
+    }
+
     /// The database did not answer in time.
     pub(super) fn of_silence(commit_was_sent: &AtomicBool) -> Self {
-        let error = || StoreError::Unavailable("the database did not answer in time".into());
-        if commit_was_sent.load(Ordering::Acquire) {
-            Self::Batch(error())
-        } else {
-            Self::Disconnected(error().into())
-        }
+        let is_sent = commit_was_sent.load(Ordering::Acquire);
+        Self::new(if is_sent { FaultKind::Batch } else { FaultKind::Disconnected }, too_slow())
     }
 
     /// A failure before the commit was sent.
-    fn before_commit(miss: Miss) -> Self {
-        match &miss {
-            Miss::Database(error) => match remedy(error) {
-                Remedy::Again => Self::Conflict(miss),
-                Remedy::Wait => Self::Busy(miss),
-                Remedy::Reconnect => Self::Disconnected(miss),
-                Remedy::Nothing => Self::of_statement(miss.into()),
-            },
-            Miss::EraEnded => Self::EraEnded,
-            Miss::Store(_) => Self::of_statement(miss.into()),
-        }
+    fn before_commit(error: QueryError) -> Self {
+        let remedy = match &error {
+            QueryError::Database(error) => remedy(error),
+            QueryError::EraEnded => return Self::new(FaultKind::EraEnded, error.into()),
+            QueryError::Store(_) => Remedy::Nothing,
+        };
+        let error = StoreError::from(error);
+        let kind = match (remedy, &error) {
+            (Remedy::Again, _) => FaultKind::Conflict,
+            (Remedy::Wait, _) => FaultKind::Busy,
+            (Remedy::Reconnect, _) => FaultKind::Disconnected,
+            (_, StoreError::Full(_) | StoreError::Unavailable(_)) => FaultKind::Batch,
+            _ => FaultKind::Command,
+        };
+        Self { kind, error }
     }
 
     /// A failure after the commit was sent. An error that the server reports means that it rolled
     /// back; without one the commit is in doubt.
-    fn at_commit(miss: Miss) -> Self {
-        match Self::before_commit(miss) {
-            Self::Disconnected(miss) => Self::Batch(StoreError::Unavailable(
-                format!("the fate of the write is not known: {}", StoreError::from(miss)).into(),
-            )),
-            fault @ (Self::Conflict(_)
-            | Self::Busy(_)
-            | Self::EraEnded
-            | Self::Command(_)
-            | Self::Batch(_)) => fault,
+    fn at_commit(error: QueryError) -> Self {
+        let fault = Self::before_commit(error);
+        if fault.kind != FaultKind::Disconnected {
+            return fault;
         }
-    }
-
-    fn of_statement(error: StoreError) -> Self {
-        match error {
-            error @ (StoreError::Full(_) | StoreError::Unavailable(_)) => Self::Batch(error),
-            error @ (StoreError::WritesStopped
-            | StoreError::TimedOut
-            | StoreError::Corrupt { .. }
-            | StoreError::Internal(_)) => Self::Command(error),
-        }
+        let text = format!("the fate of the write is not known: {}", fault.error);
+        Self::new(FaultKind::Batch, StoreError::Unavailable(text.into()))
     }
 }
 
-/// Executes a batch in one transaction. `commit_was_sent` tells whether the commit may have reached
-/// the database, should this be dropped. There may be fewer results than requests.
+/// Executes a batch in one transaction. There may be fewer results than requests. If the caller
+/// drops the future, `commit_was_sent` shows whether the commit may have reached the database.
 pub(super) async fn execute(
     connection: &Connection,
     in_force: InForce,
@@ -99,13 +102,12 @@ pub(super) async fn execute(
     let is_sent = || commit_was_sent.load(Ordering::Acquire);
     match try_execute(connection, in_force, requests, commit_was_sent).await {
         Ok(_) if is_sent() && connection.was_warned() => {
-            Err(Fault::Batch(StoreError::Unavailable(
-                "the database warned at the commit: the fate of the write is not known".into(),
-            )))
+            let text = "the database warned at the commit: the fate of the write is not known";
+            Err(Fault::new(FaultKind::Batch, StoreError::Unavailable(text.into())))
         }
         Ok(results) => Ok(results),
-        Err(miss) if is_sent() => Err(Fault::at_commit(miss)),
-        Err(miss) => Err(roll_back(connection, Fault::before_commit(miss)).await),
+        Err(error) if is_sent() => Err(Fault::at_commit(error)),
+        Err(error) => Err(roll_back(connection, Fault::before_commit(error)).await),
     }
 }
 
@@ -114,49 +116,35 @@ async fn try_execute(
     InForce { rules, era }: InForce,
     requests: &[&Request],
     commit_was_sent: &AtomicBool,
-) -> Result<Results, Miss> {
+) -> QueryResult<Results> {
     let mut facts = Fetched::default();
-    let mut begin = Begin::Now;
+    let mut has_begun = false;
     let Completed { results, writes } = loop {
         let completed = run(rules, requests, &mut facts);
-        if facts.missing.is_empty() {
+        let queries = missing(&mut facts, Lock::Rows);
+        if queries.is_empty() {
             break completed;
         }
-        fetch_in_transaction(connection, begin, &mut facts).await?;
-        begin = Begin::Done;
+        fetch(connection, has_begun, queries, &mut facts).await?;
+        has_begun = true;
     };
     let before = if writes.is_empty() {
-        position(connection, era, begin, &results).await?
+        position(connection, era, has_begun, &results).await?
     } else {
-        apply(connection, era, &writes, begin, commit_was_sent).await?
+        apply(connection, era, &writes, has_begun, commit_was_sent).await?
     };
     let outcome = |result: Result<Executed, Failure>| Ok(result?.outcome(before));
     Ok(results.into_iter().map(outcome).collect())
 }
 
-async fn fetch_in_transaction(
-    connection: &Connection,
-    begin: Begin,
-    facts: &mut Fetched,
-) -> Result<(), Miss> {
-    if begin == Begin::Done {
-        return fetch(connection, Lock::Rows, facts).await;
-    }
-    let opening = connection.client().batch_execute("BEGIN");
-    let (opened, fetched) = join(opening, fetch(connection, Lock::Rows, facts)).await;
-    opened?;
-    fetched
-}
-
 /// Ends the transaction of a failed statement, so that the connection can be used again.
 async fn roll_back(connection: &Connection, fault: Fault) -> Fault {
-    if matches!(fault, Fault::Disconnected(_)) {
-        return fault;
+    if fault.kind != FaultKind::Disconnected
+        && let Err(error) = connection.client().batch_execute("ROLLBACK").await
+    {
+        return Fault::new(FaultKind::Disconnected, QueryError::from(error).into());
     }
-    match connection.client().batch_execute("ROLLBACK").await {
-        Ok(()) => fault,
-        Err(error) => Fault::Disconnected(error.into()),
-    }
+    fault
 }
 
 /// The position of the log, for a batch that writes nothing; ends the transaction. A refusal for a
@@ -164,9 +152,9 @@ async fn roll_back(connection: &Connection, fault: Fault) -> Fault {
 async fn position(
     connection: &Connection,
     era: i64,
-    begin: Begin,
+    has_begun: bool,
     results: &[Result<Executed, Failure>],
-) -> Result<i64, Miss> {
+) -> QueryResult<i64> {
     let depends_on_era = |result: &Result<_, Failure>| {
         matches!(result, Ok(_) | Err(Failure::Refused(Refusal::Taken(_))))
     };
@@ -174,19 +162,43 @@ async fn position(
     if results.iter().any(depends_on_era) {
         position = position_in_era(connection, era).await?;
     }
-    if begin == Begin::Done {
+    if has_begun {
         connection.client().batch_execute("COMMIT").await?;
     }
     Ok(position)
 }
 
 /// The position of the log, unless the era has ended.
-pub(super) async fn position_in_era(connection: &Connection, era: i64) -> Result<i64, Miss> {
-    let statement = connection.prepare(sql::POSITION).await?;
-    let row = connection.client().query_opt(&statement, &[]).await?;
+async fn position_in_era(connection: &Connection, era: i64) -> QueryResult<i64> {
+    let row = connection.query_opt(sql::POSITION, &[]).await?;
     let row = row.ok_or_else(|| corrupt("log_head"))?;
     if column::<i64>(&row, 1, "log_head")? != era {
-        return Err(Miss::EraEnded);
+        return Err(QueryError::EraEnded);
     }
     Ok(column(&row, 0, "log_head")?)
+}
+
+/// Executes a request without its writes, as if it came for the first time; `None` if the policy
+/// has changed.
+pub(crate) async fn dry_run(
+    connection: Arc<Connection>,
+    InForce { rules, era }: InForce,
+    request: &Request,
+) -> QueryResult<Option<Result<Outcome, Failure>>> {
+    let work = async {
+        let position = match position_in_era(&connection, era).await {
+            Err(QueryError::EraEnded) => return Ok(None),
+            position => position?,
+        };
+        let mut facts = Fetched::default();
+        loop {
+            let result = preview(rules, request, &mut facts, position);
+            if result.is_some() {
+                return Ok(result);
+            }
+            let queries = missing(&mut facts, Lock::Nothing);
+            fetch(&connection, true, queries, &mut facts).await?;
+        }
+    };
+    connection.transaction(SNAPSHOT, work).await
 }

@@ -1,0 +1,115 @@
+//! Lookups of single users: those that wait at the same time share a statement.
+//!
+//! While the statements of all tasks run, further lookups wait in a channel. A task then takes many
+//! of them for its next statement, so that a lookup costs less when there are more. A lookup is in
+//! the channel before its statement is sent, so that no result is older than the lookup.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex as BlockingMutex, PoisonError},
+};
+
+use roster_core::{StoreError, Stored, UserId};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    columns::{column, id_column, record_column, uuid},
+    pool::SharedPool,
+};
+
+/// The maximum number of users of one statement.
+const USERS_MAX: usize = 128;
+
+/// The maximum number of lookups that wait. Further ones are refused at once.
+const WAITING_MAX: usize = 20_000;
+
+pub(crate) const GET: &str = "SELECT id, version, record FROM users WHERE id = ANY($1)";
+
+type Found = Result<Option<Stored>, StoreError>;
+
+struct Lookup {
+    id: UserId,
+    reply: oneshot::Sender<Found>,
+}
+
+/// The channel of the lookups.
+pub(crate) struct UserLookups {
+    /// `None` after the store is closed.
+    sender: BlockingMutex<Option<mpsc::Sender<Lookup>>>,
+    receiver: Mutex<mpsc::Receiver<Lookup>>,
+}
+
+impl UserLookups {
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        Self { sender: BlockingMutex::new(Some(sender)), receiver: Mutex::new(receiver) }
+    }
+
+    /// The live user of an id.
+    pub(crate) async fn get(&self, id: UserId) -> Found {
+        let (reply, result) = oneshot::channel();
+        let is_sent = {
+            let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+            sender.as_ref().is_some_and(|sender| sender.try_send(Lookup { id, reply }).is_ok())
+        };
+        if !is_sent {
+            return Err(StoreError::Unavailable("too many questions wait".into()));
+        }
+        let closing = |_| Err(StoreError::Unavailable("the store is closing".into()));
+        result.await.unwrap_or_else(closing)
+    }
+
+    /// Serves lookups until the channel is closed. Several tasks run this.
+    pub(crate) async fn serve(self: Arc<Self>, pool: Arc<SharedPool>) {
+        while let Some(lookups) = self.next().await {
+            let mut ids: Vec<Uuid> = lookups.iter().map(|lookup| uuid(lookup.id)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let ids = &ids;
+            match pool.run(|c| async move { c.query(GET, &[ids]).await }).await {
+                Ok(rows) => reply(lookups, &rows),
+                Err(error) => refuse(lookups, &error),
+            }
+        }
+    }
+
+    /// Closes the channel. Lookups that still wait fail.
+    pub(crate) fn close(&self) {
+        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The lookups of the next statement; `None` after the channel is closed.
+    async fn next(&self) -> Option<Vec<Lookup>> {
+        let mut receiver = self.receiver.lock().await;
+        let mut lookups = Vec::new();
+        receiver.recv_many(&mut lookups, USERS_MAX).await;
+        if !receiver.is_closed() {
+            return Some(lookups);
+        }
+        while receiver.try_recv().is_ok() {}
+        None
+    }
+}
+
+/// Sends each lookup its user. A lookup that was canceled has no receiver.
+fn reply(lookups: Vec<Lookup>, rows: &[Row]) {
+    let id = |row| Some((id_column(row, 0, "users.id").ok()?, row));
+    let found: HashMap<UserId, &Row> = rows.iter().filter_map(id).collect();
+    for Lookup { id, reply } in lookups {
+        drop(reply.send(found.get(&id).map(|row| stored(id, row)).transpose()));
+    }
+}
+
+fn refuse(lookups: Vec<Lookup>, error: &StoreError) {
+    let text = error.with_causes();
+    for Lookup { reply, .. } in lookups {
+        drop(reply.send(Err(StoreError::Unavailable(text.clone().into()))));
+    }
+}
+
+fn stored(id: UserId, row: &Row) -> Result<Stored, StoreError> {
+    let version = column(row, 1, "users.version")?;
+    Ok(Stored { id, version, record: record_column(row, 2, "users.record")? })
+}
