@@ -138,7 +138,7 @@ impl<'f, F: Facts> Batch<'f, F> {
                 return Err(error);
             }
         };
-        let replaces_expired = record.is_some();
+        let replaces_record = record.is_some();
         if let Some(record) = record
             && let Some(executed) = record.replay(idempotency, at)?
         {
@@ -153,7 +153,7 @@ impl<'f, F: Facts> Batch<'f, F> {
                 effect: executed.effect,
                 stored: executed.stored.clone(),
                 nth: self.writes.event_count(),
-                replaces_expired,
+                replaces_record,
             };
             self.writes.idempotency.insert(idempotency.key, record);
         }

@@ -69,8 +69,8 @@ pub struct NewIdempotencyRecord {
     pub stored: Stored,
     /// The number of events of this batch up to the result.
     pub nth: i64,
-    /// Whether it takes the place of a record that has expired.
-    pub replaces_expired: bool,
+    /// Whether it replaces a record that has expired or whose result is no longer in the log.
+    pub replaces_record: bool,
 }
 
 /// The groups that a batch writes.

@@ -1,7 +1,7 @@
 //! A commit that the server warned of: what became of the write is not known, and a repeated
 //! request finds out.
 
-use roster_core::{Outcome, Store};
+use roster_core::{Failure, Outcome, Store, StoreError};
 
 use super::support::{
     apply, assert_sound, beside, column, create, id, is_unavailable, once, open, schema,
@@ -74,4 +74,28 @@ async fn a_commit_that_is_refused_at_its_end_wrote_nothing() {
     client.batch_execute(SILENT).await.unwrap();
     assert_eq!(assert_sound(&client).await, 0);
     assert_eq!(apply(&store, create(2, r#"{"username":"ada"}"#)).await.unwrap().position, 1);
+}
+
+/// Fails the insertion of one user.
+const REFUSE_BAD: &str = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql \
+     AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$; \
+     CREATE TRIGGER refuse BEFORE INSERT ON users FOR EACH ROW \
+     WHEN (NEW.username_key = 'bad'::bytea) EXECUTE FUNCTION refuse()";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_at_fault_has_the_same_error_alone_and_in_a_batch() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    client.batch_execute(REFUSE_BAD).await.unwrap();
+    let bad = |n| create(n, r#"{"username":"bad"}"#);
+    let alone = apply(&store, bad(1)).await;
+    let mut batch = vec![create(2, r#"{"username":"one"}"#), bad(3)];
+    batch.push(create(4, r#"{"username":"two"}"#));
+    let results = store.apply(batch).await;
+    assert!(results[0].is_ok() && results[2].is_ok(), "{results:?}");
+    for result in [&alone, &results[1]] {
+        assert!(matches!(result, Err(Failure::Store(StoreError::Internal(_)))), "{result:?}");
+    }
+    assert_eq!(assert_sound(&client).await, 2);
 }

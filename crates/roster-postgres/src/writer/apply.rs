@@ -31,13 +31,13 @@ fn step<'w, R>(
 }
 
 /// Applies the writes and commits; returns the position before the first of the events.
-/// `commit_was_sent` is set as soon as the commit may reach the database.
-pub(super) async fn apply(
+/// `commit_may_arrive` is set as soon as the commit may reach the database.
+pub(super) async fn apply_and_commit(
     connection: &Connection,
     era: i64,
     writes: &Writes,
     has_begun: bool,
-    commit_was_sent: &AtomicBool,
+    commit_may_arrive: &AtomicBool,
 ) -> QueryResult<i64> {
     let (mut created, mut updated, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
     let (mut added, mut removed) = Default::default();
@@ -57,7 +57,7 @@ pub(super) async fn apply(
         left.iter().filter(|(_, write)| write.existed).map(|(id, _)| *id).collect();
     let idempotency: Vec<_> = writes.idempotency.iter().collect();
     let expired: Vec<_> =
-        idempotency.iter().copied().filter(|(_, new)| new.replaces_expired).collect();
+        idempotency.iter().copied().filter(|(_, new)| new.replaces_record).collect();
     let purged: Vec<_> = writes.purged.iter().map(|(id, _)| *id).collect();
     let groups = &writes.groups;
     let new_groups: Vec<_> = groups.created.iter().collect();
@@ -101,7 +101,7 @@ pub(super) async fn apply(
     ];
     let append = Step { sql: sql::APPEND, parameters: append.into_iter().flatten().collect() };
     let steps: Vec<_> = steps.into_iter().flatten().chain([append]).collect();
-    send(connection, has_begun, &steps, commit_was_sent).await
+    send(connection, has_begun, &steps, commit_may_arrive).await
 }
 
 /// Sends the steps and the commit, and waits for all answers.
@@ -109,11 +109,11 @@ async fn send(
     connection: &Connection,
     has_begun: bool,
     steps: &[Step<'_>],
-    commit_was_sent: &AtomicBool,
+    commit_may_arrive: &AtomicBool,
 ) -> QueryResult<i64> {
     let queries = prepare(connection, steps).await?;
     connection.forget_warnings();
-    commit_was_sent.store(true, Ordering::Release);
+    commit_may_arrive.store(true, Ordering::Release);
     let client = connection.client();
     // The first polls are in this order, which is the order on the wire.
     let (opened, answers, commit) =

@@ -96,12 +96,11 @@ impl Writer {
                     // Each command has its own time, whatever the others took.
                     let end = end.max(Instant::now() + ATTEMPT_TIMEOUT);
                     let result = self.execute_repeatedly(&[request], end).await;
-                    results.extend(result.unwrap_or_else(|fault| refuse_all(1, &fault.error)));
+                    results.extend(result.unwrap_or_else(|fault| refuse(1, fault)));
                 }
                 results
             }
-            Err(Fault { kind: FaultKind::Command, error }) => vec![Err(Failure::Store(error))],
-            Err(fault) => refuse_all(batch.len(), &fault.error),
+            Err(fault) => refuse(batch.len(), fault),
         }
     }
 
@@ -113,7 +112,7 @@ impl Writer {
     ) -> Result<Results, Fault> {
         let (mut conflicts, mut pause) = (0, PAUSE);
         loop {
-            let result = self.execute_once(batch, end).await;
+            let result = self.attempt(batch, end).await;
             let Err(fault) = result else { return result };
             match fault.kind {
                 FaultKind::Conflict if conflicts < CONFLICTS_MAX || batch.len() == 1 => {
@@ -125,7 +124,10 @@ impl Writer {
                 }
                 FaultKind::EraEnded => self.refresh_rules().await?,
                 FaultKind::Disconnected | FaultKind::Busy => {}
-                FaultKind::Conflict | FaultKind::Command | FaultKind::Batch => return Err(fault),
+                FaultKind::Conflict
+                | FaultKind::Command
+                | FaultKind::Batch
+                | FaultKind::InDoubt => return Err(fault),
             }
             if Instant::now() + pause >= end {
                 return Err(fault);
@@ -139,17 +141,17 @@ impl Writer {
         self.in_force.refresh().await.map_err(|error| Fault::new(FaultKind::Batch, error))
     }
 
-    async fn execute_once(&mut self, batch: &[&Request], end: Instant) -> Result<Results, Fault> {
+    async fn attempt(&mut self, batch: &[&Request], end: Instant) -> Result<Results, Fault> {
         let connection = self.connection(end).await?;
         let end = end.min(Instant::now() + ATTEMPT_TIMEOUT);
-        let commit_was_sent = AtomicBool::new(false);
-        let executing = execute(&connection, self.in_force.known(), batch, &commit_was_sent);
-        let silence = |_| Err(Fault::of_silence(&commit_was_sent));
+        let commit_may_arrive = AtomicBool::new(false);
+        let executing = execute(&connection, self.in_force.known(), batch, &commit_may_arrive);
+        let silence = |_| Err(Fault::of_silence(&commit_may_arrive));
         let result = timeout_at(end.into(), executing).await.unwrap_or_else(silence);
         // After any other fault a statement may still run on the connection.
-        let is_idle = !result
-            .as_ref()
-            .is_err_and(|fault| matches!(fault.kind, FaultKind::Disconnected | FaultKind::Batch));
+        let is_idle = !result.as_ref().is_err_and(|fault| {
+            matches!(fault.kind, FaultKind::Disconnected | FaultKind::Batch | FaultKind::InDoubt)
+        });
         if is_idle && connection.is_usable() {
             self.connection = Some(connection);
         }
@@ -174,7 +176,11 @@ impl Writer {
     }
 }
 
-fn refuse_all(count: usize, error: &StoreError) -> Results {
+/// A result for each command of a batch that failed.
+fn refuse(count: usize, Fault { kind, error }: Fault) -> Results {
+    if kind == FaultKind::Command && count == 1 {
+        return vec![Err(Failure::Store(error))];
+    }
     let is_full = matches!(error, StoreError::Full(_));
     let refused = |_| {
         let text = error.with_causes().into();

@@ -9,7 +9,7 @@ use roster_core::{Failure, Outcome, Refusal, StoreError};
 use roster_engine::{Completed, Executed, Request, Results, preview, run};
 
 use super::{
-    apply::apply,
+    apply::apply_and_commit,
     facts::Fetched,
     fetch::{Lock, fetch, missing},
     sql,
@@ -33,7 +33,7 @@ pub(super) struct Fault {
 }
 
 /// What the failure of a transaction means. Nothing is committed, but perhaps after
-/// [`FaultKind::Batch`].
+/// [`FaultKind::InDoubt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultKind {
     /// Another transaction changed the same data.
@@ -46,8 +46,10 @@ pub(super) enum FaultKind {
     EraEnded,
     /// One of the commands is at fault.
     Command,
-    /// The error is that of all commands: the commit may have arrived, or no command can succeed.
+    /// No command can succeed now.
     Batch,
+    /// The commit may have arrived. The batch must not run again.
+    InDoubt,
 }
 
 impl Fault {
@@ -56,9 +58,9 @@ impl Fault {
     }
 
     /// The database did not answer in time.
-    pub(super) fn of_silence(commit_was_sent: &AtomicBool) -> Self {
-        let is_sent = commit_was_sent.load(Ordering::Acquire);
-        Self::new(if is_sent { FaultKind::Batch } else { FaultKind::Disconnected }, too_slow())
+    pub(super) fn of_silence(commit_may_arrive: &AtomicBool) -> Self {
+        let is_sent = commit_may_arrive.load(Ordering::Acquire);
+        Self::new(if is_sent { FaultKind::InDoubt } else { FaultKind::Disconnected }, too_slow())
     }
 
     /// A failure before the commit was sent.
@@ -79,31 +81,32 @@ impl Fault {
         Self { kind, error }
     }
 
-    /// A failure after the commit was sent. An error that the server reports means that it rolled
-    /// back; without one the commit is in doubt.
+    /// A failure after the commit was sent. The commit is in doubt if the connection is lost, and
+    /// after an error that says that the server is about to close it. After any other error that
+    /// the server reports, it rolled back.
     fn at_commit(error: QueryError) -> Self {
         let fault = Self::before_commit(error);
         if fault.kind != FaultKind::Disconnected {
             return fault;
         }
         let text = format!("the fate of the write is not known: {}", fault.error);
-        Self::new(FaultKind::Batch, StoreError::Unavailable(text.into()))
+        Self::new(FaultKind::InDoubt, StoreError::Unavailable(text.into()))
     }
 }
 
 /// Executes a batch in one transaction. There may be fewer results than requests. If the caller
-/// drops the future, `commit_was_sent` shows whether the commit may have reached the database.
+/// drops the future, `commit_may_arrive` shows whether the commit may have reached the database.
 pub(super) async fn execute(
     connection: &Connection,
     in_force: InForce,
     requests: &[&Request],
-    commit_was_sent: &AtomicBool,
+    commit_may_arrive: &AtomicBool,
 ) -> Result<Results, Fault> {
-    let is_sent = || commit_was_sent.load(Ordering::Acquire);
-    match try_execute(connection, in_force, requests, commit_was_sent).await {
+    let is_sent = || commit_may_arrive.load(Ordering::Acquire);
+    match try_execute(connection, in_force, requests, commit_may_arrive).await {
         Ok(_) if is_sent() && connection.was_warned() => {
             let text = "the database warned at the commit: the fate of the write is not known";
-            Err(Fault::new(FaultKind::Batch, StoreError::Unavailable(text.into())))
+            Err(Fault::new(FaultKind::InDoubt, StoreError::Unavailable(text.into())))
         }
         Ok(results) => Ok(results),
         Err(error) if is_sent() => Err(Fault::at_commit(error)),
@@ -115,7 +118,7 @@ async fn try_execute(
     connection: &Connection,
     InForce { rules, era }: InForce,
     requests: &[&Request],
-    commit_was_sent: &AtomicBool,
+    commit_may_arrive: &AtomicBool,
 ) -> QueryResult<Results> {
     let mut facts = Fetched::default();
     let mut has_begun = false;
@@ -131,7 +134,7 @@ async fn try_execute(
     let before = if writes.is_empty() {
         position(connection, era, has_begun, &results).await?
     } else {
-        apply(connection, era, &writes, has_begun, commit_was_sent).await?
+        apply_and_commit(connection, era, &writes, has_begun, commit_may_arrive).await?
     };
     let outcome = |result: Result<Executed, Failure>| Ok(result?.outcome(before));
     Ok(results.into_iter().map(outcome).collect())
