@@ -217,6 +217,16 @@ impl DeletedQuery {
             bytes_max: limits::PAGE_BYTES_MAX,
         }
     }
+
+    /// The bounds that a statement needs: `after` and `before`. In descending order both bound the
+    /// same end, so only the nearer one is needed. Only `after` separates users that were deleted
+    /// in one millisecond.
+    pub fn bounds(&self) -> (Option<DeletedKey>, Option<Timestamp>) {
+        let descending = self.direction == Direction::Descending;
+        let is_nearer = |before: &Timestamp| self.after.is_none_or(|after| after.at >= *before);
+        let before = self.before.filter(|before| !descending || is_nearer(before));
+        (self.after.filter(|_| !descending || before.is_none()), before)
+    }
 }
 
 /// One page of the deleted users.

@@ -146,6 +146,12 @@ impl Queue {
         (0..count).map(refused).collect()
     }
 
+    /// Queues one request and waits for its result.
+    pub async fn execute_one(&self, request: Request) -> Result<Outcome, Failure> {
+        let lost = || Err(Failure::Store(StoreError::Internal("a write without a result".into())));
+        self.execute(vec![request]).await.pop().unwrap_or_else(lost)
+    }
+
     /// Waits for work. The work is empty when the writer is only woken; `None` once the queue is
     /// closed and empty.
     pub async fn next(&self) -> Option<Vec<Work>> {

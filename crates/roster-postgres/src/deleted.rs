@@ -42,13 +42,7 @@ pub(crate) async fn page(
     connection: Arc<Connection>,
     query: &DeletedQuery,
 ) -> QueryResult<DeletedPage> {
-    // In descending order both bound the same end. The statement has the nearer one alone, so that
-    // the index is entered there. Only `after` separates the users that one moment deleted.
-    let descending = query.direction == Direction::Descending;
-    let before = query
-        .before
-        .filter(|before| !descending || query.after.is_none_or(|after| after.at >= *before));
-    let after = query.after.filter(|_| !descending || before.is_none());
+    let (after, before) = query.bounds();
     let limit = if query.limit == 0 { 0 } else { query.limit.saturating_add(1) };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let before = before.map(Timestamp::as_millis);

@@ -114,7 +114,7 @@ impl Store for Postgres {
 
 impl GroupStore for Postgres {
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.execute_group(command))
+        Box::pin(self.queue.execute_one(Request::Group(command)))
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {

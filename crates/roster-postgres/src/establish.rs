@@ -31,7 +31,6 @@ const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
 pub(crate) const NEXT_ERA: &str =
     "UPDATE log_head SET era = era + 1, writer_era = NULL WHERE number = 1";
 
-const GROUPS_HEAD: &str = "SELECT total FROM groups_head WHERE id = 1";
 const CREATE_GROUPS_HEAD: &str =
     "INSERT INTO groups_head (id, total) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
@@ -137,9 +136,6 @@ async fn read(client: &Client, settings: &Settings) -> Result<Option<Established
         }
         rules = rules.with_sharing(key, stored);
     }
-    if client.query_opt(GROUPS_HEAD, &[]).await?.is_none() {
-        return Ok(None);
-    }
     let Some(secret) = setting(client, SECRET).await? else { return Ok(None) };
     let secret: [u8; 32] = secret.try_into().map_err(|_| damaged(SECRET))?;
     let log_id: &[u8] = head.try_get(1)?;
@@ -148,16 +144,11 @@ async fn read(client: &Client, settings: &Settings) -> Result<Option<Established
     Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), in_force }))
 }
 
-/// Inserts the secret, the head of the log and that of the groups. From then on groups may exist. A
-/// process of a release without groups does not remove a deleted user from them: the next era
-/// refuses its writes.
+/// Inserts the secret, the head of the log and that of the groups.
 async fn create_heads(client: &Client) -> Result<(), OpenError> {
     client.execute(KEEP_FIRST, &[&SECRET, &random::<32>()?.as_slice()]).await?;
     client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
-    if client.query_opt(GROUPS_HEAD, &[]).await?.is_none() {
-        client.execute(NEXT_ERA, &[]).await?;
-        client.execute(CREATE_GROUPS_HEAD, &[]).await?;
-    }
+    client.execute(CREATE_GROUPS_HEAD, &[]).await?;
     Ok(())
 }
 

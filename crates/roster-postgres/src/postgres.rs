@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roster_core::{Command, Failure, GroupCommand, LogId, Outcome, StoreError, store::Secret};
+use roster_core::{Command, Failure, LogId, Outcome, store::Secret};
 use roster_engine::{Queue, Request, Results, UserRequest};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -22,7 +22,7 @@ const ERAS_MAX: u32 = 4;
 
 /// A store over PostgreSQL.
 pub struct Postgres {
-    queue: Arc<Queue>,
+    pub(crate) queue: Arc<Queue>,
     pub(crate) user_lookups: Arc<UserLookups>,
     tasks: Mutex<Option<JoinSet<()>>>,
     pub(crate) shared: Arc<SharedPool>,
@@ -81,13 +81,6 @@ impl Postgres {
         let rules = self.in_force.known().rules;
         let request = |command| Request::User(UserRequest::new(rules, command));
         self.queue.execute(commands.into_iter().map(request).collect()).await
-    }
-
-    /// Executes a command about a group.
-    pub(crate) async fn execute_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
-        let mut results = self.queue.execute(vec![Request::Group(command)]).await;
-        let lost = || Err(Failure::Store(StoreError::Internal("a write without a result".into())));
-        results.pop().unwrap_or_else(lost)
     }
 
     /// What a request would come to.

@@ -43,13 +43,7 @@ pub(crate) fn rows(direction: Direction, after: bool, before: bool) -> String {
 /// Reads a page.
 pub(crate) fn page(connection: &Connection, query: &DeletedQuery) -> ReadResult<DeletedPage> {
     head::in_snapshot(connection, |head| {
-        // Descending, both bound the same end: the nearer one alone is asked for, so that the index
-        // is entered there. Keys of one moment are told apart by `after` alone.
-        let descending = query.direction == Direction::Descending;
-        let before = query
-            .before
-            .filter(|before| !descending || query.after.is_none_or(|after| after.at >= *before));
-        let after = query.after.filter(|_| !descending || before.is_none());
+        let (after, before) = query.bounds();
         let sql = rows(query.direction, after.is_some(), before.is_some());
         let mut statement = connection.prepare_cached(&sql)?;
         if let Some(after) = after {

@@ -124,7 +124,7 @@ impl Store for Sqlite {
 
 impl GroupStore for Sqlite {
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.execute_group(command))
+        Box::pin(self.shared.queue.execute_one(Request::Group(command)))
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {

@@ -7,8 +7,7 @@ use std::{
 };
 
 use roster_core::{
-    Act, Command, Failure, GroupCommand, LogId, Outcome, Rules, StoreError, Stored, Target, UserId,
-    store::Secret,
+    Act, Command, Failure, LogId, Outcome, Rules, StoreError, Stored, Target, UserId, store::Secret,
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest};
 use rusqlite::{Connection, Row};
@@ -118,13 +117,6 @@ impl Sqlite {
         let requests = || commands.into_iter().map(|command| self.request(command)).collect();
         let requests = if many { run_blocking(requests) } else { requests() };
         self.shared.queue.execute(requests).await
-    }
-
-    /// Executes a command about a group.
-    pub(crate) async fn execute_group(&self, command: GroupCommand) -> Result<Outcome, Failure> {
-        let mut results = self.shared.queue.execute(vec![Request::Group(command)]).await;
-        let lost = || Err(Failure::Store(StoreError::Internal("a write without a result".into())));
-        results.pop().unwrap_or_else(lost)
     }
 
     /// A request that is decided now if its user is new or in the cache. Otherwise the user is read

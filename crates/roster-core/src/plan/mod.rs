@@ -3,11 +3,14 @@
 //! The choice is made here, once for all engines; an engine prints it in its own words. Whatever
 //! drives, the answer is the same: only the rows that are looked at differ.
 
+mod condition;
 mod filtered;
 #[cfg(test)]
 mod tests;
 
 use std::{ops::Bound, sync::Arc};
+
+pub use condition::{Beginning, Condition};
 
 use crate::{
     filter::{Expression, Filter},

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use std::cmp::Ordering;
-
 use roster_core::{
     Head,
-    list::{Page, PageKey, PageQuery, SortBy, SortKey},
-    page::{Flow, Walk, order},
-    plan::{Driver, Plan},
+    list::{Page, PageQuery},
+    page::{Flow, Walk},
+    plan::{Beginning, Driver, Plan},
 };
 
 use super::{
@@ -33,13 +31,6 @@ pub(crate) struct Direct<'q> {
     query: &'q PageQuery,
     sql: String,
     parameters: Parameters,
-}
-
-/// Where the rows of an index begin.
-pub(super) enum Beginning<'q> {
-    Start,
-    After(&'q PageKey),
-    Nowhere,
 }
 
 impl<'q> Direct<'q> {
@@ -67,7 +58,7 @@ impl<'q> Direct<'q> {
             | Driver::ExternalId
             | Driver::PhoneNumber
             | Driver::Status
-            | Driver::Sort => match beginning(&shape, query) {
+            | Driver::Sort => match plan.driver.beginning(query) {
                 Beginning::Start => shape.rows(Start::First, &mut parameters),
                 Beginning::After(_) => shape.rows(Start::After, &mut parameters),
                 Beginning::Nowhere => return None,
@@ -94,20 +85,5 @@ impl<'q> Direct<'q> {
             }
         }
         Ok(walk.page(head.position, total))
-    }
-}
-
-/// Along one address, order by address is order by id. A page may begin after another address
-/// all the same: then all rows come after it, or none.
-pub(super) fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
-    let Some(after) = &query.after else { return Beginning::Start };
-    if *shape.driver != Driver::Email || shape.sort.by != SortBy::Email {
-        return Beginning::After(after);
-    }
-    let own = SortKey::Text(shape.equals.email.clone());
-    match order::compare_keys(&own, &after.key, shape.sort.direction) {
-        Ordering::Less => Beginning::Nowhere,
-        Ordering::Equal => Beginning::After(after),
-        Ordering::Greater => Beginning::Start,
     }
 }

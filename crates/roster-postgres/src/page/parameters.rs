@@ -3,12 +3,11 @@
 use roster_core::{
     UserId,
     list::{Equals, PageKey, SortKey},
-    plan::RangeKey,
+    plan::{Condition, RangeKey},
 };
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::sql::Condition;
 use crate::columns::{sort_text, status_number, uuid};
 
 /// A value that is bound.

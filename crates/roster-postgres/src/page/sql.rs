@@ -9,58 +9,10 @@ use std::fmt::Write as _;
 
 use roster_core::{
     list::{Direction, Equals, Sort, SortBy},
-    plan::{Driver, Lookup},
+    plan::{Condition, Driver, Lookup},
 };
 
 use super::{parameters::Parameters, range::Bounds};
-
-/// A condition on a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
-    Username,
-    Email,
-    ExternalId,
-    PhoneNumber,
-    Status,
-}
-
-impl Condition {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Username, Self::Email, Self::ExternalId, Self::PhoneNumber, Self::Status];
-
-    /// Whether the query holds it.
-    pub(crate) const fn stands(self, equals: &Equals) -> bool {
-        match self {
-            Self::Username => equals.username.is_some(),
-            Self::Email => equals.email.is_some(),
-            Self::ExternalId => equals.external_id.is_some(),
-            Self::PhoneNumber => equals.phone_number.is_some(),
-            Self::Status => equals.status.is_some(),
-        }
-    }
-
-    pub(super) const fn column(self) -> &'static str {
-        match self {
-            Self::Username => "username_key",
-            Self::Email => "email_key",
-            Self::ExternalId => "external_id",
-            Self::PhoneNumber => "phone_number_key",
-            Self::Status => "status",
-        }
-    }
-}
-
-/// The condition that a driver reads along, if it is one.
-pub(crate) const fn driving(driver: &Driver) -> Option<Condition> {
-    match driver {
-        Driver::Username => Some(Condition::Username),
-        Driver::Email => Some(Condition::Email),
-        Driver::ExternalId => Some(Condition::ExternalId),
-        Driver::PhoneNumber => Some(Condition::PhoneNumber),
-        Driver::Status => Some(Condition::Status),
-        Driver::Ids | Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => None,
-    }
-}
 
 /// The column that holds an order's key; `None` for the id itself.
 pub(super) const fn key_column(by: SortBy) -> Option<&'static str> {
@@ -122,20 +74,11 @@ pub(crate) enum Start {
 }
 
 impl Shape<'_> {
-    /// The conditions that the driver does not answer.
-    pub(crate) fn residuals(&self) -> impl Iterator<Item = Condition> {
-        let driving = driving(self.driver);
-        let stands = move |condition: &Condition| {
-            condition.stands(self.equals) && Some(*condition) != driving
-        };
-        Condition::ALL.into_iter().filter(stands)
-    }
-
     /// The rows of the page in order: id, version, key, record (NULL where a condition fails).
     pub(crate) fn rows(&self, start: Start, to: &mut Parameters) -> String {
         let mut sql = self.select(to);
         let (comparison, way) = way(self.sort.direction);
-        if let Some(condition) = driving(self.driver) {
+        if let Some(condition) = self.driver.condition() {
             self.along(condition, start, &mut sql, to);
         } else {
             if start == Start::After {
@@ -188,7 +131,7 @@ impl Shape<'_> {
 
     fn of_driver(&self, select: &str, to: &mut Parameters) -> String {
         let mut sql = select.to_owned();
-        match driving(self.driver) {
+        match self.driver.condition() {
             Some(condition) => self.along(condition, Start::First, &mut sql, to),
             None => {
                 let _infallible = write!(sql, " WHERE id = ANY({})", to.ids());
@@ -233,7 +176,8 @@ impl Shape<'_> {
     /// The conditions that the driver does not answer, if there are any.
     fn residual(&self, to: &mut Parameters) -> Option<String> {
         let tests: Vec<String> = self
-            .residuals()
+            .driver
+            .residuals(self.equals)
             .map(|condition| {
                 format!("{} = {}", condition.column(), to.equal(condition, self.equals))
             })

@@ -48,8 +48,11 @@ pub(super) async fn count(snapshot: &Snapshot<'_>, query: &PageQuery) -> QueryRe
     }
     let driver = Plan::of(query).driver;
     let shape = Shape { driver: &driver, sort: query.sort, equals: &query.equals };
-    let most =
-        if shape.residuals().next().is_some() { COUNT_EXAMINED_MAX } else { TOTAL_EXACT_MAX };
+    let most = if shape.driver.residuals(shape.equals).next().is_some() {
+        COUNT_EXAMINED_MAX
+    } else {
+        TOTAL_EXACT_MAX
+    };
     let limit = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
     let mut parameters = match (&query.equals.ids, &driver) {
         (Some(ids), Driver::Ids) => Parameters::of_ids(ids),

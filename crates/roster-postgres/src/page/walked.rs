@@ -6,13 +6,12 @@ use roster_core::{
     Head, UserId,
     list::{Page, PageKey, PageQuery},
     page::{Flow, Walk},
-    plan::{Driver, Plan, Range, SORTED_ROWS_MAX},
+    plan::{Beginning, Driver, Plan, Range, SORTED_ROWS_MAX},
 };
 use tokio_postgres::Row;
 
 use super::{
     candidates,
-    direct::{Beginning, beginning},
     found::{self, Found},
     parameters::Parameters,
     range::Bounds,
@@ -128,7 +127,7 @@ async fn along(
     walk: &mut Walk<'_>,
 ) -> QueryResult<()> {
     let by = shape.sort.by;
-    let mut after: Option<PageKey> = match (range, beginning(shape, query)) {
+    let mut after: Option<PageKey> = match (range, shape.driver.beginning(query)) {
         (None, Beginning::Nowhere) => return Ok(()),
         (None, Beginning::Start) => None,
         (None, Beginning::After(after)) => Some(after.clone()),

@@ -9,13 +9,11 @@ pub(crate) mod range;
 pub(crate) mod sql;
 mod total;
 
-use std::cmp::Ordering;
-
 use roster_core::{
     Head, Timestamp,
-    list::{Equals, Page, PageKey, PageQuery, SortBy, SortKey},
-    page::{Flow, Row, Walk, order},
-    plan::{Driver, Plan, Range, SORTED_ROWS_MAX},
+    list::{Equals, Page, PageQuery, SortBy, SortKey},
+    page::{Flow, Row, Walk},
+    plan::{Beginning, Condition, Driver, Plan, Range, SORTED_ROWS_MAX},
 };
 use rusqlite::{CachedStatement, Connection, types::ValueRef};
 
@@ -25,7 +23,7 @@ use crate::{
 };
 use found::Found;
 use range::Bounds;
-use sql::{AFTER_ID, AFTER_KEY, Condition, Shape};
+use sql::{AFTER_ID, AFTER_KEY, Shape};
 
 /// Reads a page.
 pub(crate) fn read(connection: &Connection, query: &PageQuery) -> ReadResult<Page> {
@@ -127,7 +125,7 @@ fn along(
     query: &PageQuery,
     walk: &mut Walk<'_>,
 ) -> ReadResult<()> {
-    let after = match beginning(shape, query) {
+    let after = match shape.driver.beginning(query) {
         Beginning::Start => None,
         Beginning::After(key) => Some(key),
         Beginning::Nowhere => return Ok(()),
@@ -142,13 +140,7 @@ fn along(
             bind_key(&mut statement, &after.key)?;
         }
     }
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next()? {
-        if take(walk, row, shape.sort.by)? == Flow::Stop {
-            break;
-        }
-    }
-    Ok(())
+    take_all(walk, &mut statement, shape.sort.by)
 }
 
 /// Walks along a range of the wanted order.
@@ -168,12 +160,19 @@ fn along_range(
         statement.raw_bind_parameter(AFTER_ID, after.id.as_bytes())?;
         bind_key(&mut statement, &after.key)?;
     }
+    take_all(walk, &mut statement, shape.sort.by)
+}
+
+/// Shows the rows of a statement to the walk until it has enough.
+fn take_all(
+    walk: &mut Walk<'_>,
+    statement: &mut CachedStatement<'_>,
+    by: SortBy,
+) -> ReadResult<()> {
     let mut rows = statement.raw_query();
-    while let Some(row) = rows.next()? {
-        if take(walk, row, shape.sort.by)? == Flow::Stop {
-            break;
-        }
-    }
+    while let Some(row) = rows.next()?
+        && take(walk, row, by)? == Flow::Next
+    {}
     Ok(())
 }
 
@@ -205,38 +204,19 @@ fn bind_key(statement: &mut CachedStatement<'_>, key: &SortKey) -> rusqlite::Res
     }
 }
 
-/// Where the rows of an index begin.
-enum Beginning<'q> {
-    Start,
-    After(&'q PageKey),
-    Nowhere,
-}
-
-/// Along one address, order by address is order by id. A page may begin after another address
-/// all the same: then all rows come after it, or none.
-fn beginning<'q>(shape: &Shape<'_>, query: &'q PageQuery) -> Beginning<'q> {
-    let Some(after) = &query.after else { return Beginning::Start };
-    if *shape.driver != Driver::Email || shape.sort.by != SortBy::Email {
-        return Beginning::After(after);
-    }
-    let own = SortKey::Text(shape.equals.email.clone());
-    match order::compare_keys(&own, &after.key, shape.sort.direction) {
-        Ordering::Less => Beginning::Nowhere,
-        Ordering::Equal => Beginning::After(after),
-        Ordering::Greater => Beginning::Start,
-    }
-}
-
 impl Shape<'_> {
     /// Binds the condition that the driver reads along.
     fn bind_driver(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<()> {
-        sql::driving(self.driver)
+        self.driver
+            .condition()
             .map_or(Ok(()), |condition| bind_condition(statement, condition, self.equals))
     }
 
     /// Binds the conditions that the driver does not answer.
     fn bind_residuals(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<()> {
-        self.residuals().try_for_each(|condition| bind_condition(statement, condition, self.equals))
+        self.driver
+            .residuals(self.equals)
+            .try_for_each(|condition| bind_condition(statement, condition, self.equals))
     }
 }
 
@@ -245,7 +225,7 @@ fn bind_condition(
     condition: Condition,
     equals: &Equals,
 ) -> rusqlite::Result<()> {
-    let parameter = condition.parameter();
+    let parameter = sql::parameter(condition);
     match condition {
         Condition::Username => statement.raw_bind_parameter(parameter, &equals.username),
         Condition::Email => statement.raw_bind_parameter(parameter, &equals.email),

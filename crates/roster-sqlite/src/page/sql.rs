@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use super::range::{self, Bounds};
 use roster_core::{
     list::{Direction, Equals, Sort, SortBy},
-    plan::{Driver, Lookup},
+    plan::{Condition, Driver, Lookup},
 };
 
 /// The parameter of the key that a page begins after.
@@ -18,72 +18,25 @@ pub(crate) const AFTER_KEY: usize = 1;
 /// The parameter of the id that a page begins after, and of the id of a single row.
 pub(crate) const AFTER_ID: usize = 2;
 
-/// A condition on a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
-    Username,
-    Email,
-    ExternalId,
-    PhoneNumber,
-    Status,
-}
-
-impl Condition {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Username, Self::Email, Self::ExternalId, Self::PhoneNumber, Self::Status];
-
-    /// The number of its parameter.
-    pub(crate) const fn parameter(self) -> usize {
-        match self {
-            Self::Username => 3,
-            Self::Email => 4,
-            Self::ExternalId => 5,
-            Self::PhoneNumber => 6,
-            Self::Status => 7,
-        }
-    }
-
-    /// Whether the query holds it.
-    pub(crate) const fn stands(self, equals: &Equals) -> bool {
-        match self {
-            Self::Username => equals.username.is_some(),
-            Self::Email => equals.email.is_some(),
-            Self::ExternalId => equals.external_id.is_some(),
-            Self::PhoneNumber => equals.phone_number.is_some(),
-            Self::Status => equals.status.is_some(),
-        }
-    }
-
-    const fn column(self) -> &'static str {
-        match self {
-            Self::Username => "username_key",
-            Self::Email => "email_key",
-            Self::ExternalId => "external_id",
-            Self::PhoneNumber => "phone_number_key",
-            Self::Status => "status",
-        }
-    }
-
-    const fn index(self) -> &'static str {
-        match self {
-            Self::Username => "users_username",
-            Self::Email => "users_email",
-            Self::ExternalId => "users_external_id",
-            Self::PhoneNumber => "users_phone_number",
-            Self::Status => "users_status",
-        }
+/// The number of a condition's parameter.
+pub(crate) const fn parameter(condition: Condition) -> usize {
+    match condition {
+        Condition::Username => 3,
+        Condition::Email => 4,
+        Condition::ExternalId => 5,
+        Condition::PhoneNumber => 6,
+        Condition::Status => 7,
     }
 }
 
-/// The condition that a driver reads along, if it is one.
-pub(crate) const fn driving(driver: &Driver) -> Option<Condition> {
-    match driver {
-        Driver::Username => Some(Condition::Username),
-        Driver::Email => Some(Condition::Email),
-        Driver::ExternalId => Some(Condition::ExternalId),
-        Driver::PhoneNumber => Some(Condition::PhoneNumber),
-        Driver::Status => Some(Condition::Status),
-        Driver::Ids | Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => None,
+/// The index of a condition's column.
+const fn index(condition: Condition) -> &'static str {
+    match condition {
+        Condition::Username => "users_username",
+        Condition::Email => "users_email",
+        Condition::ExternalId => "users_external_id",
+        Condition::PhoneNumber => "users_phone_number",
+        Condition::Status => "users_status",
     }
 }
 
@@ -148,15 +101,6 @@ pub(crate) struct Shape<'q> {
 }
 
 impl Shape<'_> {
-    /// The conditions that the driver does not answer.
-    pub(crate) fn residuals(&self) -> impl Iterator<Item = Condition> {
-        let driving = driving(self.driver);
-        let stands = move |condition: &Condition| {
-            condition.stands(self.equals) && Some(*condition) != driving
-        };
-        Condition::ALL.into_iter().filter(stands)
-    }
-
     /// The rows of the page in order: id, version, key, record (NULL where a condition fails).
     pub(crate) fn rows(&self, after: bool) -> String {
         let mut sql = String::with_capacity(256);
@@ -165,7 +109,7 @@ impl Shape<'_> {
             Direction::Ascending => ('>', ""),
             Direction::Descending => ('<', " DESC"),
         };
-        let key = if let Some(condition) = driving(self.driver) {
+        let key = if let Some(condition) = self.driver.condition() {
             from(&mut sql, condition);
             sql.push_str(if after { " AND " } else { "" });
             None
@@ -226,7 +170,7 @@ impl Shape<'_> {
 
     fn of_driver(&self, select: &str) -> String {
         let mut sql = String::from(select);
-        match driving(self.driver) {
+        match self.driver.condition() {
             Some(condition) => from(&mut sql, condition),
             None => one(&mut sql),
         }
@@ -246,10 +190,10 @@ impl Shape<'_> {
     /// Writes the conditions that the driver does not answer; false if there is none.
     fn residual(&self, sql: &mut String) -> bool {
         let mut any = false;
-        for condition in self.residuals() {
+        for condition in self.driver.residuals(self.equals) {
             let and = if any { " AND " } else { "" };
             let _infallible =
-                write!(sql, "{and}{} IS ?{}", condition.column(), condition.parameter());
+                write!(sql, "{and}{} IS ?{}", condition.column(), parameter(condition));
             any = true;
         }
         any
@@ -257,8 +201,8 @@ impl Shape<'_> {
 }
 
 fn from(sql: &mut String, condition: Condition) {
-    push(sql, &[" FROM users INDEXED BY ", condition.index(), " WHERE ", condition.column()]);
-    let _infallible = write!(sql, " = ?{}", condition.parameter());
+    push(sql, &[" FROM users INDEXED BY ", index(condition), " WHERE ", condition.column()]);
+    let _infallible = write!(sql, " = ?{}", parameter(condition));
 }
 
 fn one(sql: &mut String) {
