@@ -20,8 +20,8 @@ fn ada() -> Value {
     json!({"username": "ada", "email": "ada@example.com", "name": "Ada"})
 }
 
-/// The first outcome, as it is told again.
-fn again(first: &Result) -> Result {
+/// The first outcome, as a replay returns it.
+fn replay_of(first: &Result) -> Result {
     first.clone().map(|outcome| Outcome { replayed: true, ..outcome })
 }
 
@@ -42,7 +42,7 @@ pub async fn the_same_request_happens_once_and_is_answered_alike(harness: Harnes
     let before = harness.image().await;
     for _ in 0..3 {
         harness.clock.step(1000);
-        assert_eq!(create_again(&harness).await, again(&first));
+        assert_eq!(create_again(&harness).await, replay_of(&first));
     }
     assert_eq!(harness.image().await, before);
     assert_eq!(harness.get(id).await.expect("there"), first.expect("valid").stored);
@@ -67,7 +67,7 @@ pub async fn every_kind_of_write_is_told_again_as_it_was(harness: Harness) {
     // By now each of them would be refused or change something else.
     let before = harness.image().await;
     for ((key, (_, act)), first) in (10..).zip(acts).zip(&firsts) {
-        assert_eq!(harness.act_once(act, key, key).await, again(first));
+        assert_eq!(harness.act_once(act, key, key).await, replay_of(first));
     }
     assert_eq!(harness.image().await, before);
 }
@@ -76,12 +76,12 @@ pub async fn after_later_changes_the_user_of_then_is_told(harness: Harness) {
     let (id, first) = created(&harness).await;
     for name in ["B", "C"] {
         harness.patch(id, json!({"name": name})).await.expect("valid");
-        assert_eq!(create_again(&harness).await, again(&first));
+        assert_eq!(create_again(&harness).await, replay_of(&first));
     }
     harness.delete(id).await.expect("there");
-    assert_eq!(create_again(&harness).await, again(&first), "after it was deleted");
+    assert_eq!(create_again(&harness).await, replay_of(&first), "after it was deleted");
     harness.restore(id).await.expect("free");
-    assert_eq!(create_again(&harness).await, again(&first), "after it came back");
+    assert_eq!(create_again(&harness).await, replay_of(&first), "after it came back");
     assert_eq!(view(&first.expect("valid").stored)["name"], "Ada");
 }
 
@@ -94,10 +94,10 @@ pub async fn an_outcome_without_a_change_is_told_again_too(harness: Harness) {
     let first = harness.act_once(same(), 2, 2).await;
     let Outcome { effect, stored, position, .. } = first.clone().expect("valid");
     assert_eq!((effect, stored.version, position), (Effect::Unchanged, 2, 3));
-    assert_eq!(harness.act_once(same(), 2, 2).await, again(&first));
+    assert_eq!(harness.act_once(same(), 2, 2).await, replay_of(&first));
     harness.patch(id, json!({"name": "C"})).await.expect("valid");
     let before = harness.image().await;
-    assert_eq!(harness.act_once(same(), 2, 2).await, again(&first));
+    assert_eq!(harness.act_once(same(), 2, 2).await, replay_of(&first));
     assert_eq!(harness.image().await, before, "the name stays C");
 }
 
@@ -110,7 +110,7 @@ pub async fn one_key_for_two_requests_is_refused(harness: Harness) {
     assert_eq!(harness.act_once(deleting(id), 1, 3).await, reused);
     assert_eq!(harness.act_once(deleting(harness.new_id()), 1, 3).await, reused, "told first");
     assert_eq!(harness.image().await, before);
-    assert_eq!(create_again(&harness).await, again(&first), "the key is the first request's");
+    assert_eq!(create_again(&harness).await, replay_of(&first), "the key is the first request's");
 }
 
 pub async fn what_a_request_came_to_can_be_asked_for(harness: Harness) {
@@ -119,13 +119,13 @@ pub async fn what_a_request_came_to_can_be_asked_for(harness: Harness) {
     let same = harness.act_once(patching(id, &json!({"name": "Ada"})), 2, 2).await;
     harness.delete(id).await.expect("there");
     let before = harness.image().await;
-    assert_eq!(harness.recall(1, 1).await, again(&first).map(Some));
-    assert_eq!(harness.recall(2, 2).await, again(&same).map(Some), "without a change too");
+    assert_eq!(harness.recall(1, 1).await, replay_of(&first).map(Some));
+    assert_eq!(harness.recall(2, 2).await, replay_of(&same).map(Some), "without a change too");
     assert_eq!(harness.recall(1, 2).await, Err(Refusal::KeyReused));
     assert_eq!(harness.recall(3, 1).await, Ok(None));
     assert_eq!(harness.image().await, before);
     harness.clock.step(IDEMPOTENCY_KEEP_MS);
-    assert_eq!(harness.recall(1, 1).await, again(&first).map(Some));
+    assert_eq!(harness.recall(1, 1).await, replay_of(&first).map(Some));
     harness.clock.step(1);
     assert_eq!(harness.recall(1, 1).await, Ok(None));
     assert_eq!(harness.recall(1, 2).await, Ok(None));
@@ -159,7 +159,7 @@ pub async fn a_key_is_looked_up_before_any_precondition(harness: Harness) {
     let act = || replacing(id, &json!({"name": "B"}), if_match(&[1]));
     let first = harness.act_once(act(), 2, 2).await;
     assert_eq!(first.as_ref().expect("it holds").stored.version, 2);
-    assert_eq!(harness.act_once(act(), 2, 2).await, again(&first));
+    assert_eq!(harness.act_once(act(), 2, 2).await, replay_of(&first));
     assert_eq!(harness.act_once(act(), 3, 3).await, Err(Refusal::VersionMismatch { current: 2 }));
 }
 
@@ -180,7 +180,7 @@ pub async fn one_key_counts_within_one_batch_too(harness: Harness) {
         panic!("{results:?}")
     };
     assert_eq!((made.position, made.replayed), (1, false));
-    assert_eq!((second, third), (&again(first), &again(first)));
+    assert_eq!((second, third), (&replay_of(first), &replay_of(first)));
     assert_eq!(reused, &Err(Refusal::KeyReused));
     assert_eq!(harness.head().await.position, 2);
 }
@@ -197,14 +197,18 @@ pub async fn a_batch_changes_a_user_between_a_request_and_its_replay(harness: Ha
         harness.marked(harness.creating(&ada()), 1, 1),
     ];
     let results = harness.carry_out(commands).await;
-    assert_eq!((&results[2], &results[4]), (&again(&results[0]), &again(&results[0])));
+    assert_eq!((&results[2], &results[4]), (&replay_of(&results[0]), &replay_of(&results[0])));
     assert_eq!(view(&results[2].as_ref().expect("told again").stored)["name"], "Ada");
 }
 
 pub async fn a_key_is_remembered_for_a_day(harness: Harness) {
     let (id, first) = created(&harness).await;
     harness.clock.step(IDEMPOTENCY_KEEP_MS - 1);
-    assert_eq!(create_again(&harness).await, again(&first), "a replay does not lengthen the day");
+    assert_eq!(
+        create_again(&harness).await,
+        replay_of(&first),
+        "a replay does not lengthen the day"
+    );
     harness.clock.step(2);
     assert!(matches!(create_again(&harness).await, Err(Refusal::Taken(_))), "judged anew");
     harness.delete(id).await.expect("there");
@@ -212,9 +216,9 @@ pub async fn a_key_is_remembered_for_a_day(harness: Harness) {
     let second = harness.act_once(harness.creating(&ada()), 1, 2).await;
     assert!(!second.as_ref().expect("free").replayed);
     assert_eq!(create_again(&harness).await, Err(Refusal::KeyReused));
-    assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, again(&second));
+    assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, replay_of(&second));
     harness.clock.step(IDEMPOTENCY_KEEP_MS - 1);
-    assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, again(&second));
+    assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, replay_of(&second));
 }
 
 /// In one transaction with a write that takes place.
@@ -232,7 +236,7 @@ pub async fn a_key_that_outlived_its_day_stays_where_its_request_is_refused(harn
 pub async fn a_clock_that_goes_back_forgets_no_key(harness: Harness) {
     let first = created(&harness).await.1;
     harness.clock.step(-3 * IDEMPOTENCY_KEEP_MS);
-    assert_eq!(create_again(&harness).await, again(&first));
+    assert_eq!(create_again(&harness).await, replay_of(&first));
 }
 
 pub async fn a_purge_forgets_the_keys_of_its_user(harness: Harness) {
@@ -246,10 +250,10 @@ pub async fn a_purge_forgets_the_keys_of_its_user(harness: Harness) {
     assert_eq!(harness.act_once(patching(id, &json!({"name": "B"})), 3, 3).await, gone);
     assert_eq!(harness.act_once(deleting(id), 4, 9).await, gone);
     // The purge itself may come twice, and what others did is remembered.
-    assert_eq!(harness.act_once(purging(id), 5, 5).await, again(&purged));
+    assert_eq!(harness.act_once(purging(id), 5, 5).await, replay_of(&purged));
     assert!(purged.expect("deleted").stored.record.is_empty());
     let grace = harness.creating(&json!({"username": "grace"}));
-    assert_eq!(harness.act_once(grace, 2, 2).await, again(&kept));
+    assert_eq!(harness.act_once(grace, 2, 2).await, replay_of(&kept));
     let anew = create_again(&harness).await.expect("free");
     assert!(!anew.replayed && anew.stored.id != id);
 }

@@ -18,12 +18,12 @@ const CANARIES: [&str; 5] =
     ["canary@example.com", "canary-query", "canary.example", "Canary", "eyJjYW5hcnkiOjF9"];
 
 /// A service whose log is kept.
-struct Told {
+struct LoggedService {
     service: Process,
     place: Place,
 }
 
-impl Told {
+impl LoggedService {
     /// A service over keys that were made already, with these settings.
     fn start(place: Place, settings: &[(&str, &str)]) -> Self {
         let log = File::create(place.path().join("log")).unwrap();
@@ -107,7 +107,7 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
     out(&keys(&place, &["revoke", id(&revoked)]));
     let writers = ["a", "b", "c", "d"]
         .map(|name| out(&keys(&place, &["create", name, "--scope", "users:write"])));
-    let told_service = Told::start(
+    let told_service = LoggedService::start(
         place,
         &[("ROSTER_CORS_ORIGINS", "https://admin.example"), ("ROSTER_FAILED_AUTH_PER_MINUTE", "4")],
     );
@@ -192,7 +192,7 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
 
 #[test]
 fn what_is_refused_of_an_open_or_a_limited_service_is_told_too() {
-    let open = Told::start(
+    let open = LoggedService::start(
         Place::new(Engine::Sqlite),
         &[("ROSTER_RATE_LIMIT_PER_S", "1"), ("ROSTER_RATE_LIMIT_BURST", "3")],
     );
