@@ -20,8 +20,9 @@ use crate::{
 pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasures \
      WHERE erasures.id = events.user_id) IS NULL THEN record ELSE '' END";
 
-/// Erases the histories of all users that a transaction purges, if they have at most 1,000 events
-/// and 1,000 idempotency records together. Otherwise it leaves all of them to the steps.
+/// Erases the histories of all users that a transaction purges, if all of them together have at
+/// most 1,000 events, and at most 1,000 idempotency records. Otherwise it leaves all of them to the
+/// steps.
 pub(crate) const BEGIN: &str = "WITH own_events AS MATERIALIZED (SELECT own.position \
      FROM unnest($1::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT position FROM events \
      WHERE (user_id, position) > (purged.id, 0) AND user_id <= purged.id \

@@ -1,12 +1,11 @@
-//! Copying the write-ahead log into the database: what the writer and the checkpointer tell each
-//! other, and the statements.
+//! Checkpoints: the messages between the writer and the checkpointer, and the statements.
 //!
-//! Only the writer can finish a copy, between two of its transactions, without getting in its own
-//! way. After a failed sync nothing is copied any more: the log is what the next start recovers
-//! from.
+//! A checkpoint copies the write-ahead log into the database. Only the writer can finish one
+//! without delaying itself, between two of its transactions. After a failed sync nothing is copied
+//! until the store is opened again, which copies the whole log and syncs both files.
 //!
-//! The log has a ceiling, [`WalLimits`]. A snapshot of another process alone lets it grow further:
-//! nothing here can end that one.
+//! [`WalLimits`] bounds the log. It grows further only while another process has a snapshot, which
+//! nothing here can end.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -37,7 +36,7 @@ impl WalLimits {
     }
 }
 
-/// What the writer and the checkpointer tell each other.
+/// The state that the writer and the checkpointer share.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
     state: Mutex<State>,

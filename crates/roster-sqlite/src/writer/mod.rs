@@ -129,6 +129,7 @@ impl Writer {
     fn fail(&mut self, requests: &[&Request], fault: Fault) -> Results {
         self.take_note(&fault);
         if fault.common().is_some() {
+            // Errors cannot be cloned: each request gets one of its own.
             let refused = |_| fault.common().map(|error| Err(Failure::Store(error)));
             return requests.iter().filter_map(refused).collect();
         }

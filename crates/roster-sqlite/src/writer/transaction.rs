@@ -1,7 +1,8 @@
 //! One transaction: what is done in it, the head of the log, the commit.
 //!
-//! Either all of it is on disk or none. Nothing is kept in memory of a transaction that failed:
-//! the head it began with is still the head.
+//! All of it is on disk, or none. Only after a failed sync of the commit this is not known until
+//! the store is opened again. Nothing is kept in memory of a transaction that failed: the head it
+//! began with is still the head.
 
 use roster_core::{Failure, Head, Outcome, Rules, StoreError};
 use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
@@ -13,7 +14,7 @@ use crate::{
     page::head::HEAD,
 };
 
-/// A transaction that was rolled back.
+/// A transaction that failed. It is rolled back, unless [`Fault::is_lost`].
 pub(super) struct Fault {
     /// Why.
     pub(super) error: Error,
@@ -111,8 +112,8 @@ pub(super) fn run<T>(
             Err(error) => Err(Fault { error, at_commit: true }),
         });
     if done.is_err() && !connection.is_autocommit() {
-        // A rollback that fails is made up for when the file is opened next: the log has no
-        // commit record.
+        // If the rollback fails, the next start ignores what the log has of the transaction: there
+        // is no commit record, but for a commit whose sync failed.
         drop(connection.execute_batch("ROLLBACK"));
     }
     done
