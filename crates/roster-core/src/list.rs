@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use crate::{
-    filter::Filter,
+    filter::{Expression, Filter},
     id::UserId,
     limits,
     timestamp::Timestamp,
-    user::{Deleted, Status, Stored},
+    user::{Deleted, Stored},
 };
 
 /// What the users are ordered by; ties break by id.
@@ -86,30 +86,6 @@ pub struct PageKey {
     pub id: UserId,
 }
 
-/// Equality conditions; all must hold. Texts are keys, as [`crate::keys`] makes them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Equals {
-    /// One of these ids.
-    pub ids: Option<Vec<UserId>>,
-    /// The user name.
-    pub username: Option<String>,
-    /// The primary e-mail address.
-    pub email: Option<String>,
-    /// The external id.
-    pub external_id: Option<String>,
-    /// The primary telephone number.
-    pub phone_number: Option<String>,
-    /// The status.
-    pub status: Option<Status>,
-}
-
-impl Equals {
-    /// Whether there is no condition.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// A question for one page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageQuery {
@@ -119,9 +95,7 @@ pub struct PageQuery {
     pub after: Option<PageKey>,
     /// Most users on the page; 0 asks for the head and the total alone.
     pub limit: usize,
-    /// The conditions.
-    pub equals: Equals,
-    /// The filter, which must match too.
+    /// The condition; `None` if every user meets it.
     pub filter: Option<Arc<Filter>>,
     /// Words that must all begin some word of the user, as [`crate::words`] makes them; sorted,
     /// none twice. Empty where nothing is searched for.
@@ -141,7 +115,6 @@ impl PageQuery {
             sort: Sort { by: SortBy::Id, direction: Direction::Ascending },
             after: None,
             limit,
-            equals: Equals::default(),
             filter: None,
             words: Vec::new(),
             count: false,
@@ -152,9 +125,20 @@ impl PageQuery {
 }
 
 impl PageQuery {
+    /// Adds a condition, which must hold too.
+    #[must_use]
+    pub fn with(mut self, condition: Expression) -> Self {
+        if !condition.is_always() {
+            let before = self.filter.take().map(|filter| filter.expression().clone());
+            let all = before.into_iter().fold(condition, |condition, before| before.and(condition));
+            self.filter = Some(Arc::new(Filter::new(all)));
+        }
+        self
+    }
+
     /// Whether every live user meets the conditions.
     pub fn is_unconditional(&self) -> bool {
-        self.equals.is_empty() && self.filter.is_none() && self.words.is_empty()
+        self.filter.is_none() && self.words.is_empty()
     }
 }
 

@@ -3,12 +3,14 @@
 //! An engine takes requests from the [`Queue`], reads [`Facts`] from its database, and has [`run`]
 //! decide the requests on them. It applies the resulting [`Writes`] in one transaction, commits,
 //! and answers. No rule about users or groups is in an engine, and no SQL is here. [`Table`] is the
-//! form in which a store is copied from one engine to another.
+//! form in which a store is copied from one engine to another. [`read_page`] has the steps of a
+//! page, which an engine runs as statements ([`PageReader`]).
 
 mod batch;
 mod facts;
 mod group;
 mod idempotency;
+mod page;
 mod queue;
 mod request;
 mod tables;
@@ -19,6 +21,7 @@ mod writes;
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use facts::{ClaimKind, CommandError, Current, Facts, StoredGroup};
 pub use idempotency::{IdempotencyRecord, LogPosition};
+pub use page::{FEW, IdStep, PageReader, read_few, read_page};
 pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
 pub use request::{Request, UserRequest};
 pub use tables::{ColumnKind, Table, TableDigest, append_field, split_field};

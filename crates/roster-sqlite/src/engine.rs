@@ -50,21 +50,19 @@ impl Store for Sqlite {
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        if query.limit > PAGE_SIZE_MAX {
-            // A stream's: it may wait, and is not to hold up those who asked for one page.
-            return Box::pin(self.scans.read(move |connection| page::read(connection, &query)));
-        }
         let plan = Plan::of(&query);
-        if plan.is_bounded(&query) {
-            return ready(self.readers.read(|connection| page::read(connection, &query)));
+        // A page of a stream may wait, and does not delay the callers that asked for one page.
+        let is_short = query.limit <= PAGE_SIZE_MAX;
+        if is_short && plan.is_bounded(&query) {
+            return ready(self.readers.read(|connection| page::read(connection, &query, plan)));
         }
-        if plan.may_find_few() {
-            let few = |connection: &_| page::read_few(connection, &query, &plan);
+        if is_short && plan.may_find_few() {
+            let few = |connection: &_| page::read_few(connection, &query, plan.clone());
             if let Some(page) = self.readers.read(few).transpose() {
                 return ready(page);
             }
         }
-        Box::pin(self.scans.read(move |connection| page::read(connection, &query)))
+        Box::pin(self.scans.read(move |connection| page::read(connection, &query, plan)))
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {

@@ -5,6 +5,7 @@
 
 pub mod arbitrary;
 pub mod clock;
+pub mod conditions;
 pub mod conformance;
 pub mod openapi;
 pub mod oracle;
@@ -15,4 +16,5 @@ pub mod replay;
 pub mod sequences;
 
 pub use clock::TestClock;
+pub use conditions::Conditions;
 pub use oracle::Oracle;

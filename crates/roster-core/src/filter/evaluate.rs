@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     attribute::{Attribute, Kind},
+    id::UserId,
     json::Json,
     keys::username_lookup,
     part::Part,
@@ -189,6 +190,9 @@ fn equals<P: Compared>(test: &Test<P>, found: &Found<'_>) -> bool {
             flag == wanted
         }
         (Found::Status(status), Operand::Status(wanted)) => status == wanted,
+        (Found::Text(id), Operand::Ids(ids)) => {
+            UserId::parse(id).is_some_and(|id| ids.contains(&id))
+        }
         _ => order(test, found) == Some(Ordering::Equal),
     }
 }

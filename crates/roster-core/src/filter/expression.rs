@@ -7,6 +7,7 @@ use std::iter;
 
 use crate::{
     attribute::{Attribute, Kind, PartKind, TextRule},
+    id::UserId,
     part::Part,
     timestamp::Timestamp,
     user::Status,
@@ -125,6 +126,8 @@ pub enum Operand {
     Time(Timestamp),
     /// A status.
     Status(Status),
+    /// One of these ids, for the member `id` alone.
+    Ids(Vec<UserId>),
 }
 
 /// What a test reads: it knows how its values compare.
@@ -249,6 +252,25 @@ impl<P> Expression<P> {
 }
 
 impl Expression {
+    /// A member that has this key, as [`crate::keys`] makes it.
+    pub fn equal(attribute: Attribute, key: String) -> Self {
+        Self::member(attribute, Operand::Text { typed: key.clone(), key: Some(key) })
+    }
+
+    /// A user of this status.
+    pub fn status(status: Status) -> Self {
+        Self::member(Attribute::Status, Operand::Status(status))
+    }
+
+    /// One of these users.
+    pub fn ids(ids: Vec<UserId>) -> Self {
+        Self::member(Attribute::Id, Operand::Ids(ids))
+    }
+
+    fn member(attribute: Attribute, operand: Operand) -> Self {
+        Self::Test(Test { path: Path::Member(attribute), operator: Operator::Equal, operand })
+    }
+
     /// Whether it holds for every user there can be: it asks for a member that all have.
     pub fn is_always(&self) -> bool {
         let Self::Test(Test { path: Path::Member(attribute), operator, .. }) = self else {

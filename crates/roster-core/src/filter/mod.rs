@@ -57,7 +57,12 @@ impl Filter {
 
     /// Reads a filter over the names of a face.
     pub fn parse_with<N: Names<Path = Path>>(text: &str, names: &N) -> Result<Self, FilterFault> {
-        parse(text, names).map(|expression| Self { expression, reads: OnceLock::new() })
+        parse(text, names).map(Self::new)
+    }
+
+    /// The filter of an expression.
+    pub const fn new(expression: Expression) -> Self {
+        Self { expression, reads: OnceLock::new() }
     }
 
     fn reads(&self) -> Option<Members> {

@@ -82,6 +82,10 @@ fn print_test(test: &Test, f: &mut fmt::Formatter<'_>, inside: Inside) -> fmt::R
         Operand::Flag(flag) => write_json(&mut out, &Json::Bool(*flag)),
         Operand::Time(moment) => write_text(&mut out, &moment.to_string()),
         Operand::Status(status) => write_text(&mut out, status.as_str()),
+        Operand::Ids(ids) => {
+            let ids = ids.iter().map(|id| Json::Text(id.to_string()));
+            write_json(&mut out, &Json::Array(ids.collect()));
+        }
     }
     write!(f, " {}", String::from_utf8_lossy(&out))
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::residual::Residual;
 use crate::{
     failure::StoreError,
+    filter::Filter,
     id::UserId,
     list::{Page, PageKey, PageQuery, SortKey, Total},
     user::Stored,
@@ -49,15 +50,15 @@ pub struct Row<'r> {
 }
 
 impl<'q> Walk<'q> {
-    /// A walk that fills the page of a query.
-    pub fn new(query: &'q PageQuery) -> Self {
+    /// A walk that fills the page of a query. The rows are still to be tested by `residual`.
+    pub fn new(query: &'q PageQuery, residual: Option<Filter>) -> Self {
         Self {
             query,
             items: Vec::with_capacity(query.limit.min(1000)),
             next: None,
             examined: None,
             matched: 0,
-            residual: Residual::of(query),
+            residual: Residual::new(residual, &query.words),
             counts: false,
             bytes: 0,
             looked_at: 0,
@@ -66,18 +67,13 @@ impl<'q> Walk<'q> {
     }
 
     /// A walk that keeps no user.
-    pub fn counting(query: &'q PageQuery) -> Self {
-        Self { counts: true, items: Vec::new(), ..Self::new(query) }
+    pub fn counting(query: &'q PageQuery, residual: Option<Filter>) -> Self {
+        Self { counts: true, items: Vec::new(), ..Self::new(query, residual) }
     }
 
     /// All rows are known to have the words that are searched for.
     pub const fn has_words(&mut self) {
         self.residual.has_words();
-    }
-
-    /// All rows are known to meet the filter.
-    pub const fn meets_filter(&mut self) {
-        self.residual.meets_filter();
     }
 
     /// The page as it was filled, with the log position it reflects.

@@ -1,53 +1,54 @@
-//! How a page is found: one index drives, the other conditions are tested on its rows.
+//! How a page is found: along one index, or through ids that indexes find first.
 //!
-//! The choice is made here, once for all engines; an engine prints it in its own words. Whatever
-//! drives, the answer is the same: only the rows that are looked at differ.
+//! The choice is made here for all engines; an engine prints its steps as SQL. The result does not
+//! depend on it: only the rows that are examined differ.
 
-mod condition;
-mod filtered;
+mod conjuncts;
+mod range;
 #[cfg(test)]
 mod tests;
 
-use std::{ops::Bound, sync::Arc};
-
-pub use condition::{Beginning, Condition};
+use std::ops::Bound;
 
 use crate::{
-    filter::{Expression, Filter},
+    filter::Filter,
     id::UserId,
-    list::{Direction, Equals, PageKey, PageQuery, SortBy, SortKey},
+    list::{Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
+    store::Head,
     timestamp::Timestamp,
+    user::Status,
 };
+use conjuncts::Conjuncts;
 
-/// Most rows that are put in order after they were found.
+/// The maximum number of rows that are sorted after indexes found them.
 pub const SORTED_ROWS_MAX: usize = 1000;
 
-/// The index that a page is read along.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Driver {
-    /// The rows of the ids of [`Equals`].
-    Ids,
-    /// At most one row, by the user name of [`Equals`].
-    Username,
-    /// The rows of the e-mail address of [`Equals`].
-    Email,
-    /// The rows of the external id of [`Equals`].
-    ExternalId,
-    /// The rows of the telephone number of [`Equals`].
-    PhoneNumber,
-    /// The rows of the status of [`Equals`].
-    Status,
-    /// The rows that any of these finds.
-    Lookups(Vec<Lookup>),
-    /// The rows that hold all words of the query.
-    Words,
-    /// The rows of a range of an order's index.
-    Range(Range),
-    /// All rows, along the index of the order.
-    Sort,
+/// The way to a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Where its rows come from.
+    pub source: Source,
+    /// The status that they must have, tested on its column.
+    pub status: Option<Status>,
+    /// What is tested on their records. The words of the query are tested too, unless the source
+    /// finds the users that have all of them.
+    pub residual: Option<Filter>,
 }
 
-/// One key that is looked up in one index.
+/// Where the rows of a page come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The rows of a range, in the order of the page.
+    Along(Range),
+    /// The users of some keys, which are then sorted.
+    Keys(Vec<Lookup>),
+    /// The users of a range of an index in another order, which are then sorted.
+    Range(Range),
+    /// The users that have all words of the query, which are then sorted.
+    Words,
+}
+
+/// A key that is looked up in one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// The id.
@@ -66,18 +67,31 @@ pub enum Lookup {
     AnyPhoneNumber(String),
 }
 
-/// A range of an order's index. A user without the key is in none.
+/// An index of the users. Rows of equal keys are in the order of their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// The index of an order.
+    Sort(SortBy),
+    /// External ids.
+    ExternalId,
+    /// Primary telephone numbers.
+    PhoneNumber,
+    /// The status.
+    Status,
+}
+
+/// A range of an index. A user without the key is in none, unless the range has no bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Whose index.
-    pub by: SortBy,
+    /// The index.
+    pub index: Index,
     /// Where it begins.
     pub from: Bound<RangeKey>,
     /// Where it ends.
     pub to: Bound<RangeKey>,
 }
 
-/// A bound of a range: of the kind that the order compares.
+/// A bound of a range, of the kind that the index has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeKey {
     /// An id.
@@ -86,12 +100,130 @@ pub enum RangeKey {
     Time(Timestamp),
     /// A text key.
     Text(String),
+    /// A status, 0 for active and 1 for suspended.
+    Status(i16),
+}
+
+impl Plan {
+    /// The plan of a page: along the most selective condition.
+    pub fn of(query: &PageQuery) -> Self {
+        let conjuncts = Conjuncts::of(query);
+        let sort = query.sort.by;
+        if let Some((place, lookups)) = conjuncts.lookups() {
+            let source = match lookups.as_slice() {
+                [one] => Range::of_key(one, sort).map(Source::Along),
+                _ => None,
+            };
+            return conjuncts.plan(source.unwrap_or(Source::Keys(lookups)), &[place]);
+        }
+        if !query.words.is_empty() {
+            return conjuncts.plan(Source::Words, &[]);
+        }
+        if let Some((range, answered)) = conjuncts.range(sort) {
+            let is_in_order = range.index == Index::Sort(sort);
+            let source = if is_in_order { Source::Along(range) } else { Source::Range(range) };
+            return conjuncts.plan(source, &answered);
+        }
+        if let Some(status) = conjuncts.status {
+            let range = Range::of_status(status);
+            let is_in_order = sort == SortBy::Id;
+            let source = if is_in_order { Source::Along(range) } else { Source::Range(range) };
+            return Self { status: None, ..conjuncts.plan(source, &[]) };
+        }
+        Self::in_order(query)
+    }
+
+    /// The plan that examines all rows in the order of the page.
+    pub fn in_order(query: &PageQuery) -> Self {
+        let all = Range::whole(Index::Sort(query.sort.by));
+        Conjuncts::of(query).plan(Source::Along(all), &[])
+    }
+
+    /// Whether every row of the source is on the page or after it.
+    pub fn is_direct(&self, query: &PageQuery) -> bool {
+        matches!(self.source, Source::Along(_))
+            && self.status.is_none()
+            && self.residual.is_none()
+            && query.words.is_empty()
+    }
+
+    /// Whether the rows that are examined are bounded by the page or by [`SORTED_ROWS_MAX`]. Only
+    /// such a page is read on the thread of the request.
+    pub fn is_bounded(&self, query: &PageQuery) -> bool {
+        let few = |lookup: &Lookup| {
+            matches!(lookup, Lookup::Id(_) | Lookup::Username(_) | Lookup::Email(_))
+        };
+        match &self.source {
+            Source::Keys(lookups) => lookups.iter().all(few),
+            Source::Along(_) => self.is_direct(query),
+            Source::Range(_) | Source::Words => false,
+        }
+    }
+
+    /// How many users meet the query, if the kept counters have that number.
+    pub fn kept_count(&self, query: &PageQuery, head: Head) -> Option<u64> {
+        let range = match &self.source {
+            Source::Along(range) | Source::Range(range) => range,
+            Source::Keys(_) | Source::Words => return None,
+        };
+        let is_alone = self.status.is_none() && self.residual.is_none() && query.words.is_empty();
+        let count = match range.key() {
+            Some(RangeKey::Status(0)) => head.active,
+            Some(RangeKey::Status(_)) => head.suspended,
+            _ if range.from == Bound::Unbounded && range.to == Bound::Unbounded => head.live(),
+            _ => return None,
+        };
+        is_alone.then_some(count.unsigned_abs())
+    }
+
+    /// Whether indexes may find few users before any row is read.
+    pub fn may_find_few(&self) -> bool {
+        matches!(self.source, Source::Keys(_) | Source::Words)
+    }
 }
 
 impl Range {
-    /// Whether a row lies on the inner side of the bound that a walk in that direction begins at.
-    pub fn holds_after(&self, row: &PageKey, direction: Direction) -> bool {
-        let bound = match direction {
+    /// All rows of an index.
+    pub const fn whole(index: Index) -> Self {
+        Self { index, from: Bound::Unbounded, to: Bound::Unbounded }
+    }
+
+    fn of_one(index: Index, key: RangeKey) -> Self {
+        Self { index, from: Bound::Included(key.clone()), to: Bound::Included(key) }
+    }
+
+    fn of_status(status: Status) -> Self {
+        let number = i16::from(status == Status::Suspended);
+        Self::of_one(Index::Status, RangeKey::Status(number))
+    }
+
+    /// The rows of one key, if an index has them in this order.
+    fn of_key(lookup: &Lookup, sort: SortBy) -> Option<Self> {
+        let (index, key) = match lookup {
+            Lookup::Id(id) => (Index::Sort(SortBy::Id), RangeKey::Id(*id)),
+            Lookup::Username(key) => (Index::Sort(SortBy::Username), RangeKey::Text(key.clone())),
+            Lookup::Email(key) => (Index::Sort(SortBy::Email), RangeKey::Text(key.clone())),
+            Lookup::ExternalId(key) => (Index::ExternalId, RangeKey::Text(key.clone())),
+            Lookup::PhoneNumber(key) => (Index::PhoneNumber, RangeKey::Text(key.clone())),
+            // Such a key is in two indexes.
+            Lookup::AnyEmail(_) | Lookup::AnyPhoneNumber(_) => return None,
+        };
+        let is_in_order = sort == SortBy::Id || index == Index::Sort(sort);
+        is_in_order.then(|| Self::of_one(index, key))
+    }
+
+    /// The one key of the range, if it has one alone.
+    pub fn key(&self) -> Option<&RangeKey> {
+        match (&self.from, &self.to) {
+            (Bound::Included(from), Bound::Included(to)) if from == to => Some(from),
+            _ => None,
+        }
+    }
+
+    /// Whether a page that begins after this row begins within the range: the row takes the place
+    /// of the bound that a walk in that direction begins at.
+    pub fn begins_after(&self, row: &PageKey, sort: Sort) -> bool {
+        let bound = match sort.direction {
             Direction::Ascending => &self.from,
             Direction::Descending => &self.to,
         };
@@ -100,165 +232,11 @@ impl Range {
             SortKey::Id => RangeKey::Id(row.id),
             SortKey::Time(moment) => RangeKey::Time(*moment),
             SortKey::Text(Some(text)) => RangeKey::Text(text.clone()),
-            SortKey::Text(None) => return direction == Direction::Ascending,
+            SortKey::Text(None) => return sort.direction == Direction::Ascending,
         };
-        match direction {
+        match sort.direction {
             Direction::Ascending => row >= *bound,
             Direction::Descending => row <= *bound,
         }
-    }
-}
-
-/// The way to a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// The index that is read along.
-    pub driver: Driver,
-    /// The driver's rows are not in the wanted order. They are sorted if there are at most
-    /// [`SORTED_ROWS_MAX`], else the page is read along [`Driver::Sort`].
-    pub sorts: bool,
-}
-
-impl Plan {
-    /// The plan of a page: along the most selective condition.
-    pub fn of(query: &PageQuery) -> Self {
-        let Equals { ids, username, email, external_id, phone_number, status } = &query.equals;
-        let sort = query.sort.by;
-        if ids.is_some() {
-            return Self { driver: Driver::Ids, sorts: sort != SortBy::Id };
-        }
-        if username.is_some() {
-            return Self { driver: Driver::Username, sorts: false };
-        }
-        let by_id = |driver| Self { driver, sorts: sort != SortBy::Id };
-        if email.is_some() {
-            let sorts = !matches!(sort, SortBy::Id | SortBy::Email);
-            return Self { driver: Driver::Email, sorts };
-        }
-        if external_id.is_some() {
-            return by_id(Driver::ExternalId);
-        }
-        if phone_number.is_some() {
-            return by_id(Driver::PhoneNumber);
-        }
-        let filter = query.filter.as_ref().map(|filter| filter.expression());
-        if let Some(lookups) = filter.and_then(filtered::lookups) {
-            return Self { driver: Driver::Lookups(lookups), sorts: true };
-        }
-        if !query.words.is_empty() {
-            return by_id(Driver::Words);
-        }
-        if let Some((range, _)) = filter.and_then(|filter| filtered::range(filter, sort)) {
-            let sorts = range.by != sort;
-            return Self { driver: Driver::Range(range), sorts };
-        }
-        if status.is_some() {
-            return by_id(Driver::Status);
-        }
-        Self { driver: Driver::Sort, sorts: false }
-    }
-
-    /// Whether the rows that the driver finds meet the filter: it asks for one key and nothing
-    /// else, so they need no test.
-    pub fn meets_filter(&self, query: &PageQuery) -> bool {
-        let filter = query.filter.as_ref().map(|filter| filter.expression());
-        matches!(self.driver, Driver::Lookups(_)) && matches!(filter, Some(Expression::Test(_)))
-    }
-
-    /// Whether an index may find few users before any row is read: worth a try on the thread that
-    /// asks.
-    pub fn may_find_few(&self) -> bool {
-        matches!(self.driver, Driver::Lookups(_) | Driver::Words)
-    }
-
-    /// Whether the rows that are looked at are bounded by the page or by
-    /// [`SORTED_ROWS_MAX`]: what drives answers every condition, in the wanted order, or finds
-    /// few rows whatever is asked. Only such a page is read on the thread that asks.
-    pub fn is_bounded(&self, query: &PageQuery) -> bool {
-        let few = |lookup: &Lookup| {
-            matches!(lookup, Lookup::Id(_) | Lookup::Username(_) | Lookup::Email(_))
-        };
-        match &self.driver {
-            Driver::Username => true,
-            Driver::Sort => query.is_unconditional(),
-            Driver::Ids => query.filter.is_none() && query.words.is_empty(),
-            Driver::Lookups(lookups) => lookups.iter().all(few),
-            Driver::Range(_) => !self.sorts && is_alone(query) && is_range(query),
-            Driver::Email | Driver::ExternalId | Driver::PhoneNumber | Driver::Status => {
-                !self.sorts && is_alone(query)
-            }
-            Driver::Words => false,
-        }
-    }
-}
-
-/// Whether there is one condition alone.
-fn is_alone(query: &PageQuery) -> bool {
-    let Equals { ids, username, email, external_id, phone_number, status } = &query.equals;
-    let conditions = [
-        ids.is_some(),
-        username.is_some(),
-        email.is_some(),
-        external_id.is_some(),
-        phone_number.is_some(),
-        status.is_some(),
-        query.filter.is_some(),
-        !query.words.is_empty(),
-    ];
-    conditions.into_iter().filter(|stands| *stands).count() == 1
-}
-
-/// Whether the filter asks for a range of the wanted order and nothing else.
-fn is_range(query: &PageQuery) -> bool {
-    let filter = query.filter.as_ref().map(|filter| filter.expression());
-    filter.and_then(|filter| filtered::range(filter, query.sort.by)).is_some_and(|(_, all)| all)
-}
-
-impl PageQuery {
-    /// Adds a filter. What it asks for alone, and a status that it asks for beside others, becomes
-    /// a condition of its own, which has an index or a kept counter. What all meet is none.
-    #[must_use]
-    pub fn with_filter(mut self, filter: Filter) -> Self {
-        let expression = filter.expression();
-        if expression.is_always() {
-            return self;
-        }
-        if let Some(lookup) = filtered::alone(expression)
-            && self.equals.take(lookup)
-        {
-            return self;
-        }
-        let status = filtered::status(expression);
-        let alone = matches!(expression, Expression::Test(_));
-        match (self.equals.status, status) {
-            (None, Some(status)) => {
-                self.equals.status = Some(status);
-                self.filter = (!alone).then(|| Arc::new(filter));
-            }
-            _ => self.filter = Some(Arc::new(filter)),
-        }
-        self
-    }
-}
-
-impl Equals {
-    /// Takes a key that is to be equal; false where there is such a condition already, or none of
-    /// that kind.
-    fn take(&mut self, lookup: Lookup) -> bool {
-        let (condition, key) = match lookup {
-            Lookup::Id(id) => {
-                let free = self.ids.is_none();
-                self.ids.get_or_insert_with(|| vec![id]);
-                return free;
-            }
-            Lookup::Username(key) => (&mut self.username, key),
-            Lookup::Email(key) => (&mut self.email, key),
-            Lookup::ExternalId(key) => (&mut self.external_id, key),
-            Lookup::PhoneNumber(key) => (&mut self.phone_number, key),
-            Lookup::AnyEmail(_) | Lookup::AnyPhoneNumber(_) => return false,
-        };
-        let free = condition.is_none();
-        condition.get_or_insert(key);
-        free
     }
 }

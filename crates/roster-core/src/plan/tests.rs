@@ -1,50 +1,100 @@
-//! Which index drives.
+//! Which index a page is read along.
 
 use super::*;
-use crate::{list::SortBy, user::Status};
+use crate::attribute::Attribute;
+use crate::filter::Expression;
 
-fn plan(by: SortBy, equals: Equals) -> Plan {
+fn plan(by: SortBy, conditions: &[Expression]) -> Plan {
     let mut query = PageQuery::first(50);
     query.sort.by = by;
-    query.equals = equals;
-    Plan::of(&query)
+    Plan::of(&conditions.iter().cloned().fold(query, PageQuery::with))
+}
+
+/// A plan whose source answers all.
+fn direct(source: Source) -> Plan {
+    Plan { source, status: None, residual: None }
+}
+
+fn whole(by: SortBy) -> Source {
+    Source::Along(Range::whole(Index::Sort(by)))
+}
+
+fn email() -> Expression {
+    Expression::equal(Attribute::Email, "ada@x.example".to_owned())
+}
+
+fn active() -> Expression {
+    Expression::status(Status::Active)
 }
 
 #[test]
-fn the_most_selective_condition_drives() {
-    let both = Equals {
-        email: Some("ada@example.com".to_owned()),
-        status: Some(Status::Active),
-        ..Equals::default()
-    };
-    assert_eq!(plan(SortBy::Id, both), Plan { driver: Driver::Email, sorts: false });
+fn one_key_of_an_index_is_a_range_in_the_order_of_ids() {
+    let range =
+        range(SortBy::Email, Bound::Included("ada@x.example"), Bound::Included("ada@x.example"));
+    for by in [SortBy::Id, SortBy::Email] {
+        assert_eq!(plan(by, &[email()]), direct(Source::Along(range.clone())));
+    }
+    let keys = Source::Keys(vec![Lookup::Email("ada@x.example".to_owned())]);
+    assert_eq!(plan(SortBy::Name, &[email()]), direct(keys));
+    let both = plan(SortBy::Id, &[active(), email()]);
+    let expected = Plan { status: Some(Status::Active), ..direct(Source::Along(range)) };
+    assert_eq!(both, expected);
 }
 
 #[test]
-fn a_condition_whose_index_has_another_order_sorts() {
-    let active = Equals { status: Some(Status::Active), ..Equals::default() };
-    assert_eq!(plan(SortBy::Name, active.clone()), Plan { driver: Driver::Status, sorts: true });
-    assert_eq!(plan(SortBy::Id, active), Plan { driver: Driver::Status, sorts: false });
+fn a_status_alone_is_a_range_and_beside_others_tested_on_its_column() {
+    let range = Range::of_status(Status::Active);
+    assert_eq!(plan(SortBy::Id, &[active()]), direct(Source::Along(range.clone())));
+    assert_eq!(plan(SortBy::Name, &[active()]), direct(Source::Range(range)));
+    let title = Filter::parse("title pr").expect("a filter").expression().clone();
+    let found = plan(SortBy::Name, &[active(), title.clone()]);
+    assert_eq!((found.status, found.residual), (None, Some(Filter::new(title))));
 }
 
 #[test]
 fn without_a_condition_the_order_drives() {
-    let sort = Plan { driver: Driver::Sort, sorts: false };
-    assert_eq!(plan(SortBy::UpdatedAt, Equals::default()), sort);
+    assert_eq!(plan(SortBy::UpdatedAt, &[]), direct(whole(SortBy::UpdatedAt)));
+}
+
+#[test]
+fn ids_are_looked_up_together() {
+    let ids = [1, 2].map(|n| UserId::from_bytes([n; 16]));
+    let keys = Source::Keys(ids.map(Lookup::Id).into());
+    assert_eq!(plan(SortBy::Id, &[Expression::ids(ids.into())]), direct(keys));
+}
+
+#[test]
+fn the_kept_counters_count_all_and_each_status() {
+    let head = Head { position: 9, active: 5, suspended: 2, deleted: 1 };
+    let kept = |by, conditions: &[Expression], words: &[&str]| {
+        let mut query = PageQuery::first(50);
+        query.sort.by = by;
+        query.words = words.iter().map(|word| (*word).to_owned()).collect();
+        let query = conditions.iter().cloned().fold(query, PageQuery::with);
+        Plan::of(&query).kept_count(&query, head)
+    };
+    for by in SortBy::ALL.iter().copied() {
+        assert_eq!(kept(by, &[], &[]), Some(7));
+        assert_eq!(kept(by, &[active()], &[]), Some(5));
+        assert_eq!(kept(by, &[Expression::status(Status::Suspended)], &[]), Some(2));
+        assert_eq!(kept(by, &[email()], &[]), None);
+        assert_eq!(kept(by, &[active(), email()], &[]), None);
+        assert_eq!(kept(by, &[active()], &["ada"]), None);
+    }
 }
 
 fn filtered(by: SortBy, filter: &str) -> (Plan, bool) {
     let mut query = PageQuery::first(50);
     query.sort.by = by;
-    let query = query.with_filter(Filter::parse(filter).expect(filter));
+    let query = query.with(Filter::parse(filter).expect(filter).expression().clone());
     let plan = Plan::of(&query);
     let bounded = plan.is_bounded(&query);
     (plan, bounded)
 }
 
-fn range(by: SortBy, from: Bound<&str>, to: Bound<&str>) -> Driver {
+fn range(by: SortBy, from: Bound<&str>, to: Bound<&str>) -> Range {
     let key = |bound: Bound<&str>| bound.map(|text| RangeKey::Text(text.to_owned()));
-    Driver::Range(Range { by, from: key(from), to: key(to) })
+    Range { index: Index::Sort(by), from: key(from), to: key(to) }
 }
 
 #[test]
@@ -64,41 +114,24 @@ fn keys_that_every_match_has_are_looked_up() {
         (r#"id eq "nobody""#, vec![], true),
         (r#"phone_number eq "none""#, vec![], true),
     ] {
-        let plan = Plan { driver: Driver::Lookups(wanted), sorts: true };
-        assert_eq!(filtered(SortBy::Name, filter), (plan, bounded), "{filter}");
+        let (plan, is_bounded) = filtered(SortBy::Name, filter);
+        assert_eq!((plan.source, is_bounded), (Source::Keys(wanted), bounded), "{filter}");
     }
 }
 
 #[test]
-fn a_key_that_is_asked_for_alone_is_a_condition() {
-    let taken = |filter: &str| {
-        let filter = Filter::parse(filter).expect("a filter");
-        let PageQuery { equals, filter, .. } = PageQuery::first(50).with_filter(filter);
-        assert_eq!(filter, None);
-        equals
-    };
-    let text = || Some("ada@x.example".to_owned());
-    let none = Equals::default;
-    let username = taken(r#"username eq "Ada@x.example""#);
-    assert_eq!(username, Equals { username: text(), ..none() });
-    assert_eq!(taken(r#"email eq "Ada@x.example""#), Equals { email: text(), ..none() });
-    let external_id = taken(r#"external_id eq "ada@x.example""#);
-    assert_eq!(external_id, Equals { external_id: text(), ..none() });
-    let number = Equals { phone_number: Some("+4420".to_owned()), ..none() };
-    assert_eq!(taken(r#"phone_number eq "+44 20""#), number);
-    let id = "0190d1c2-8000-7000-8000-000000000001";
-    let ids = UserId::parse(id).map(|id| vec![id]);
-    assert_eq!(taken(&format!("id eq \"{id}\"")), Equals { ids, ..none() });
-}
-
-#[test]
-fn a_key_beside_another_condition_of_its_kind_stays_a_filter() {
-    let mut query = PageQuery::first(50);
-    query.equals.username = Some("grace".to_owned());
-    let filter = Filter::parse(r#"username eq "ada""#).expect("a filter");
-    let query = query.with_filter(filter);
-    assert_eq!(query.equals.username.as_deref(), Some("grace"));
-    assert!(query.filter.is_some(), "nobody has both");
+fn what_the_source_answers_is_not_tested_again() {
+    for (filter, residual) in [
+        (r#"username eq "ada""#, None),
+        (r#"username eq "ada" and title pr"#, Some("title pr")),
+        (r#"username eq "ada" and username eq "grace""#, Some(r#"username eq "grace""#)),
+        (r#"emails[type pr and value eq "a"]"#, Some(r#"emails[type pr and value eq "a"]"#)),
+        (r#"name sw "a" and name lt "b" and title pr"#, Some("title pr")),
+        (r#"email sw "a""#, Some(r#"email sw "a""#)),
+    ] {
+        let (plan, _) = filtered(SortBy::Id, filter);
+        assert_eq!(plan.residual.map(|left| left.to_string()).as_deref(), residual, "{filter}");
+    }
 }
 
 #[test]
@@ -112,8 +145,8 @@ fn what_is_not_sure_for_every_match_does_not_drive() {
         r#"email gt "ada""#,
         r#"family_name sw "a" or family_name sw "b""#,
     ] {
-        let sort = Plan { driver: Driver::Sort, sorts: false };
-        assert_eq!(filtered(SortBy::Id, filter), (sort, false), "{filter}");
+        let (plan, is_bounded) = filtered(SortBy::Id, filter);
+        assert_eq!((plan.source, is_bounded), (whole(SortBy::Id), false), "{filter}");
     }
 }
 
@@ -137,12 +170,12 @@ fn a_range_of_an_index_drives() {
         ),
         (r#"name lt "x" and family_name gt "y""#, range(family, Excluded("y"), Unbounded), false),
     ] {
-        let wanted = Plan { driver, sorts: false };
-        assert_eq!(filtered(family, filter), (wanted, bounded), "{filter}");
+        let (plan, is_bounded) = filtered(family, filter);
+        assert_eq!((plan.source, is_bounded), (Source::Along(driver), bounded), "{filter}");
     }
     let email = range(SortBy::Email, Included("ada@"), Excluded("adaA"));
-    let plan = Plan { driver: email, sorts: true };
-    assert_eq!(filtered(SortBy::Id, r#"email sw "Ada@büch""#), (plan, false));
+    let (plan, is_bounded) = filtered(SortBy::Id, r#"email sw "Ada@büch""#);
+    assert_eq!((plan.source, is_bounded), (Source::Range(email), false));
 }
 
 #[test]
@@ -150,31 +183,22 @@ fn a_moment_of_creation_is_a_range_of_ids() {
     let (plan, bounded) = filtered(SortBy::Id, r#"created_at eq "2024-07-20T20:08:23.296Z""#);
     let id = |text| RangeKey::Id(UserId::parse(text).expect("an id"));
     let range = Range {
-        by: SortBy::Id,
+        index: Index::Sort(SortBy::Id),
         from: Bound::Included(id("0190d1c2-8000-0000-0000-000000000000")),
         to: Bound::Excluded(id("0190d1c2-8001-0000-0000-000000000000")),
     };
-    assert_eq!((plan, bounded), (Plan { driver: Driver::Range(range), sorts: false }, true));
+    assert_eq!((plan, bounded), (direct(Source::Along(range)), true));
 }
 
 #[test]
-fn a_status_that_is_asked_for_becomes_a_condition_of_its_own() {
-    let query = PageQuery::first(1).with_filter(Filter::parse(r#"status eq "active""#).expect("f"));
-    assert_eq!((query.equals.status, query.filter), (Some(Status::Active), None));
-    let filter = Filter::parse(r#"status eq "active" and title pr"#).expect("f");
-    let query = PageQuery::first(1).with_filter(filter);
-    assert_eq!(Plan::of(&query).driver, Driver::Status);
-    assert!(query.filter.is_some());
-}
-
-#[test]
-fn what_all_meet_is_no_condition_and_its_contrary_finds_nobody() {
+fn what_all_meet_is_no_condition_and_its_opposite_finds_no_user() {
     for filter in ["id pr", "username pr", "status pr", "created_at pr"] {
-        let query = PageQuery::first(1).with_filter(Filter::parse(filter).expect("a filter"));
+        let filter = Filter::parse(filter).expect("a filter");
+        let query = PageQuery::first(1).with(filter.expression().clone());
         assert!(query.is_unconditional(), "{filter}");
     }
-    let nobody = Plan { driver: Driver::Lookups(vec![]), sorts: true };
-    assert_eq!(filtered(SortBy::Id, "not (id pr)"), (nobody, true));
-    let sort = Plan { driver: Driver::Sort, sorts: false };
-    assert_eq!(filtered(SortBy::Id, "not (title pr)"), (sort, false));
+    let (plan, is_bounded) = filtered(SortBy::Id, "not (id pr)");
+    assert_eq!((plan.source, is_bounded), (Source::Keys(vec![]), true));
+    let (plan, is_bounded) = filtered(SortBy::Id, "not (title pr)");
+    assert_eq!((plan.source, is_bounded), (whole(SortBy::Id), false));
 }

@@ -4,7 +4,7 @@
 //!
 //! | Bytes | Field | Value |
 //! |---|---|---|
-//! | 1 | version | 1 |
+//! | 1 | version | 2 |
 //! | 1 | list | [`List::code`] |
 //! | 24 | nonce | random, or derived from what is encrypted ([`ListCursors::seal_stored`]) |
 //! | rest | contents | XChaCha20-Poly1305 under the store's secret; the last 16 bytes are its tag |
@@ -35,7 +35,7 @@ use chacha20poly1305::{
 };
 use data_encoding::BASE64URL_NOPAD;
 use roster_core::{
-    Actor, Status, Timestamp, UserId,
+    Actor, Timestamp, UserId,
     json::write_text,
     list::{Direction, PageKey, PageQuery, SortKey},
     store::Secret,
@@ -44,7 +44,7 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::{Problem, ProblemCode};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const HEADER_BYTES: usize = 2;
 const NONCE_BYTES: usize = 24;
 const ID_BYTES: usize = 16;
@@ -122,17 +122,9 @@ impl ListCursors<'_> {
 
     /// Adds the order and the conditions of a list of users.
     pub(crate) fn with_query(self, query: &PageQuery) -> Self {
-        let PageQuery { sort, equals, filter, words, .. } = query;
+        let PageQuery { sort, filter, words, .. } = query;
         let minus = if sort.direction == Direction::Descending { "-" } else { "" };
-        let joined =
-            |ids: &Vec<UserId>| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         self.with("sort", Some(format!("{minus}{}", sort.by.name())))
-            .with("ids", equals.ids.as_ref().map(joined))
-            .with("username", &equals.username)
-            .with("email", &equals.email)
-            .with("phone_number", &equals.phone_number)
-            .with("external_id", &equals.external_id)
-            .with("status", equals.status.map(Status::as_str))
             .with("filter", filter)
             .with("word", words)
     }

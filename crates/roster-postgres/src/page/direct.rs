@@ -1,20 +1,18 @@
-//! A page that is one statement: one index has its rows, all of them and no others, in its order.
+//! A page that is one statement: a range has its rows, all of them and no others, in its order.
 
 use std::sync::Arc;
 
 use roster_core::{
     Head,
-    list::{Page, PageQuery},
+    list::{Page, PageQuery, Total},
     page::{Flow, Walk},
-    plan::{Beginning, Driver, Plan},
+    plan::{Plan, Source},
 };
 
 use super::{
     parameters::Parameters,
-    range::Bounds,
     row::{behind, take},
-    sql::{Shape, Start, with_head},
-    total,
+    sql::{along, with_head},
 };
 use crate::{
     columns::{column, corrupt},
@@ -22,49 +20,32 @@ use crate::{
     pool::QueryResult,
 };
 
-/// A page of more users is read in a snapshot of its own: others wait behind it.
+/// A page of more users is read in a snapshot of its own: other queries wait for it.
 const SHORT_PAGE_MAX: usize = 500;
 
 /// Such a page.
-#[derive(Debug)]
 pub(crate) struct Direct<'q> {
     query: &'q PageQuery,
+    plan: Plan,
     sql: String,
     parameters: Parameters,
 }
 
 impl<'q> Direct<'q> {
-    /// The page of a query, if it is such a one.
+    /// The page of a query, if it is such a page.
     pub(crate) fn of(query: &'q PageQuery) -> Option<Self> {
         let plan = Plan::of(query);
+        let empty = Head { position: 0, active: 0, suspended: 0, deleted: 0 };
         let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
-            && plan.is_bounded(query)
-            && (!query.count || total::is_kept(query));
-        if !fits {
-            return None;
-        }
-        let shape = Shape { driver: &plan.driver, sort: query.sort, equals: &query.equals };
-        // One tells that there is a next page; one may be the row at the place.
-        let limit = query.limit.saturating_add(2);
-        let mut parameters = Parameters::new(limit, query.after.as_ref());
-        let rows = match &plan.driver {
-            Driver::Ids | Driver::Lookups(_) | Driver::Words => return None,
-            Driver::Range(range) => {
-                let (bounds, start) = Bounds::after(range, query.sort, query.after.as_ref());
-                shape.rows_in(&bounds, start, &mut parameters)
-            }
-            Driver::Username => shape.rows(Start::First, &mut parameters),
-            Driver::Email
-            | Driver::ExternalId
-            | Driver::PhoneNumber
-            | Driver::Status
-            | Driver::Sort => match plan.driver.beginning(query) {
-                Beginning::Start => shape.rows(Start::First, &mut parameters),
-                Beginning::After(_) => shape.rows(Start::After, &mut parameters),
-                Beginning::Nowhere => return None,
-            },
-        };
-        Some(Self { query, sql: with_head(&rows, query.sort.by), parameters })
+            && plan.is_direct(query)
+            && (!query.count || plan.kept_count(query, empty).is_some());
+        let Source::Along(range) = &plan.source else { return None };
+        let mut parameters = Parameters::default();
+        // One row says that there is a next page; one may be the row that the page begins after.
+        let (after, limit) = (query.after.as_ref(), query.limit.saturating_add(2));
+        let rows = along(range, query.sort, after, None, limit, &mut parameters);
+        let sql = with_head(&rows, query.sort.by);
+        fits.then_some(Self { query, plan, sql, parameters })
     }
 
     /// Reads the page.
@@ -77,13 +58,13 @@ impl<'q> Direct<'q> {
             suspended: column(head, 5, "log_head")?,
             deleted: 0,
         };
-        let total = self.query.count.then(|| total::kept(self.query, head)).flatten();
-        let mut walk = Walk::new(self.query);
+        let count = self.plan.kept_count(self.query, head).filter(|_| self.query.count);
+        let mut walk = Walk::new(self.query, None);
         for row in behind(rows, self.query.after.as_ref(), self.query.sort)? {
             if take(&mut walk, row, self.query.sort.by)? == Flow::Stop {
                 break;
             }
         }
-        Ok(walk.page(head.position, total))
+        Ok(walk.page(head.position, count.map(Total::Exactly)))
     }
 }

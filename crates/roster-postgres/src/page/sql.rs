@@ -1,41 +1,30 @@
 //! The statements of a page.
 //!
-//! Each is told so that one index alone has its rows in its order: conditions that drive are
-//! ranges of that index, and the order names all its columns. So no statistics turn a page into a
-//! scan. Conditions that the index does not answer are a `CASE` around the record: a row that
-//! fails them is stepped over without its record being sent.
+//! Each is written so that one index alone has its rows in its order: keys are ranges of that
+//! index, and the order names all its columns. So no statistics turn a page into a scan. A row of
+//! another status is stepped over without its record being sent.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    list::{Direction, Equals, Sort, SortBy},
-    plan::{Condition, Driver, Lookup},
+    Status, UserId,
+    list::{Direction, PageKey, Sort, SortBy},
+    plan::{Index, Lookup, Range},
 };
 
-use super::{parameters::Parameters, range::Bounds};
+use super::parameters::Parameters;
+use crate::columns::status_number;
 
-/// The column that holds an order's key; `None` for the id itself.
-pub(super) const fn key_column(by: SortBy) -> Option<&'static str> {
-    match by {
-        SortBy::Id => None,
-        SortBy::UpdatedAt => Some("updated_at"),
-        SortBy::Username => Some("username_key"),
-        SortBy::Email => Some("email_key"),
-        SortBy::FamilyName => Some("family_name_key"),
-        SortBy::Name => Some("name_key"),
-    }
-}
-
-/// The users that hold a key beside their primary address or number.
+/// The users that have a key besides their primary address or number.
 pub(crate) const FURTHER: &str =
     "SELECT id FROM further_keys WHERE kind = $1 AND key = $2 ORDER BY kind, key, id LIMIT $3";
 
-/// The users that hold a word of a beginning, once for each such word.
+/// The users that have a word of a beginning, once for each such word.
 pub(crate) const WORDS: &str =
     "SELECT id FROM words WHERE word >= $1 AND word <= $2 ORDER BY word, id LIMIT $3";
 
 /// The users of one key of a column.
-pub(crate) const fn lookup(lookup: &Lookup) -> &'static str {
+pub(crate) const fn key(lookup: &Lookup) -> &'static str {
     match lookup {
         Lookup::Id(_) => "SELECT id FROM users WHERE id = $1 LIMIT $2",
         Lookup::Username(_) => "SELECT id FROM users WHERE username_key = $1 LIMIT $2",
@@ -54,184 +43,184 @@ pub(crate) const fn lookup(lookup: &Lookup) -> &'static str {
     }
 }
 
-/// What all statements of a page have in common.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape<'q> {
-    /// The index that is read along.
-    pub(crate) driver: &'q Driver,
-    /// The order.
-    pub(crate) sort: Sort,
-    /// The conditions.
-    pub(crate) equals: &'q Equals,
-}
-
-/// Where the rows of a statement begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    First,
-    /// After a place, whose key and id are parameters.
-    After,
-}
-
-impl Shape<'_> {
-    /// The rows of the page in order: id, version, key, record (NULL where a condition fails).
-    pub(crate) fn rows(&self, start: Start, to: &mut Parameters) -> String {
-        let mut sql = self.select(to);
-        let (comparison, way) = way(self.sort.direction);
-        if let Some(condition) = self.driver.condition() {
-            self.along(condition, start, &mut sql, to);
-        } else {
-            if start == Start::After {
-                behind(&mut sql, "WHERE", self.sort.by, comparison, to);
+/// The rows of a range in the order of the page, after a row: id, version, key, record (NULL for
+/// another status). Of user names, the first row may be that row itself.
+pub(crate) fn along(
+    range: &Range,
+    sort: Sort,
+    after: Option<&PageKey>,
+    status: Option<Status>,
+    limit: usize,
+    to: &mut Parameters,
+) -> String {
+    let mut sql = select(sort.by, status, to);
+    if range.index == Index::Sort(sort.by) {
+        let after = after.filter(|after| range.begins_after(after, sort));
+        let mut range = range.clone();
+        if after.is_some() {
+            // The row replaces the bound that it has passed.
+            match sort.direction {
+                Direction::Ascending => range.from = Bound::Unbounded,
+                Direction::Descending => range.to = Bound::Unbounded,
             }
-            order(&mut sql, self.sort.by, way);
         }
-        let _infallible = write!(sql, " LIMIT {}", to.limit());
-        sql
+        let is_cut = after.is_some() && sort.direction == Direction::Descending;
+        let word = bounds(&mut sql, &range, is_cut, to);
+        if let Some(after) = after {
+            follow(&mut sql, word, sort, after, to);
+        }
+    } else {
+        of_key(&mut sql, range, sort.direction, after, to);
     }
+    order(&mut sql, range.index, sort.direction);
+    let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
+    sql
+}
 
-    /// The rows of a range of the wanted order, with the columns of [`Shape::rows`].
-    pub(crate) fn rows_in(&self, bounds: &Bounds, start: Start, to: &mut Parameters) -> String {
-        let mut sql = self.select(to);
-        let (comparison, way) = way(self.sort.direction);
-        let word = bounds.write(&mut sql, key_column(self.sort.by).unwrap_or("id"), to);
-        if start == Start::After {
-            behind(&mut sql, word, self.sort.by, comparison, to);
+/// The rows of some ids, in no order, with the columns of [`along`].
+pub(crate) fn rows(
+    ids: &[UserId],
+    by: SortBy,
+    status: Option<Status>,
+    to: &mut Parameters,
+) -> String {
+    let select = select(by, status, to);
+    format!("{select} WHERE id = ANY({})", to.ids(ids))
+}
+
+/// The keys and ids of some ids, in no order.
+pub(crate) fn places(ids: &[UserId], by: SortBy, to: &mut Parameters) -> String {
+    format!("SELECT {}, id FROM users WHERE id = ANY({})", key_column(by), to.ids(ids))
+}
+
+/// The ids of a range.
+pub(crate) fn ids(range: &Range, limit: usize, to: &mut Parameters) -> String {
+    within("SELECT id FROM users", range, limit, to)
+}
+
+/// How many rows a range has, up to a limit.
+pub(crate) fn count(range: &Range, limit: usize, to: &mut Parameters) -> String {
+    let rows = within("SELECT FROM users", range, limit, to);
+    format!("SELECT count(*) FROM ({rows}) AS counted")
+}
+
+fn within(select: &str, range: &Range, limit: usize, to: &mut Parameters) -> String {
+    let mut sql = select.to_owned();
+    bounds(&mut sql, range, false, to);
+    order(&mut sql, range.index, Direction::Ascending);
+    let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
+    sql
+}
+
+fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
+    let record = match status {
+        Some(status) => {
+            format!("CASE WHEN status = {} THEN record END", to.push(status_number(status)))
         }
-        order(&mut sql, self.sort.by, way);
+        None => "record".to_owned(),
+    };
+    format!("SELECT id, version, {}, {record} FROM users", key_column(by))
+}
+
+fn key_column(by: SortBy) -> &'static str {
+    if by == SortBy::Id { "NULL::bytea" } else { column(Index::Sort(by)) }
+}
+
+/// Writes the bounds of a range; gives the word that a further condition begins with. Absent keys,
+/// which follow every text, are in no range but the whole index. `is_cut`: the upper bound was
+/// replaced.
+fn bounds(sql: &mut String, range: &Range, is_cut: bool, to: &mut Parameters) -> &'static str {
+    let column = column(range.index);
+    let mut word = "WHERE";
+    let (from, end) = match (&range.from, &range.to) {
+        (Bound::Unbounded, Bound::Unbounded) => return word,
+        bounds => bounds,
+    };
+    if let Bound::Included(key) | Bound::Excluded(key) = from {
+        let comparison = if matches!(from, Bound::Included(_)) { ">=" } else { ">" };
         // Writing to a string does not fail.
-        let _infallible = write!(sql, " LIMIT {}", to.limit());
-        sql
+        let _infallible = write!(sql, " WHERE {column} {comparison} {}", to.bound(key));
+        word = "AND";
     }
-
-    /// The rows of some ids, in no order, with the columns of [`Shape::rows`].
-    pub(crate) fn of_ids(&self, to: &mut Parameters) -> String {
-        let mut sql = self.select(to);
-        let _infallible = write!(sql, " WHERE id = ANY({})", to.ids());
-        sql
-    }
-
-    /// Ids and keys of some ids, in no order.
-    pub(crate) fn keys_of_ids(&self, to: &mut Parameters) -> String {
-        let key = key_column(self.sort.by).unwrap_or("NULL::bytea");
-        format!("SELECT id, {key} FROM users WHERE id = ANY({})", to.ids())
-    }
-
-    /// Ids and keys of the driver's rows, in no order.
-    pub(crate) fn driven(&self, to: &mut Parameters) -> String {
-        let key = key_column(self.sort.by).unwrap_or("NULL::bytea");
-        self.of_driver(&format!("SELECT id, {key} FROM users"), to)
-    }
-
-    /// The driver's rows, showing whether each meets the other conditions.
-    pub(crate) fn matches(&self, to: &mut Parameters) -> String {
-        let condition = self.residual(to).unwrap_or_else(|| "true".to_owned());
-        self.of_driver(&format!("SELECT {condition} FROM users"), to)
-    }
-
-    fn of_driver(&self, select: &str, to: &mut Parameters) -> String {
-        let mut sql = select.to_owned();
-        match self.driver.condition() {
-            Some(condition) => self.along(condition, Start::First, &mut sql, to),
-            None => {
-                let _infallible = write!(sql, " WHERE id = ANY({})", to.ids());
-            }
-        }
-        let _infallible = write!(sql, " LIMIT {}", to.limit());
-        sql
-    }
-
-    /// The rows of one key, in the order of ids. The key stands in a range, not an equality, so
-    /// that no index but its own has the rows in this order.
-    fn along(&self, condition: Condition, start: Start, sql: &mut String, to: &mut Parameters) {
-        let (_, way) = way(self.sort.direction);
-        let (column, key) = (condition.column(), to.equal(condition, self.equals));
-        let _infallible = match (condition, start, self.sort.direction) {
-            (Condition::Username, ..) => return push(sql, &[" WHERE ", column, " = ", &key]),
-            (_, Start::First, _) => {
-                write!(sql, " WHERE {column} >= {key} AND {column} <= {key}")
-            }
-            (_, Start::After, Direction::Ascending) => {
-                let id = to.after_id();
-                write!(sql, " WHERE ({column}, id) > ({key}, {id}) AND {column} <= {key}")
-            }
-            (_, Start::After, Direction::Descending) => {
-                let id = to.after_id();
-                write!(sql, " WHERE ({column}, id) < ({key}, {id}) AND {column} >= {key}")
-            }
-        };
-        let _infallible = write!(sql, " ORDER BY {column}{way}, id{way}");
-    }
-
-    fn select(&self, to: &mut Parameters) -> String {
-        let key = key_column(self.sort.by).unwrap_or("NULL::bytea");
-        match self.residual(to) {
-            Some(condition) => format!(
-                "SELECT id, version, {key}, CASE WHEN {condition} THEN record END FROM users"
-            ),
-            None => format!("SELECT id, version, {key}, record FROM users"),
-        }
-    }
-
-    /// The conditions that the driver does not answer, if there are any.
-    fn residual(&self, to: &mut Parameters) -> Option<String> {
-        let tests: Vec<String> = self
-            .driver
-            .residuals(self.equals)
-            .map(|condition| {
-                format!("{} = {}", condition.column(), to.equal(condition, self.equals))
-            })
-            .collect();
-        (!tests.is_empty()).then(|| tests.join(" AND "))
-    }
+    let is_text = !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt));
+    let _infallible = match end {
+        Bound::Included(key) => write!(sql, " {word} {column} <= {}", to.bound(key)),
+        Bound::Excluded(key) => write!(sql, " {word} {column} < {}", to.bound(key)),
+        Bound::Unbounded if is_text && !is_cut => write!(sql, " {word} {column} < '\\xff'"),
+        Bound::Unbounded => return word,
+    };
+    "AND"
 }
 
-const fn way(direction: Direction) -> (char, &'static str) {
-    match direction {
-        Direction::Ascending => ('>', ""),
-        Direction::Descending => ('<', " DESC"),
-    }
-}
-
-/// The rows behind a place. Of a user name, which one row has, also the row at the place itself:
-/// whoever reads passes over it.
-fn behind(sql: &mut String, word: &str, by: SortBy, comparison: char, to: &mut Parameters) {
-    let _infallible = match (by, key_column(by)) {
-        (SortBy::Username, Some(key)) => {
-            write!(sql, " {word} {key} {comparison}= {}", to.after_key())
+/// Writes the rows that follow one in the order of the index. The index of user names has no id.
+fn follow(sql: &mut String, word: &str, sort: Sort, after: &PageKey, to: &mut Parameters) {
+    let column = column(Index::Sort(sort.by));
+    let comparison = if sort.direction == Direction::Ascending { '>' } else { '<' };
+    let _infallible = match sort.by {
+        SortBy::Id => write!(sql, " {word} id {comparison} {}", to.id(after.id)),
+        SortBy::Username => {
+            write!(sql, " {word} {column} {comparison}= {}", to.sort_key(&after.key))
         }
-        (_, Some(key)) => {
-            let (after, id) = (to.after_key(), to.after_id());
-            write!(sql, " {word} ({key}, id) {comparison} ({after}, {id})")
+        SortBy::UpdatedAt | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
+            let (key, id) = (to.sort_key(&after.key), to.id(after.id));
+            write!(sql, " {word} ({column}, id) {comparison} ({key}, {id})")
         }
-        (_, None) => write!(sql, " {word} id {comparison} {}", to.after_id()),
     };
 }
 
-/// The order of an index. The one of user names has no id: each name is one row's.
-pub(super) fn order(sql: &mut String, by: SortBy, way: &str) {
-    let _infallible = match (by, key_column(by)) {
-        (SortBy::Username, Some(key)) => write!(sql, " ORDER BY {key}{way}"),
-        (_, Some(key)) => write!(sql, " ORDER BY {key}{way}, id{way}"),
-        (_, None) => write!(sql, " ORDER BY id{way}"),
+/// Writes the rows of one key that follow an id. The key is a range and not an equality, so that no
+/// index but its own has the rows in this order.
+fn of_key(
+    sql: &mut String,
+    range: &Range,
+    direction: Direction,
+    after: Option<&PageKey>,
+    to: &mut Parameters,
+) {
+    let Some(key) = range.key() else { return };
+    let (column, key) = (column(range.index), to.bound(key));
+    let _infallible = match after {
+        // At most one row has a user name.
+        _ if range.index == Index::Sort(SortBy::Username) => write!(sql, " WHERE {column} = {key}"),
+        None => write!(sql, " WHERE {column} >= {key} AND {column} <= {key}"),
+        Some(after) => {
+            let id = to.id(after.id);
+            let (follows, bound) = match direction {
+                Direction::Ascending => ('>', "<="),
+                Direction::Descending => ('<', ">="),
+            };
+            write!(sql, " WHERE ({column}, id) {follows} ({key}, {id}) AND {column} {bound} {key}")
+        }
     };
 }
 
-fn push(sql: &mut String, parts: &[&str]) {
-    for part in parts {
-        sql.push_str(part);
+/// The order of an index. That of user names has no id: each name is one row's.
+fn order(sql: &mut String, index: Index, direction: Direction) {
+    let way = if direction == Direction::Ascending { "" } else { " DESC" };
+    let column = column(index);
+    let has_no_id = matches!(index, Index::Sort(SortBy::Id | SortBy::Username));
+    let id = if has_no_id { String::new() } else { format!(", id{way}") };
+    let _infallible = write!(sql, " ORDER BY {column}{way}{id}");
+}
+
+const fn column(index: Index) -> &'static str {
+    match index {
+        Index::Sort(SortBy::Id) => "id",
+        Index::Sort(SortBy::UpdatedAt) => "updated_at",
+        Index::Sort(SortBy::Username) => "username_key",
+        Index::Sort(SortBy::Email) => "email_key",
+        Index::Sort(SortBy::FamilyName) => "family_name_key",
+        Index::Sort(SortBy::Name) => "name_key",
+        Index::ExternalId => "external_id",
+        Index::PhoneNumber => "phone_number_key",
+        Index::Status => "status",
     }
 }
 
-/// A statement that tells the head of the log in a first row, and then the rows of another one:
+/// A statement with the head of the log in its first row, and then the rows of another statement:
 /// both are one snapshot.
 pub(crate) fn with_head(rows: &str, by: SortBy) -> String {
-    let key = match by {
-        SortBy::UpdatedAt => "NULL::bigint",
-        SortBy::Id | SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            "NULL::bytea"
-        }
-    };
+    let key = if by == SortBy::UpdatedAt { "NULL::bigint" } else { "NULL::bytea" };
     format!(
         "SELECT NULL::uuid, position, {key}, NULL::text, active, suspended FROM log_head \
          WHERE number = 1 UNION ALL (SELECT rows.*, NULL::bigint, NULL::bigint FROM ({rows}) \

@@ -4,8 +4,9 @@
 use roster_core::{
     Attribute, Failure, Refusal, Store, User,
     limits::TEXT_LENGTH_MAX,
-    list::{Direction, Equals, PageQuery, Sort, SortBy},
+    list::{Direction, PageQuery, Sort, SortBy},
 };
+use roster_testkit::Conditions;
 
 use super::support::{apply, assert_sound, beside, create, id, open, patch, schema};
 use crate::Postgres;
@@ -60,8 +61,8 @@ async fn the_longest_keys_are_kept_found_and_walked() {
         let kept = User::from_record(&created.stored.record).unwrap();
         let external_id = kept.profile.text(Attribute::ExternalId).unwrap().to_owned();
         assert!(external_id.chars().count() >= TEXT_LENGTH_MAX - 1);
-        let equals = Equals { external_id: Some(external_id), ..Equals::default() };
-        let page = store.page(PageQuery { equals, ..PageQuery::first(9) }).await.unwrap();
+        let equals = Conditions { external_id: Some(external_id), ..Conditions::default() };
+        let page = store.page(equals.of(PageQuery::first(9))).await.unwrap();
         assert_eq!(page.items, [created.stored]);
     }
     let domain = "d".repeat(60);
@@ -97,12 +98,12 @@ async fn nul_is_refused_by_the_rules_and_nobodys_key() {
     }
     let nul = || Some("a\0".to_owned());
     for equals in [
-        Equals { username: nul(), ..Equals::default() },
-        Equals { email: nul(), ..Equals::default() },
-        Equals { external_id: nul(), ..Equals::default() },
-        Equals { phone_number: nul(), ..Equals::default() },
+        Conditions { username: nul(), ..Conditions::default() },
+        Conditions { email: nul(), ..Conditions::default() },
+        Conditions { external_id: nul(), ..Conditions::default() },
+        Conditions { phone_number: nul(), ..Conditions::default() },
     ] {
-        let query = PageQuery { equals, count: true, ..PageQuery::first(9) };
+        let query = equals.of(PageQuery { count: true, ..PageQuery::first(9) });
         assert_eq!(store.page(query).await.unwrap().items, []);
     }
     let query = PageQuery { words: vec!["a\0".to_owned()], ..PageQuery::first(9) };

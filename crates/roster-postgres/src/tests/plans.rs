@@ -4,8 +4,8 @@ use std::ops::Bound;
 
 use roster_core::{
     Guard, Rules, Sharing, Status, Timestamp, UserId, limits,
-    list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
-    plan::{Driver, Lookup, Range, RangeKey},
+    list::{Direction, PageKey, Sort, SortBy, SortKey},
+    plan::{Index, Lookup, Range, RangeKey},
 };
 
 use super::explain::{
@@ -18,12 +18,7 @@ use crate::{
     events, groups,
     in_force::STATE,
     keys,
-    page::{
-        parameters::Parameters,
-        range::{self, Bounds},
-        sql::{FURTHER, Shape, Start, WORDS, lookup, with_head},
-        total::counted,
-    },
+    page::{parameters::Parameters, sql as page},
     reads::{GET_DELETED, HEAD},
     user_lookups, walks,
     writer::{forget, sql},
@@ -85,9 +80,6 @@ const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
 const LIMIT: usize = 51;
 
-const EQUALS: [Driver; 5] =
-    [Driver::Username, Driver::Email, Driver::ExternalId, Driver::PhoneNumber, Driver::Status];
-
 fn at_key(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
     Statement { sql: sql.into(), indexes, enters: AtKey }
 }
@@ -100,52 +92,17 @@ fn text() -> String {
     "x".to_owned()
 }
 
-/// The driver's own condition alone.
-fn equals(driver: &Driver) -> Equals {
-    let mut equals = Equals::default();
-    match driver {
-        Driver::Ids => equals.ids = Some(vec![UserId::from_bytes([7; 16])]),
-        Driver::Username => equals.username = Some(text()),
-        Driver::Email => equals.email = Some(text()),
-        Driver::ExternalId => equals.external_id = Some(text()),
-        Driver::PhoneNumber => equals.phone_number = Some(text()),
-        Driver::Status => equals.status = Some(Status::Active),
-        Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => {}
-    }
-    equals
-}
-
-fn all_equals() -> Equals {
-    Equals {
-        ids: None,
-        username: Some(text()),
-        email: Some(text()),
-        external_id: Some(text()),
-        phone_number: Some(text()),
-        status: Some(Status::Active),
-    }
-}
-
-fn by_index(by: SortBy) -> &'static [&'static str] {
-    match by {
-        SortBy::Id => &["users_pkey"],
-        SortBy::UpdatedAt => &["users_updated_at"],
-        SortBy::Username => &["users_username"],
-        SortBy::Email => &["users_email"],
-        SortBy::FamilyName => &["users_family_name"],
-        SortBy::Name => &["users_name"],
-    }
-}
-
-fn driver_index(driver: &Driver, by: SortBy) -> &'static [&'static str] {
-    match driver {
-        Driver::Username => &["users_username"],
-        Driver::Email => &["users_email"],
-        Driver::ExternalId => &["users_external_id"],
-        Driver::PhoneNumber => &["users_phone_number"],
-        Driver::Status => &["users_status"],
-        Driver::Ids => &["users_pkey"],
-        Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => by_index(by),
+fn index_of(index: Index) -> &'static [&'static str] {
+    match index {
+        Index::Sort(SortBy::Id) => &["users_pkey"],
+        Index::Sort(SortBy::UpdatedAt) => &["users_updated_at"],
+        Index::Sort(SortBy::Username) => &["users_username"],
+        Index::Sort(SortBy::Email) => &["users_email"],
+        Index::Sort(SortBy::FamilyName) => &["users_family_name"],
+        Index::Sort(SortBy::Name) => &["users_name"],
+        Index::ExternalId => &["users_external_id"],
+        Index::PhoneNumber => &["users_phone_number"],
+        Index::Status => &["users_status"],
     }
 }
 
@@ -160,48 +117,32 @@ fn page_key(by: SortBy) -> PageKey {
     PageKey { key, id: UserId::from_bytes([7; 16]) }
 }
 
-fn parameters() -> Parameters {
-    Parameters::new(LIMIT, None)
-}
-
-/// A statement of a walk; where nothing is left to be tested, the one that tells the head too.
-fn forms(shape: &Shape<'_>, rows: String) -> Vec<String> {
-    let is_direct = shape.driver.residuals(shape.equals).next().is_none();
-    let direct = is_direct.then(|| with_head(&rows, shape.sort.by));
-    [rows].into_iter().chain(direct).collect()
-}
-
-/// The rows of a walk along one index, from its start and after a place, in both directions.
-fn walks(driver: &Driver, by: SortBy, equals: &Equals) -> Vec<Statement> {
+/// The rows of a range in an order, from its start and after a row, in both directions, with and
+/// without a status, alone and with the head of the log.
+fn along(range: &Range, by: SortBy) -> Vec<Statement> {
+    let is_whole = range.from == Bound::Unbounded && range.to == Bound::Unbounded;
     let mut statements = Vec::new();
     for direction in BOTH {
-        let shape = Shape { driver, sort: Sort { by, direction }, equals };
-        for start in [Start::First, Start::After] {
-            let whole = *driver == Driver::Sort && start == Start::First;
-            for sql in forms(&shape, shape.rows(start, &mut parameters())) {
-                let enters = if whole { AtStart } else { AtKey };
-                statements.push(Statement { sql, indexes: driver_index(driver, by), enters });
+        let sort = Sort { by, direction };
+        for after in [None, Some(page_key(by))] {
+            let enters = if is_whole && after.is_none() { AtStart } else { AtKey };
+            for status in [None, Some(Status::Active)] {
+                let mut to = Parameters::default();
+                let rows = page::along(range, sort, after.as_ref(), status, LIMIT, &mut to);
+                let direct = status.is_none().then(|| page::with_head(&rows, by));
+                let indexes = index_of(range.index);
+                let forms = [rows].into_iter().chain(direct);
+                statements.extend(forms.map(|sql| Statement { sql, indexes, enters }));
             }
         }
     }
     statements
 }
 
-/// Pages that are walked along one index.
+/// Pages that are read along a whole index.
 fn pages() -> Vec<Statement> {
-    let mut statements = Vec::new();
-    for by in SortBy::ALL.iter().copied() {
-        for conditions in [Equals::default(), equals(&Driver::Status), all_equals()] {
-            statements.extend(walks(&Driver::Sort, by, &conditions));
-        }
-    }
-    for driver in EQUALS {
-        for conditions in [equals(&driver), all_equals()] {
-            statements.extend(walks(&driver, SortBy::Id, &conditions));
-        }
-    }
-    statements.extend(walks(&Driver::Email, SortBy::Email, &equals(&Driver::Email)));
-    statements
+    let whole = |by: &SortBy| along(&Range::whole(Index::Sort(*by)), *by);
+    SortBy::ALL.iter().flat_map(whole).collect()
 }
 
 /// The ranges that filters ask for, by an order.
@@ -219,59 +160,52 @@ fn ranges(by: SortBy) -> [Range; 4] {
         (Bound::Unbounded, Bound::Included(key())),
         (Bound::Included(key()), Bound::Included(key())),
     ]
-    .map(|(from, to)| Range { by, from, to })
+    .map(|(from, to)| Range { index: Index::Sort(by), from, to })
 }
 
-/// Pages along a range of an index, and ids of it.
+/// The ranges of one key whose rows are in the order of ids.
+fn keys_in_the_order_of_ids() -> Vec<Range> {
+    let keys = [
+        (Index::Sort(SortBy::Username), RangeKey::Text(text())),
+        (Index::Sort(SortBy::Email), RangeKey::Text(text())),
+        (Index::ExternalId, RangeKey::Text(text())),
+        (Index::PhoneNumber, RangeKey::Text(text())),
+        (Index::Status, RangeKey::Status(0)),
+    ];
+    let range = |(index, key): (Index, RangeKey)| Range {
+        index,
+        from: Bound::Included(key.clone()),
+        to: Bound::Included(key),
+    };
+    keys.into_iter().map(range).collect()
+}
+
+/// Pages along a range of an index.
 fn pages_of_ranges() -> Vec<Statement> {
-    let mut statements = Vec::new();
-    for by in SortBy::ALL.iter().copied() {
-        for range in ranges(by) {
-            let found = range::ids(by, &Bounds::of(&range), &mut parameters());
-            statements.push(at_key(by_index(by), found));
-            let driver = Driver::Range(range.clone());
-            for direction in BOTH {
-                let sort = Sort { by, direction };
-                for conditions in [Equals::default(), equals(&Driver::Status)] {
-                    let shape = Shape { driver: &driver, sort, equals: &conditions };
-                    for after in [None, Some(page_key(by))] {
-                        let (bounds, start) = Bounds::after(&range, sort, after.as_ref());
-                        let rows = shape.rows_in(&bounds, start, &mut parameters());
-                        let forms = forms(&shape, rows).into_iter();
-                        statements.extend(forms.map(|sql| at_key(by_index(by), sql)));
-                    }
-                }
-            }
-        }
-    }
-    statements
+    let by_order = SortBy::ALL.iter().flat_map(|by| ranges(*by).map(|range| along(&range, *by)));
+    let by_id = keys_in_the_order_of_ids().into_iter().map(|range| along(&range, SortBy::Id));
+    by_order.chain(by_id).flatten().collect()
 }
 
-/// Rows that are put in order afterwards, and totals.
+/// Rows that are sorted afterwards, and totals.
 fn unordered() -> Vec<Statement> {
     let mut statements = Vec::new();
-    for driver in EQUALS.into_iter().chain([Driver::Ids]) {
-        let index = |by| driver_index(&driver, by);
-        for by in SortBy::ALL.iter().copied() {
-            let sort = Sort { by, direction: Direction::Ascending };
-            for conditions in [equals(&driver), all_equals()] {
-                let shape = Shape { driver: &driver, sort, equals: &conditions };
-                statements.push(at_key(index(by), shape.driven(&mut parameters())));
-                let matches = shape.matches(&mut parameters());
-                statements.push(at_key(index(by), counted(&matches)));
-                if driver == Driver::Ids {
-                    statements.push(at_key(index(by), shape.of_ids(&mut parameters())));
-                    statements.push(at_key(index(by), shape.keys_of_ids(&mut parameters())));
-                }
-            }
-        }
+    let ranges = SortBy::ALL.iter().flat_map(|by| ranges(*by)).chain(keys_in_the_order_of_ids());
+    for range in ranges {
+        let mut to = Parameters::default();
+        statements.push(at_key(index_of(range.index), page::ids(&range, LIMIT, &mut to)));
+        let mut to = Parameters::default();
+        statements.push(at_key(index_of(range.index), page::count(&range, LIMIT, &mut to)));
     }
-    let everyone = Shape {
-        driver: &Driver::Sort,
-        sort: Sort { by: SortBy::Id, direction: Direction::Ascending },
-        equals: &Equals::default(),
-    };
-    assert!(everyone.driver.residuals(everyone.equals).next().is_none(), "counted by the head");
+    let ids = [UserId::from_bytes([7; 16])];
+    for by in SortBy::ALL.iter().copied() {
+        for status in [None, Some(Status::Active)] {
+            let rows = page::rows(&ids, by, status, &mut Parameters::default());
+            statements.push(at_key(&["users_pkey"], rows));
+        }
+        let places = page::places(&ids, by, &mut Parameters::default());
+        statements.push(at_key(&["users_pkey"], places));
+    }
     statements
 }
 
@@ -287,9 +221,9 @@ fn lookups() -> Vec<Statement> {
         (Lookup::AnyPhoneNumber(text()), &["users_phone_number"]),
     ];
     let mut statements: Vec<Statement> =
-        lookups.iter().map(|(one, index)| at_key(index, lookup(one))).collect();
-    statements.push(at_key(&["further_keys_pkey"], FURTHER));
-    statements.push(at_key(&["words_pkey"], WORDS));
+        lookups.iter().map(|(one, index)| at_key(index, page::key(one))).collect();
+    statements.push(at_key(&["further_keys_pkey"], page::FURTHER));
+    statements.push(at_key(&["words_pkey"], page::WORDS));
     statements
 }
 

@@ -117,7 +117,7 @@ pub(super) fn seed(condition: &Condition) -> Option<Vec<(String, Json)>> {
                 Operand::Number(number) => Json::Float(*number),
                 Operand::Time(moment) => Json::Text(moment.to_string()),
                 Operand::Null => return Some(Vec::new()),
-                Operand::None | Operand::Status(_) => return None,
+                Operand::None | Operand::Status(_) | Operand::Ids(_) => return None,
             };
             Some(vec![(path.part.name.to_owned(), value)])
         }

@@ -1,33 +1,27 @@
-//! Ranges of an order's index, in SQL.
-//!
-//! A walk begins at the bound of the range or after the row where the last page ended, whichever
-//! comes later; only one of them stands in the statement, so that SQLite has no choice.
+//! The bounds of a range, in SQL.
 
 use std::{fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    list::{Direction, PageKey, Sort, SortBy},
-    plan::{Range, RangeKey},
+    list::{Direction, PageKey, PageQuery, SortBy},
+    plan::{Index, Range, RangeKey},
 };
 use rusqlite::{CachedStatement, types::Value};
 
-use super::sql::{AFTER_ID, AFTER_KEY, key_column, sort_index};
+use super::sql::{FROM, TO, is_in_order};
 
-/// The parameter of the lower bound.
-const FROM: usize = 8;
-/// The parameter of the upper bound.
-const TO: usize = 9;
-
-/// The bounds that stand in a statement: comparison and value.
+/// The bounds that a statement has: comparison and value.
 pub(crate) struct Bounds {
     from: Option<(&'static str, Value)>,
     to: Option<(&'static str, Value)>,
 }
 
 impl Bounds {
-    /// Both bounds of a range. Absent keys, which come after every text, are in none.
+    /// Both bounds of a range. Absent keys, which follow every text, are in none but the whole
+    /// index.
     pub(crate) fn of(range: &Range) -> Self {
-        let text = !matches!(range.by, SortBy::Id | SortBy::UpdatedAt);
+        let is_text = !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt));
+        let is_whole = range.from == Bound::Unbounded && range.to == Bound::Unbounded;
         let from = match &range.from {
             Bound::Included(key) => Some((">=", value(key))),
             Bound::Excluded(key) => Some((">", value(key))),
@@ -36,27 +30,30 @@ impl Bounds {
         let to = match &range.to {
             Bound::Included(key) => Some(("<=", value(key))),
             Bound::Excluded(key) => Some(("<", value(key))),
-            Bound::Unbounded => text.then(|| ("<", Value::Blob(Vec::new()))),
+            Bound::Unbounded if is_whole => None,
+            Bound::Unbounded => is_text.then(|| ("<", Value::Blob(Vec::new()))),
         };
         Self { from, to }
     }
 
-    /// The bounds of a walk that goes on after a row of the range, which takes the place of the
-    /// bound behind it.
-    pub(crate) fn after(range: &Range, sort: Sort, after: Option<&PageKey>) -> (Self, bool) {
+    /// The bounds of a page of a query, and the row that it begins after. Where that row is in the
+    /// range, it replaces the bound that it has passed, so that SQLite has no choice.
+    pub(crate) fn after<'q>(range: &Range, query: &'q PageQuery) -> (Self, Option<&'q PageKey>) {
         let mut bounds = Self::of(range);
-        let Some(after) = after else { return (bounds, false) };
-        let standing = match sort.direction {
-            Direction::Ascending => &mut bounds.from,
-            Direction::Descending => &mut bounds.to,
-        };
-        // A row of the range lies within both bounds; from elsewhere the bound stands.
-        if range.holds_after(after, sort.direction) {
-            *standing = None;
-            (bounds, true)
-        } else {
-            (bounds, false)
+        if !is_in_order(range, query.sort) {
+            // Only the rows of one key are in the order of their ids.
+            bounds = Self { from: range.key().map(|key| ("=", value(key))), to: None };
+            return (bounds, query.after.as_ref());
         }
+        let Some(after) = &query.after else { return (bounds, None) };
+        if !range.begins_after(after, query.sort) {
+            return (bounds, None);
+        }
+        match query.sort.direction {
+            Direction::Ascending => bounds.from = None,
+            Direction::Descending => bounds.to = None,
+        }
+        (bounds, Some(after))
     }
 
     pub(super) fn bind(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<()> {
@@ -68,7 +65,8 @@ impl Bounds {
         Ok(())
     }
 
-    fn write(&self, sql: &mut String, column: &str) {
+    /// Writes the bounds; gives the word that a further condition begins with.
+    pub(super) fn write(&self, sql: &mut String, column: &str) -> &'static str {
         let mut word = "WHERE";
         for (parameter, bound) in [(FROM, &self.from), (TO, &self.to)] {
             if let Some((comparison, _)) = bound {
@@ -77,10 +75,7 @@ impl Bounds {
                 word = "AND";
             }
         }
-    }
-
-    const fn is_empty(&self) -> bool {
-        self.from.is_none() && self.to.is_none()
+        word
     }
 }
 
@@ -89,34 +84,6 @@ fn value(key: &RangeKey) -> Value {
         RangeKey::Id(id) => Value::Blob(id.as_bytes().to_vec()),
         RangeKey::Time(moment) => Value::Integer(moment.as_millis()),
         RangeKey::Text(text) => Value::Text(text.clone()),
+        RangeKey::Status(number) => Value::Integer(i64::from(*number)),
     }
-}
-
-/// The ids of a range, in no order.
-pub(crate) fn ids(by: SortBy, bounds: &Bounds) -> String {
-    let mut sql = format!("SELECT id FROM users INDEXED BY {}", sort_index(by));
-    bounds.write(&mut sql, key_column(by).unwrap_or("id"));
-    sql
-}
-
-/// What follows the columns of a statement that walks along a range.
-pub(super) fn walk(sql: &mut String, sort: Sort, bounds: &Bounds, after: bool) {
-    let _infallible = write!(sql, " FROM users INDEXED BY {}", sort_index(sort.by));
-    let column = key_column(sort.by);
-    bounds.write(sql, column.unwrap_or("id"));
-    let (comparison, way) = match sort.direction {
-        Direction::Ascending => ('>', ""),
-        Direction::Descending => ('<', " DESC"),
-    };
-    if after {
-        sql.push_str(if bounds.is_empty() { " WHERE " } else { " AND " });
-        let _infallible = match column {
-            Some(key) => write!(sql, "({key}, id) {comparison} (?{AFTER_KEY}, ?{AFTER_ID})"),
-            None => write!(sql, "id {comparison} ?{AFTER_ID}"),
-        };
-    }
-    let _infallible = match column {
-        Some(key) => write!(sql, " ORDER BY {key}{way}, id{way}"),
-        None => write!(sql, " ORDER BY id{way}"),
-    };
 }

@@ -1,77 +1,39 @@
 //! The statements of a page.
 //!
-//! Each names the index it reads along (`INDEXED BY`), so that no statistics and no release of
-//! SQLite can turn a page into a scan. Conditions that the index does not answer are a `CASE`
-//! around the record: a row that fails them is stepped over without its record being read. No
-//! limit stands in a statement; rows are stepped one by one.
+//! Each names the index that it reads (`INDEXED BY`), so that no statistics and no release of
+//! SQLite can turn a page into a scan. A row of another status is stepped over without its record
+//! being read. No statement has a limit; rows are stepped one by one.
 
 use std::fmt::Write as _;
 
-use super::range::{self, Bounds};
 use roster_core::{
-    list::{Direction, Equals, Sort, SortBy},
-    plan::{Condition, Driver, Lookup},
+    list::{Direction, Sort, SortBy},
+    plan::{Index, Lookup, Range},
 };
+
+use super::range::Bounds;
 
 /// The parameter of the key that a page begins after.
 pub(crate) const AFTER_KEY: usize = 1;
 /// The parameter of the id that a page begins after, and of the id of a single row.
 pub(crate) const AFTER_ID: usize = 2;
+/// The parameter of the lower bound of a range.
+pub(crate) const FROM: usize = 3;
+/// The parameter of the upper bound of a range.
+pub(crate) const TO: usize = 4;
+/// The parameter of the status.
+pub(crate) const STATUS: usize = 5;
 
-/// The number of a condition's parameter.
-pub(crate) const fn parameter(condition: Condition) -> usize {
-    match condition {
-        Condition::Username => 3,
-        Condition::Email => 4,
-        Condition::ExternalId => 5,
-        Condition::PhoneNumber => 6,
-        Condition::Status => 7,
-    }
-}
-
-/// The index of a condition's column.
-const fn index(condition: Condition) -> &'static str {
-    match condition {
-        Condition::Username => "users_username",
-        Condition::Email => "users_email",
-        Condition::ExternalId => "users_external_id",
-        Condition::PhoneNumber => "users_phone_number",
-        Condition::Status => "users_status",
-    }
-}
-
-/// The column that holds an order's key; `None` for the id itself.
-pub(super) const fn key_column(by: SortBy) -> Option<&'static str> {
-    match by {
-        SortBy::Id => None,
-        SortBy::UpdatedAt => Some("updated_at"),
-        SortBy::Username => Some("username_key"),
-        SortBy::Email => Some("email_key"),
-        SortBy::FamilyName => Some("family_name_key"),
-        SortBy::Name => Some("name_key"),
-    }
-}
-
-pub(super) const fn sort_index(by: SortBy) -> &'static str {
-    match by {
-        SortBy::Id => "users_id",
-        SortBy::UpdatedAt => "users_updated_at",
-        SortBy::Username => "users_username",
-        SortBy::Email => "users_email",
-        SortBy::FamilyName => "users_family_name",
-        SortBy::Name => "users_name",
-    }
-}
-
-/// The users that hold a key beside their primary address.
-pub(crate) const ANY_EMAIL: &str = "SELECT id FROM further_keys WHERE kind = 0 AND key = ?1";
-/// The users that hold a key beside their primary number.
-pub(crate) const ANY_PHONE_NUMBER: &str = "SELECT id FROM further_keys WHERE kind = 1 AND key = ?1";
-/// The users that hold a word of a beginning, once for each such word.
+/// The users that have an e-mail address besides their primary one.
+pub(crate) const FURTHER_EMAIL: &str = "SELECT id FROM further_keys WHERE kind = 0 AND key = ?1";
+/// The users that have a telephone number besides their primary one.
+pub(crate) const FURTHER_PHONE_NUMBER: &str =
+    "SELECT id FROM further_keys WHERE kind = 1 AND key = ?1";
+/// The users that have a word of a beginning, once for each such word.
 pub(crate) const WORDS: &str = "SELECT id FROM words WHERE word >= ?1 AND word <= ?2";
 
 /// The users of one key of a column.
-pub(crate) const fn lookup(lookup: &Lookup) -> &'static str {
+pub(crate) const fn key(lookup: &Lookup) -> &'static str {
     match lookup {
         Lookup::Id(_) => "SELECT id FROM users INDEXED BY users_id WHERE id = ?1",
         Lookup::Username(_) => {
@@ -89,128 +51,106 @@ pub(crate) const fn lookup(lookup: &Lookup) -> &'static str {
     }
 }
 
-/// What all statements of a page have in common.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape<'q> {
-    /// The index that is read along.
-    pub(crate) driver: &'q Driver,
-    /// The order.
-    pub(crate) sort: Sort,
-    /// The conditions.
-    pub(crate) equals: &'q Equals,
+/// Whether a range has its rows in this order by its keys. Otherwise it has one key, and its rows
+/// are in the order of ids.
+pub(super) fn is_in_order(range: &Range, sort: Sort) -> bool {
+    range.index == Index::Sort(sort.by)
 }
 
-impl Shape<'_> {
-    /// The rows of the page in order: id, version, key, record (NULL where a condition fails).
-    pub(crate) fn rows(&self, after: bool) -> String {
-        let mut sql = String::with_capacity(256);
-        self.select(&mut sql);
-        let (comparison, way) = match self.sort.direction {
-            Direction::Ascending => ('>', ""),
-            Direction::Descending => ('<', " DESC"),
-        };
-        let key = if let Some(condition) = self.driver.condition() {
-            from(&mut sql, condition);
-            sql.push_str(if after { " AND " } else { "" });
-            None
-        } else {
-            push(&mut sql, &[" FROM users INDEXED BY ", sort_index(self.sort.by)]);
-            sql.push_str(if after { " WHERE " } else { "" });
-            key_column(self.sort.by)
-        };
-        // Writing to a string does not fail.
-        let _infallible = match (key, after) {
-            (Some(key), true) => write!(
-                sql,
-                "({key}, id) {comparison} (?{AFTER_KEY}, ?{AFTER_ID}) \
-                 ORDER BY {key}{way}, id{way}"
-            ),
-            (Some(key), false) => write!(sql, " ORDER BY {key}{way}, id{way}"),
-            (None, true) => write!(sql, "id {comparison} ?{AFTER_ID} ORDER BY id{way}"),
-            (None, false) => write!(sql, " ORDER BY id{way}"),
-        };
-        sql
-    }
-
-    /// The rows of a range of the wanted order, with the columns of [`Shape::rows`].
-    pub(crate) fn rows_in(&self, bounds: &Bounds, after: bool) -> String {
-        let mut sql = String::with_capacity(256);
-        self.select(&mut sql);
-        range::walk(&mut sql, self.sort, bounds, after);
-        sql
-    }
-
-    /// The row of one id, with the columns of [`Shape::rows`].
-    pub(crate) fn row(&self) -> String {
-        let mut sql = String::with_capacity(256);
-        self.select(&mut sql);
-        one(&mut sql);
-        sql
-    }
-
-    /// Ids and keys of the driver's rows, in no order.
-    pub(crate) fn keys(&self) -> String {
-        let key = key_column(self.sort.by).unwrap_or("NULL");
-        self.of_driver(&format!("SELECT id, {key}"))
-    }
-
-    /// The driver's rows, showing nothing.
-    pub(crate) fn driven(&self) -> String {
-        self.of_driver("SELECT 1")
-    }
-
-    /// The driver's rows, showing whether each meets the other conditions.
-    pub(crate) fn matches(&self) -> String {
-        let mut sql = String::from("SELECT ");
-        if !self.residual(&mut sql) {
-            sql.push('1');
+/// The rows of a range in the order of the page: id, version, key, record (NULL for another
+/// status).
+pub(crate) fn along(
+    range: &Range,
+    sort: Sort,
+    bounds: &Bounds,
+    is_after: bool,
+    has_status: bool,
+) -> String {
+    let mut sql = select(sort.by, has_status);
+    let _infallible = write!(sql, " INDEXED BY {}", index(range.index));
+    let column = column(range.index);
+    let word = bounds.write(&mut sql, column);
+    let (comparison, way) = match sort.direction {
+        Direction::Ascending => ('>', ""),
+        Direction::Descending => ('<', " DESC"),
+    };
+    // Writing to a string does not fail.
+    if is_in_order(range, sort) && column != "id" {
+        if is_after {
+            let after = format!("({column}, id) {comparison} (?{AFTER_KEY}, ?{AFTER_ID})");
+            let _infallible = write!(sql, " {word} {after}");
         }
-        self.of_driver(&sql)
-    }
-
-    fn of_driver(&self, select: &str) -> String {
-        let mut sql = String::from(select);
-        match self.driver.condition() {
-            Some(condition) => from(&mut sql, condition),
-            None => one(&mut sql),
+        let _infallible = write!(sql, " ORDER BY {column}{way}, id{way}");
+    } else {
+        if is_after {
+            let _infallible = write!(sql, " {word} id {comparison} ?{AFTER_ID}");
         }
-        sql
+        let _infallible = write!(sql, " ORDER BY id{way}");
     }
+    sql
+}
 
-    fn select(&self, sql: &mut String) {
-        push(sql, &["SELECT id, version, ", key_column(self.sort.by).unwrap_or("NULL"), ", "]);
-        let mut condition = String::new();
-        if self.residual(&mut condition) {
-            push(sql, &["CASE WHEN ", &condition, " THEN record END"]);
-        } else {
-            sql.push_str("record");
-        }
-    }
+/// The row of one id, with the columns of [`along`].
+pub(crate) fn row(by: SortBy, has_status: bool) -> String {
+    format!("{} INDEXED BY users_id WHERE id = ?{AFTER_ID}", select(by, has_status))
+}
 
-    /// Writes the conditions that the driver does not answer; false if there is none.
-    fn residual(&self, sql: &mut String) -> bool {
-        let mut any = false;
-        for condition in self.driver.residuals(self.equals) {
-            let and = if any { " AND " } else { "" };
-            let _infallible =
-                write!(sql, "{and}{} IS ?{}", condition.column(), parameter(condition));
-            any = true;
-        }
-        any
+/// The key of one id.
+pub(crate) fn place(by: SortBy) -> String {
+    let key = column(Index::Sort(by));
+    format!("SELECT {key} FROM users INDEXED BY users_id WHERE id = ?{AFTER_ID}")
+}
+
+/// The ids of a range, in no order.
+pub(crate) fn ids(range: &Range, bounds: &Bounds) -> String {
+    within("id", range, bounds)
+}
+
+/// The rows of a range, without a value.
+pub(crate) fn rows_of(range: &Range, bounds: &Bounds) -> String {
+    within("1", range, bounds)
+}
+
+fn within(what: &str, range: &Range, bounds: &Bounds) -> String {
+    let mut sql = format!("SELECT {what} FROM users INDEXED BY {}", index(range.index));
+    bounds.write(&mut sql, column(range.index));
+    sql
+}
+
+fn select(by: SortBy, has_status: bool) -> String {
+    let key = if by == SortBy::Id { "NULL" } else { column(Index::Sort(by)) };
+    let record = if has_status {
+        format!("CASE WHEN status IS ?{STATUS} THEN record END")
+    } else {
+        "record".to_owned()
+    };
+    format!("SELECT id, version, {key}, {record} FROM users")
+}
+
+const fn column(index: Index) -> &'static str {
+    match index {
+        Index::Sort(SortBy::Id) => "id",
+        Index::Sort(SortBy::UpdatedAt) => "updated_at",
+        Index::Sort(SortBy::Username) => "username_key",
+        Index::Sort(SortBy::Email) => "email_key",
+        Index::Sort(SortBy::FamilyName) => "family_name_key",
+        Index::Sort(SortBy::Name) => "name_key",
+        Index::ExternalId => "external_id",
+        Index::PhoneNumber => "phone_number_key",
+        Index::Status => "status",
     }
 }
 
-fn from(sql: &mut String, condition: Condition) {
-    push(sql, &[" FROM users INDEXED BY ", index(condition), " WHERE ", condition.column()]);
-    let _infallible = write!(sql, " = ?{}", parameter(condition));
-}
-
-fn one(sql: &mut String) {
-    let _infallible = write!(sql, " FROM users INDEXED BY users_id WHERE id = ?{AFTER_ID}");
-}
-
-fn push(sql: &mut String, parts: &[&str]) {
-    for part in parts {
-        sql.push_str(part);
+const fn index(index: Index) -> &'static str {
+    match index {
+        Index::Sort(SortBy::Id) => "users_id",
+        Index::Sort(SortBy::UpdatedAt) => "users_updated_at",
+        Index::Sort(SortBy::Username) => "users_username",
+        Index::Sort(SortBy::Email) => "users_email",
+        Index::Sort(SortBy::FamilyName) => "users_family_name",
+        Index::Sort(SortBy::Name) => "users_name",
+        Index::ExternalId => "users_external_id",
+        Index::PhoneNumber => "users_phone_number",
+        Index::Status => "users_status",
     }
 }

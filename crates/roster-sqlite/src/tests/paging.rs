@@ -1,7 +1,8 @@
 //! Pages: what only an engine with indexes can get wrong.
 
 use roster_core::{
-    Status, Store,
+    Attribute, Status, Store,
+    filter::Expression,
     list::{Direction, Page, PageQuery, Sort, SortBy, Total},
     plan::SORTED_ROWS_MAX,
 };
@@ -76,8 +77,8 @@ async fn few_rows_of_a_condition_are_sorted_and_many_are_read_along_the_order() 
     fill(&store, (1..=many).map(user)).await;
     for phone in ["+493011", "+493022"] {
         for direction in [Direction::Ascending, Direction::Descending] {
-            let mut query = sorted(SortBy::Name, direction, 50);
-            query.equals.phone_number = Some(phone.to_owned());
+            let number = Expression::equal(Attribute::PhoneNumber, phone.to_owned());
+            let query = sorted(SortBy::Name, direction, 50).with(number);
             let mut expected: Vec<u64> =
                 (1..=many).filter(|n| n.is_multiple_of(11) == (phone == "+493022")).collect();
             expected.sort_by_key(|n| n * 7919 % 99_991);
@@ -99,9 +100,9 @@ async fn a_page_that_looked_at_enough_rows_ends_and_the_next_goes_on_from_there(
         (n, format!(r#"{{"username":"u{n}",{rest}}}"#))
     };
     fill(&store, (1..=40).map(user)).await;
-    let mut query = PageQuery { examined_max: 12, ..PageQuery::first(5) };
-    query.equals.status = Some(Status::Suspended);
-    query.equals.external_id = Some("e".to_owned());
+    let mut query = PageQuery { examined_max: 12, ..PageQuery::first(5) }
+        .with(Expression::status(Status::Suspended))
+        .with(Expression::equal(Attribute::ExternalId, "e".to_owned()));
     let first = store.page(query.clone()).await.unwrap();
     assert_eq!((first.items.len(), first.examined), (0, Some(12)));
     assert_eq!(first.next.as_ref().map(|next| next.id), Some(id(12)));
@@ -134,10 +135,10 @@ async fn totals_come_from_the_counters_or_are_counted() {
     let mut query = PageQuery { count: true, ..PageQuery::first(0) };
     let page = store.page(query.clone()).await.unwrap();
     assert_eq!((page.total, page.items.len(), page.next), (Some(Total::Exactly(30)), 0, None));
-    query.equals.status = Some(Status::Suspended);
+    query = query.with(Expression::status(Status::Suspended));
     assert_eq!(store.page(query.clone()).await.unwrap().total, Some(Total::Exactly(10)));
-    query.equals.external_id = Some("e".to_owned());
+    query = query.with(Expression::equal(Attribute::ExternalId, "e".to_owned()));
     assert_eq!(store.page(query.clone()).await.unwrap().total, Some(Total::Exactly(10)));
-    query.equals.ids = Some(vec![id(3), id(3), id(4), id(99)]);
+    query = query.with(Expression::ids(vec![id(3), id(3), id(4), id(99)]));
     assert_eq!(store.page(query.clone()).await.unwrap().total, Some(Total::Exactly(1)));
 }

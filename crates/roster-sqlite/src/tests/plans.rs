@@ -4,10 +4,10 @@
 use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    PolicyKey, Status, Timestamp, UserId,
+    PolicyKey, Timestamp, UserId,
     group::GroupQuery,
-    list::{Direction, Equals, PageKey, Sort, SortBy, SortKey},
-    plan::{Driver, Lookup, Range, RangeKey},
+    list::{Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
+    plan::{Index, Lookup, Range, RangeKey},
 };
 use rusqlite::Connection;
 
@@ -18,11 +18,7 @@ use crate::{
     deleted,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
     groups, keys,
-    page::{
-        self,
-        range::{self, Bounds},
-        sql::{ANY_EMAIL, ANY_PHONE_NUMBER, Shape, WORDS, lookup},
-    },
+    page::{self, range::Bounds},
     policy::count_shared,
     sqlite::GET,
     writer::sql,
@@ -30,31 +26,39 @@ use crate::{
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
-fn equals(driver: &Driver) -> Equals {
-    let some = || Some("x".to_owned());
-    let mut equals = Equals::default();
-    match driver {
-        Driver::Ids => equals.ids = Some(Vec::new()),
-        Driver::Username => equals.username = some(),
-        Driver::Email => equals.email = some(),
-        Driver::ExternalId => equals.external_id = some(),
-        Driver::PhoneNumber => equals.phone_number = some(),
-        Driver::Status => equals.status = Some(Status::Active),
-        Driver::Lookups(_) | Driver::Words | Driver::Range(_) | Driver::Sort => {}
+/// Every range that a page is read along, with the order that it is read in.
+fn ranges() -> Vec<(Range, SortBy)> {
+    let mut ranges = Vec::new();
+    for by in SortBy::ALL.iter().copied() {
+        let index = Index::Sort(by);
+        let key = || match by {
+            SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
+            SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
+            SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => text(),
+        };
+        let bounds = [
+            (Bound::Unbounded, Bound::Unbounded),
+            (Bound::Included(key()), Bound::Excluded(key())),
+            (Bound::Excluded(key()), Bound::Unbounded),
+            (Bound::Unbounded, Bound::Included(key())),
+        ];
+        ranges.extend(bounds.map(|(from, to)| (Range { index, from, to }, by)));
     }
-    equals
+    for (index, key) in [
+        (Index::Sort(SortBy::Username), text()),
+        (Index::Sort(SortBy::Email), text()),
+        (Index::ExternalId, text()),
+        (Index::PhoneNumber, text()),
+        (Index::Status, RangeKey::Status(1)),
+    ] {
+        let range = Range { index, from: Bound::Included(key.clone()), to: Bound::Included(key) };
+        ranges.push((range, SortBy::Id));
+    }
+    ranges
 }
 
-fn all_equals() -> Equals {
-    let some = || Some("x".to_owned());
-    Equals {
-        ids: None,
-        username: some(),
-        email: some(),
-        external_id: some(),
-        phone_number: some(),
-        status: Some(Status::Active),
-    }
+fn text() -> RangeKey {
+    RangeKey::Text("x".to_owned())
 }
 
 /// The statements and their plans, each once; fails on a scan or a sort.
@@ -87,22 +91,23 @@ fn explain(statements: impl IntoIterator<Item = String>) -> String {
 #[test]
 fn every_page_is_read_along_an_index() {
     let mut statements = vec![page::head::HEAD.to_owned(), GET.to_owned()];
-    let mut rows = |driver: &Driver, by, equals: &Equals| {
+    for (range, by) in ranges() {
+        statements.push(page::sql::ids(&range, &Bounds::of(&range)));
+        statements.push(page::sql::rows_of(&range, &Bounds::of(&range)));
         for direction in BOTH {
-            for after in [false, true] {
-                statements.push(Shape { driver, sort: Sort { by, direction }, equals }.rows(after));
+            let sort = Sort { by, direction };
+            for after in
+                [None, Some(PageKey { key: sort_key(by), id: UserId::from_bytes([7; 16]) })]
+            {
+                let query = PageQuery { sort, after, ..PageQuery::first(1) };
+                let (bounds, after) = Bounds::after(&range, &query);
+                for has_status in [false, true] {
+                    let is_after = after.is_some();
+                    statements.push(page::sql::along(&range, sort, &bounds, is_after, has_status));
+                }
             }
         }
-    };
-    for by in SortBy::ALL {
-        rows(&Driver::Sort, *by, &Equals::default());
-        rows(&Driver::Sort, *by, &equals(&Driver::Status));
     }
-    rows(&Driver::Email, SortBy::Email, &equals(&Driver::Email));
-    for driver in [Driver::Email, Driver::ExternalId, Driver::PhoneNumber, Driver::Status] {
-        rows(&driver, SortBy::Id, &equals(&driver));
-    }
-    rows(&Driver::Email, SortBy::Id, &all_equals());
     insta::assert_snapshot!(explain(statements));
 }
 
@@ -159,41 +164,6 @@ fn every_write_of_a_group_finds_its_rows_by_an_index() {
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 
-#[test]
-fn every_range_is_read_along_its_index() {
-    let mut statements = Vec::new();
-    let key = |by| match by {
-        SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
-        SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
-        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            RangeKey::Text("x".to_owned())
-        }
-    };
-    for by in SortBy::ALL.iter().copied() {
-        for (from, to) in [
-            (Bound::Included(key(by)), Bound::Excluded(key(by))),
-            (Bound::Excluded(key(by)), Bound::Unbounded),
-            (Bound::Unbounded, Bound::Included(key(by))),
-        ] {
-            let driver = Driver::Range(Range { by, from, to });
-            let Driver::Range(range) = &driver else { panic!("a range") };
-            statements.push(range::ids(by, &Bounds::of(range)));
-            for direction in BOTH {
-                let sort = Sort { by, direction };
-                let equals = Equals::default();
-                let shape = Shape { driver: &driver, sort, equals: &equals };
-                for after in
-                    [None, Some(PageKey { key: sort_key(by), id: UserId::from_bytes([7; 16]) })]
-                {
-                    let (bounds, after) = Bounds::after(range, sort, after.as_ref());
-                    statements.push(shape.rows_in(&bounds, after));
-                }
-            }
-        }
-    }
-    insta::assert_snapshot!(explain(statements));
-}
-
 fn sort_key(by: SortBy) -> SortKey {
     match by {
         SortBy::Id => SortKey::Id,
@@ -216,7 +186,8 @@ fn keys_and_words_are_found_along_an_index() {
         Lookup::PhoneNumber(key()),
         Lookup::AnyPhoneNumber(key()),
     ];
-    let statements = lookups.iter().map(lookup).chain([ANY_EMAIL, ANY_PHONE_NUMBER, WORDS]);
+    let others = [page::sql::FURTHER_EMAIL, page::sql::FURTHER_PHONE_NUMBER, page::sql::WORDS];
+    let statements = lookups.iter().map(page::sql::key).chain(others);
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 
@@ -233,26 +204,10 @@ fn deleted_users_and_events_are_read_along_an_index() {
 }
 
 #[test]
-fn rows_that_are_put_in_order_afterwards_are_found_along_an_index() {
-    let mut statements = Vec::new();
-    let sort = |by| Sort { by, direction: Direction::Ascending };
-    for driver in [
-        Driver::Ids,
-        Driver::Username,
-        Driver::Email,
-        Driver::ExternalId,
-        Driver::PhoneNumber,
-        Driver::Status,
-    ] {
-        let equals = equals(&driver);
-        for by in [SortBy::Id, SortBy::Name] {
-            let shape = Shape { driver: &driver, sort: sort(by), equals: &equals };
-            statements.extend([shape.keys(), shape.row(), shape.driven(), shape.matches()]);
-        }
-        let equals = all_equals();
-        let shape = Shape { driver: &driver, sort: sort(SortBy::Id), equals: &equals };
-        statements.extend([shape.row(), shape.matches()]);
-    }
+fn rows_that_are_sorted_are_found_by_their_ids() {
+    let row = |by: &SortBy| [false, true].map(|has_status| page::sql::row(*by, has_status));
+    let places = SortBy::ALL.iter().map(|by| page::sql::place(*by));
+    let statements = SortBy::ALL.iter().flat_map(row).chain(places);
     insta::assert_snapshot!(explain(statements));
 }
 

@@ -12,11 +12,9 @@ use proptest::{
 };
 use roster_core::{
     Clock as _, EventKind, EventsQuery, Status, Timestamp, UserId,
-    filter::Filter,
+    filter::{Expression, Filter},
     keys::username_lookup,
-    list::{
-        DeletedKey, DeletedQuery, Direction, Equals, PageKey, PageQuery, Sort, SortBy, SortKey,
-    },
+    list::{DeletedKey, DeletedQuery, Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
     text::{email_key, fold_key, phone_key},
     words::search_words,
 };
@@ -25,7 +23,7 @@ use super::{
     bodies::{EMAILS, EXTERNAL_IDS, NAMES, NUMBERS, USERNAMES, one_of, text},
     filters::{filter, search},
 };
-use crate::TestClock;
+use crate::{Conditions, TestClock};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
@@ -53,8 +51,8 @@ impl Question {
             let ids = indices.iter().filter(|_| !known.is_empty());
             ids.map(|index| *index.get(known)).collect()
         };
-        let mut query = self.query.clone();
-        query.equals.ids = self.ids.as_ref().map(chosen);
+        let ids = self.ids.as_ref().map(chosen).map(Expression::ids);
+        let mut query = ids.into_iter().fold(self.query.clone(), PageQuery::with);
         query.after = self
             .after
             .as_ref()
@@ -97,7 +95,7 @@ pub fn question() -> BoxedStrategy<Question> {
         ],
     );
     let equals = conditions.prop_map(|(username, email, external_id, phone_number, status)| {
-        Equals { ids: None, username, email, external_id, phone_number, status }
+        Conditions { ids: None, username, email, external_id, phone_number, status }
     });
     let ids = prop_oneof![
         5 => Just(None),
@@ -116,17 +114,16 @@ pub fn question() -> BoxedStrategy<Question> {
             let ((by, direction), after, limit, count) = list;
             // With more conditions hardly anybody would meet them all.
             if alone && (filter.is_some() || typed.is_some()) {
-                equals = Equals { status: equals.status, ..Equals::default() };
+                equals = Conditions { status: equals.status, ..Conditions::default() };
                 ids = None;
             }
-            let query = PageQuery {
+            let query = equals.of(PageQuery {
                 sort: Sort { by, direction },
-                equals,
                 count,
                 filter: filter.map(|text| Arc::new(parsed(&text))),
                 words: typed.map(|typed| searched(&typed)).unwrap_or_default(),
                 ..PageQuery::first(limit)
-            };
+            });
             Question { query, ids, after }
         })
         .boxed()

@@ -3,9 +3,11 @@
 
 use roster_core::{
     Rules, Status, Stored, UserId,
-    list::{Equals, PageQuery, Sort, SortBy, Total},
+    list::{PageQuery, Sort, SortBy, Total},
 };
 use serde_json::json;
+
+use crate::Conditions;
 
 use super::{
     harness::Harness,
@@ -384,18 +386,24 @@ const ON_A_CROWD: [&str; 16] = [
 pub async fn a_filter_holds_with_every_condition_order_and_page_size(harness: Harness) {
     let users = crowd(&harness).await;
     let conditions = [
-        Equals::default(),
-        Equals { status: Some(Status::Active), ..Equals::default() },
-        Equals { external_id: Some("x".to_owned()), ..Equals::default() },
-        Equals { ids: Some(users.iter().map(|u| u.id).step_by(2).collect()), ..Equals::default() },
-        Equals { email: users.iter().find_map(|user| keys(user).email), ..Equals::default() },
+        Conditions::default(),
+        Conditions { status: Some(Status::Active), ..Conditions::default() },
+        Conditions { external_id: Some("x".to_owned()), ..Conditions::default() },
+        Conditions {
+            ids: Some(users.iter().map(|u| u.id).step_by(2).collect()),
+            ..Conditions::default()
+        },
+        Conditions {
+            email: users.iter().find_map(|user| keys(user).email),
+            ..Conditions::default()
+        },
     ];
     let mut met = 0;
     for text in ON_A_CROWD {
         let meaning = filter(text);
         let matches = |user: &Stored| meaning.matches_record(&user.record).expect("a record");
         for equals in &conditions {
-            let only = PageQuery { equals: equals.clone(), ..PageQuery::first(100) };
+            let only = equals.of(PageQuery::first(100));
             let mut expected = harness.walk(only.clone()).await;
             expected.retain(matches);
             met += expected.len();
@@ -403,13 +411,13 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(harness: Ha
                 for direction in DIRECTIONS {
                     order(&mut expected, *by, direction);
                     for limit in [2, 100] {
-                        let query = PageQuery {
+                        let query = equals.of(PageQuery {
                             sort: Sort { by: *by, direction },
                             filter: Some(meaning.clone()),
                             count: true,
                             limit,
-                            ..only.clone()
-                        };
+                            ..PageQuery::first(100)
+                        });
                         assert_eq!(harness.walk(query.clone()).await, expected, "{query:?}");
                         let many = u64::try_from(expected.len()).expect("few");
                         let total = harness.page(query.clone()).await.total;
@@ -438,9 +446,9 @@ pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(harne
         assert!(round < 20, "the walk ends");
         let page = harness.page(query.clone()).await;
         seen.extend(names(&page.items));
-        let of_name = |name: String| Equals { username: Some(name), ..Equals::default() };
+        let of_name = |name: String| Conditions { username: Some(name), ..Conditions::default() };
         let changed = of_name(format!("u{}", 2 * (round % 5)));
-        let changed = PageQuery { equals: changed, ..PageQuery::first(1) };
+        let changed = changed.of(PageQuery::first(1));
         for user in harness.walk(changed).await {
             harness.patch(user.id, json!({"title": round.to_string()})).await.expect("valid");
         }

@@ -4,10 +4,12 @@ use roster_core::{
     Rules, Status, Stored,
     keys::username_lookup,
     limits::{PAGE_BYTES_MAX, TOTAL_EXACT_MAX},
-    list::{Direction, Equals, PageKey, PageQuery, SortBy, SortKey, Total},
+    list::{Direction, PageKey, PageQuery, SortBy, SortKey, Total},
     text::{email_key, phone_key},
 };
 use serde_json::json;
+
+use crate::Conditions;
 
 use super::{
     harness::{Harness, view},
@@ -16,8 +18,8 @@ use super::{
 
 pub const RULES: Rules = super::DEFAULT;
 
-fn equal(equals: Equals) -> PageQuery {
-    PageQuery { equals, count: true, ..PageQuery::first(50) }
+fn equal(equals: &Conditions) -> PageQuery {
+    equals.of(PageQuery { count: true, ..PageQuery::first(50) })
 }
 
 pub async fn a_walk_shows_all_who_live_through_it_exactly_once(harness: Harness) {
@@ -94,27 +96,27 @@ pub async fn conditions_are_compared_by_key(harness: Harness) {
         .await;
     let text = |text: &str| Some(text.to_owned());
     for equals in [
-        Equals { username: Some(username_lookup("ZO\u{cb}")), ..Equals::default() },
-        Equals { email: Some(email_key("zoe@xn--bcher-kva.example")), ..Equals::default() },
-        Equals { external_id: text("X-1"), ..Equals::default() },
-        Equals { phone_number: Some(phone_key("+49301234")), ..Equals::default() },
-        Equals { status: Some(Status::Suspended), ..Equals::default() },
-        Equals { ids: Some(vec![user.id]), ..Equals::default() },
+        Conditions { username: Some(username_lookup("ZO\u{cb}")), ..Conditions::default() },
+        Conditions { email: Some(email_key("zoe@xn--bcher-kva.example")), ..Conditions::default() },
+        Conditions { external_id: text("X-1"), ..Conditions::default() },
+        Conditions { phone_number: Some(phone_key("+49301234")), ..Conditions::default() },
+        Conditions { status: Some(Status::Suspended), ..Conditions::default() },
+        Conditions { ids: Some(vec![user.id]), ..Conditions::default() },
     ] {
-        let page = harness.page(equal(equals.clone())).await;
+        let page = harness.page(equal(&equals)).await;
         assert_eq!(page.items, std::slice::from_ref(&user), "{equals:?}");
         assert_eq!((page.total, page.next), (Some(Total::Exactly(1)), None));
     }
     for equals in [
-        Equals { username: Some(username_lookup(" ")), ..Equals::default() },
-        Equals { email: text("zoe"), ..Equals::default() },
-        Equals { external_id: text("X-_"), ..Equals::default() },
-        Equals { external_id: text(""), ..Equals::default() },
-        Equals { phone_number: text("%"), ..Equals::default() },
-        Equals { ids: Some(vec![]), ..Equals::default() },
-        Equals { ids: Some(vec![harness.new_id()]), ..Equals::default() },
+        Conditions { username: Some(username_lookup(" ")), ..Conditions::default() },
+        Conditions { email: text("zoe"), ..Conditions::default() },
+        Conditions { external_id: text("X-_"), ..Conditions::default() },
+        Conditions { external_id: text(""), ..Conditions::default() },
+        Conditions { phone_number: text("%"), ..Conditions::default() },
+        Conditions { ids: Some(vec![]), ..Conditions::default() },
+        Conditions { ids: Some(vec![harness.new_id()]), ..Conditions::default() },
     ] {
-        let page = harness.page(equal(equals.clone())).await;
+        let page = harness.page(equal(&equals)).await;
         assert_eq!((page.items, page.total), (vec![], Some(Total::Exactly(0))), "{equals:?}");
     }
 }
@@ -122,7 +124,8 @@ pub async fn conditions_are_compared_by_key(harness: Harness) {
 pub async fn a_condition_sees_the_primary_address_alone(harness: Harness) {
     let emails = json!([{"value": "a@example.com"}, {"value": "b@example.com", "primary": true}]);
     let user = harness.user(json!({"username": "ada", "emails": emails})).await;
-    let by = |email: &str| equal(Equals { email: Some(email.to_owned()), ..Equals::default() });
+    let by =
+        |email: &str| equal(&Conditions { email: Some(email.to_owned()), ..Conditions::default() });
     assert_eq!(harness.page(by("a@example.com")).await.items, []);
     assert_eq!(harness.page(by("b@example.com")).await.items, std::slice::from_ref(&user));
     harness.patch(user.id, json!({"email": "a@example.com"})).await.expect("the flag moves");
@@ -131,24 +134,27 @@ pub async fn a_condition_sees_the_primary_address_alone(harness: Harness) {
 }
 
 /// Conditions alone and together, such that some are met by many, by few and by nobody.
-fn conditions(users: &[Stored]) -> Vec<Equals> {
+fn conditions(users: &[Stored]) -> Vec<Conditions> {
     let some = keys(&users[4]);
     let text = |text: &str| Some(text.to_owned());
     let ids = users.iter().step_by(2).map(|user| user.id);
     let twice: Vec<_> = ids.clone().chain(ids).rev().collect();
     let alone = vec![
-        Equals { ids: Some(twice), ..Equals::default() },
-        Equals { username: Some(some.username), ..Equals::default() },
-        Equals { email: users.iter().find_map(|user| keys(user).email), ..Equals::default() },
-        Equals { external_id: text("x"), ..Equals::default() },
-        Equals { phone_number: text("+44201"), ..Equals::default() },
-        Equals { status: Some(Status::Active), ..Equals::default() },
-        Equals { status: Some(Status::Suspended), ..Equals::default() },
+        Conditions { ids: Some(twice), ..Conditions::default() },
+        Conditions { username: Some(some.username), ..Conditions::default() },
+        Conditions {
+            email: users.iter().find_map(|user| keys(user).email),
+            ..Conditions::default()
+        },
+        Conditions { external_id: text("x"), ..Conditions::default() },
+        Conditions { phone_number: text("+44201"), ..Conditions::default() },
+        Conditions { status: Some(Status::Active), ..Conditions::default() },
+        Conditions { status: Some(Status::Suspended), ..Conditions::default() },
     ];
     let mut all = alone.clone();
     for one in &alone {
         for other in &alone {
-            all.push(Equals {
+            all.push(Conditions {
                 ids: one.ids.clone().or_else(|| other.ids.clone()),
                 username: one.username.clone().or_else(|| other.username.clone()),
                 email: one.email.clone().or_else(|| other.email.clone()),
@@ -161,7 +167,7 @@ fn conditions(users: &[Stored]) -> Vec<Equals> {
     all
 }
 
-fn meets(equals: &Equals, user: &Stored) -> bool {
+fn meets(equals: &Conditions, user: &Stored) -> bool {
     let keys = keys(user);
     let same = |wanted: &Option<String>, key: &Option<String>| wanted.is_none() || wanted == key;
     equals.ids.as_ref().is_none_or(|ids| ids.contains(&user.id))
@@ -180,12 +186,12 @@ pub async fn every_condition_holds_alone_and_together_in_every_order(harness: Ha
         for by in SortBy::ALL {
             for direction in DIRECTIONS {
                 order(&mut expected, *by, direction);
-                let query = PageQuery { equals: equals.clone(), ..sorted(*by, direction, 3) };
+                let query = equals.of(sorted(*by, direction, 3));
                 let seen = harness.walk(query.clone()).await;
                 assert_eq!(seen, expected, "{query:?}");
             }
         }
-        let total = harness.page(equal(equals.clone())).await.total;
+        let total = harness.page(equal(&equals)).await.total;
         let met = u64::try_from(expected.len()).expect("few");
         assert_eq!(total, Some(Total::Exactly(met)), "{equals:?}");
     }
@@ -255,8 +261,7 @@ pub async fn a_walk_in_short_looks_shows_the_same_users(harness: Harness) {
     let users = crowd(&harness).await;
     for equals in conditions(&users) {
         for by in SortBy::ALL {
-            let whole =
-                PageQuery { equals: equals.clone(), ..sorted(*by, Direction::Descending, 4) };
+            let whole = equals.of(sorted(*by, Direction::Descending, 4));
             let short = PageQuery { examined_max: 5, ..whole.clone() };
             let page = harness.page(short.clone()).await;
             assert!(page.examined.is_none() || page.next.is_some(), "an early end goes on");
@@ -279,14 +284,14 @@ pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(harness: Ha
         left -= some;
     }
     let all = PageQuery { count: true, ..PageQuery::first(1) };
-    let active = Equals { status: Some(Status::Active), ..Equals::default() };
-    let of_status = PageQuery { equals: active, ..all.clone() };
+    let active = Conditions { status: Some(Status::Active), ..Conditions::default() };
+    let of_status = active.of(all.clone());
     // All users and those of a status have kept counters.
     for counted in [all.clone(), of_status] {
         assert_eq!(harness.page(counted).await.total, Some(Total::Exactly(many)));
     }
-    let shared = Equals { external_id: Some("x".to_owned()), ..Equals::default() };
-    let mut shared = PageQuery { equals: shared, ..all };
+    let shared = Conditions { external_id: Some("x".to_owned()), ..Conditions::default() };
+    let mut shared = shared.of(all);
     let total = harness.page(shared.clone()).await.total;
     assert_eq!(total, Some(Total::AtLeast(TOTAL_EXACT_MAX)));
     let gone = harness.page(shared.clone()).await.items[0].id;

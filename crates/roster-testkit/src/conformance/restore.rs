@@ -5,10 +5,12 @@ use roster_core::{
     Act, Attribute, EventKind, Outcome, Preconditions, Refusal, Rules, Tags, Taken, UserId,
     UsernameOrigin,
     keys::username_lookup,
-    list::{Equals, PageQuery, SortBy},
+    list::{PageQuery, SortBy},
     text::{email_key, phone_key},
 };
 use serde_json::{Value, json};
+
+use crate::Conditions;
 
 use super::{
     harness::{Harness, deleting, patching, restoring, view},
@@ -218,11 +220,11 @@ pub async fn a_restored_user_is_met_by_every_condition_and_order(harness: Harnes
     harness.delete(id).await.expect("there");
     let text = |text: &str| Some(text.to_owned());
     let conditions = [
-        Equals { ids: Some(vec![id]), ..Equals::default() },
-        Equals { username: Some(username_lookup("ada")), ..Equals::default() },
-        Equals { email: Some(email_key("ADA@example.com")), ..Equals::default() },
-        Equals { external_id: text("7"), ..Equals::default() },
-        Equals { phone_number: Some(phone_key("+44201")), ..Equals::default() },
+        Conditions { ids: Some(vec![id]), ..Conditions::default() },
+        Conditions { username: Some(username_lookup("ada")), ..Conditions::default() },
+        Conditions { email: Some(email_key("ADA@example.com")), ..Conditions::default() },
+        Conditions { external_id: text("7"), ..Conditions::default() },
+        Conditions { phone_number: Some(phone_key("+44201")), ..Conditions::default() },
     ];
     let filters = [
         "emails.value eq \"second@example.com\"",
@@ -235,7 +237,7 @@ pub async fn a_restored_user_is_met_by_every_condition_and_order(harness: Harnes
         }
         let expected = if there { vec!["Ada".to_owned()] } else { vec![] };
         for equals in &conditions {
-            let query = PageQuery { equals: equals.clone(), ..PageQuery::first(10) };
+            let query = equals.of(PageQuery::first(10));
             let seen: Vec<_> = harness.walk(query).await.iter().map(|user| user.id).collect();
             assert_eq!(seen, vec![id; expected.len()], "{equals:?}");
         }

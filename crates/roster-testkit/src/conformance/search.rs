@@ -3,9 +3,11 @@
 
 use roster_core::{
     OnConflict, Rules, Status,
-    list::{Equals, PageQuery, Sort, SortBy, Total},
+    list::{PageQuery, Sort, SortBy, Total},
 };
 use serde_json::json;
+
+use crate::Conditions;
 
 use super::{
     harness::{Harness, deleting, patching, purging, restoring},
@@ -225,10 +227,12 @@ pub async fn a_search_is_walked_counted_and_ordered_like_any_list(harness: Harne
         harness.user(body).await;
     }
     let all = harness.walk(PageQuery::first(100)).await;
-    let suspended = Equals { status: Some(Status::Suspended), ..Equals::default() };
-    let external = Equals { external_id: Some("2".to_owned()), ..Equals::default() };
-    let ids =
-        Equals { ids: Some(all.iter().map(|u| u.id).step_by(3).collect()), ..Equals::default() };
+    let suspended = Conditions { status: Some(Status::Suspended), ..Conditions::default() };
+    let external = Conditions { external_id: Some("2".to_owned()), ..Conditions::default() };
+    let ids = Conditions {
+        ids: Some(all.iter().map(|u| u.id).step_by(3).collect()),
+        ..Conditions::default()
+    };
     let named = |user: &roster_core::Stored, wanted: &[&str]| {
         wanted.contains(&super::harness::view(user)["name"].as_str().unwrap_or_default())
     };
@@ -238,14 +242,14 @@ pub async fn a_search_is_walked_counted_and_ordered_like_any_list(harness: Harne
         ("adam", &["Adam Lowe"]),
     ] {
         for (equals, filtered) in [
-            (Equals::default(), None),
+            (Conditions::default(), None),
             (suspended.clone(), None),
             (external.clone(), None),
             (ids.clone(), None),
-            (Equals::default(), Some(filter("name co \"love\""))),
+            (Conditions::default(), Some(filter("name co \"love\""))),
             (suspended.clone(), Some(filter("name co \"love\" or external_id eq \"0\""))),
         ] {
-            let met = PageQuery { equals, filter: filtered, ..PageQuery::first(100) };
+            let met = equals.of(PageQuery { filter: filtered, ..PageQuery::first(100) });
             let mut expected = harness.walk(met.clone()).await;
             expected.retain(|user| named(user, wanted));
             for by in [SortBy::Id, SortBy::Username, SortBy::UpdatedAt] {

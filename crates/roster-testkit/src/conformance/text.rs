@@ -4,9 +4,11 @@ use roster_core::{
     Rules, ViolationCode,
     keys::username_lookup,
     limits::{TEXT_LENGTH_MAX, USER_BYTES_MAX},
-    list::{Equals, PageQuery, SortBy},
+    list::{PageQuery, SortBy},
 };
 use serde_json::{Value, json};
+
+use crate::Conditions;
 
 use super::harness::{Harness, faults, view};
 
@@ -60,10 +62,10 @@ pub async fn the_marks_of_sql_are_texts_like_others(harness: Harness) {
     }
     for mark in MARKS {
         for equals in [
-            Equals { username: Some(username_lookup(mark)), ..Equals::default() },
-            Equals { external_id: Some(mark.to_owned()), ..Equals::default() },
+            Conditions { username: Some(username_lookup(mark)), ..Conditions::default() },
+            Conditions { external_id: Some(mark.to_owned()), ..Conditions::default() },
         ] {
-            let page = harness.page(PageQuery { equals, ..PageQuery::first(9) }).await;
+            let page = harness.page(equals.of(PageQuery::first(9))).await;
             assert_eq!(page.items.len(), 1, "{mark}");
             assert_eq!(view(&page.items[0])["username"], mark);
         }

@@ -6,9 +6,10 @@
 use std::cmp::Ordering;
 
 use roster_core::{
-    UserId,
+    Status,
+    filter::Expression,
     limits::TOTAL_EXACT_MAX,
-    list::{Direction, Equals, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
+    list::{Direction, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
     words,
 };
 
@@ -20,7 +21,6 @@ pub(super) fn page<'a>(
     query: &PageQuery,
 ) -> Page {
     let mut met: Vec<(PageKey, &Kept)> = users
-        .filter(|kept| meets(&query.equals, kept))
         .filter(|kept| query.filter.as_ref().is_none_or(|filter| filter.matches(&kept.user)))
         .filter(|kept| words::matches_words(&query.words, &words::words_of(&kept.user)))
         .map(|kept| (page_key(query.sort.by, kept), kept))
@@ -50,29 +50,15 @@ pub(super) fn page<'a>(
 /// All users, and those of one status, are counted by the kept counters, so exactly.
 fn total(query: &PageQuery, met: usize) -> Total {
     let met = u64::try_from(met).unwrap_or(u64::MAX);
-    let equals = &query.equals;
-    let counter_kept = *equals == Equals { status: equals.status, ..Equals::default() }
-        && query.filter.is_none()
-        && query.words.is_empty();
+    let filter = query.filter.as_ref().map(|filter| filter.expression().clone());
+    let statuses =
+        [Status::Active, Status::Suspended].map(|status| Some(Expression::status(status)));
+    let counter_kept = (filter.is_none() || statuses.contains(&filter)) && query.words.is_empty();
     if counter_kept || met <= TOTAL_EXACT_MAX {
         Total::Exactly(met)
     } else {
         Total::AtLeast(TOTAL_EXACT_MAX)
     }
-}
-
-fn meets(equals: &Equals, kept: &Kept) -> bool {
-    let Equals { ids, username, email, external_id, phone_number, status } = equals;
-    let same = |wanted: &Option<String>, key: Option<&String>| {
-        wanted.as_ref().is_none_or(|wanted| key == Some(wanted))
-    };
-    let keys = &kept.keys;
-    ids.as_ref().is_none_or(|ids: &Vec<UserId>| ids.contains(&kept.user.id))
-        && same(username, Some(&keys.username))
-        && same(email, keys.email.as_ref())
-        && same(external_id, keys.external_id.as_ref())
-        && same(phone_number, keys.phone_number.as_ref())
-        && status.is_none_or(|status| status == kept.user.status)
 }
 
 fn page_key(by: SortBy, kept: &Kept) -> PageKey {

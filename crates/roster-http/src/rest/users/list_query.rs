@@ -3,9 +3,11 @@
 //! Faults are listed together, each by its parameter. Equality values become keys here, made as
 //! uniqueness makes them, so that a name is found however it is typed.
 
+use std::collections::BTreeMap;
+
 use roster_core::{
     Attribute, Capped, Status, UserId,
-    filter::{Filter, FilterFault},
+    filter::{Expression, Filter, FilterFault},
     keys::username_lookup,
     limits::{FIELDS_MAX, ID_PARAMETERS_MAX, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX, TEXT_LENGTH_MAX},
     list::{Direction, PageKey, PageQuery, Sort, SortBy},
@@ -28,6 +30,9 @@ pub(super) struct ListQuery<'a> {
     /// The members to show; all when absent.
     pub(super) members: Option<Members>,
     given: Vec<Parameter<'a>>,
+    /// What must be equal, by the name of the parameter: cursors do not depend on their order.
+    conditions: BTreeMap<&'static str, Expression>,
+    ids: Vec<UserId>,
     cursors: ListCursors<'a>,
 }
 
@@ -45,7 +50,8 @@ impl<'a> ListQuery<'a> {
     ) -> Result<Self, Problem> {
         let given = parameters(query)?;
         let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
-        let mut list = Self { page, members: None, given: Vec::new(), cursors };
+        let (conditions, ids) = (BTreeMap::new(), Vec::new());
+        let mut list = Self { page, members: None, given: Vec::new(), conditions, ids, cursors };
         let mut faults = Capped::default();
         let (mut cursor, mut filter) = (None, None);
         for (index, parameter) in given.iter().enumerate() {
@@ -78,9 +84,10 @@ impl<'a> ListQuery<'a> {
         }
         // The rest was understood: what is wrong with the filter is a problem of its own.
         let filter = filter.map(|text| Filter::parse(&text)).transpose().map_err(refused)?;
-        if let Some(filter) = filter {
-            list.page = list.page.with_filter(filter);
-        }
+        let ids = (!list.ids.is_empty()).then(|| Expression::ids(std::mem::take(&mut list.ids)));
+        let conditions = ids.into_iter().chain(std::mem::take(&mut list.conditions).into_values());
+        let filter = filter.map(|filter| filter.expression().clone());
+        list.page = conditions.chain(filter).fold(list.page, PageQuery::with);
         let cursors = list.cursors.with_query(&list.page);
         if let Some(cursor) = cursor {
             let after = cursors.open(&cursor);
@@ -91,31 +98,36 @@ impl<'a> ListQuery<'a> {
 
     fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), Wrong> {
         let value = parameter.value();
-        let equals = &mut self.page.equals;
+        let mut equal = |name, attribute, key| {
+            self.conditions.insert(name, Expression::equal(attribute, key));
+        };
         match parameter.name.as_ref() {
             "limit" => self.page.limit = limit(&value)?,
             "sort" => self.page.sort = sort(&value)?,
             "count" => self.page.count = boolean(&value)?,
             "fields" => self.members = Some(members(&value)?),
             "id" => {
-                let ids = equals.ids.get_or_insert_default();
                 let id = UserId::parse(&value).ok_or_else(|| invalid("give the id of a user"))?;
-                if ids.len() >= ID_PARAMETERS_MAX {
+                if self.ids.len() >= ID_PARAMETERS_MAX {
                     return Err(("too-many", format!("give at most {ID_PARAMETERS_MAX} ids")));
                 }
-                ids.push(id);
+                self.ids.push(id);
             }
-            "username" => equals.username = Some(username_lookup(&text(&value)?)),
+            "username" => {
+                equal("username", Attribute::Username, username_lookup(&text(&value)?));
+            }
             // An address or a number may hold a plus sign, and hardly ever a space.
-            "email" => equals.email = Some(email_key(&text(&parameter.literal())?)),
+            "email" => equal("email", Attribute::Email, email_key(&text(&parameter.literal())?)),
             "phone_number" => {
-                equals.phone_number = Some(phone_key(&text(&parameter.literal())?));
+                let key = phone_key(&text(&parameter.literal())?);
+                equal("phone_number", Attribute::PhoneNumber, key);
             }
             "q" => self.page.words = search_words(&value).map_err(unsearchable)?,
-            "external_id" => equals.external_id = Some(text(&value)?),
+            "external_id" => equal("external_id", Attribute::ExternalId, text(&value)?),
             "status" => {
                 let status = Status::parse(&value);
-                equals.status = Some(status.ok_or_else(|| invalid("give active or suspended"))?);
+                let status = status.ok_or_else(|| invalid("give active or suspended"))?;
+                self.conditions.insert("status", Expression::status(status));
             }
             _ => return Err(query::unknown()),
         }

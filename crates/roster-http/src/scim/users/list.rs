@@ -85,7 +85,7 @@ fn query(request: &ListRequest, profile: Profile) -> Result<PageQuery, Refused> 
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
     if let Some(text) = &request.filter {
-        query = query.with_filter(filter::parse(text, profile)?);
+        query = query.with(filter::parse(text, profile)?.expression().clone());
     }
     Ok(query)
 }

@@ -1,114 +1,40 @@
-//! What of a filter an index can answer.
+//! Ranges of indexes that a filter asks for.
 //!
-//! Only what must hold for every match may drive: a conjunct of the whole, or something in each
-//! branch of an `or`. The rows so found are more than the matches, never fewer: the filter is
-//! tested again on each.
+//! Every match is in the range. A range whose keys differ from what is tested, such as that of
+//! addresses, has rows that do not match: the condition is then tested on the records too.
 
 use std::ops::Bound;
 
-use super::{Lookup, Range, RangeKey};
+use super::{Index, Range, RangeKey};
 use crate::{
     attribute::Attribute,
     filter::{Expression, Operand, Operator, Path, Test},
     id::UserId,
     list::SortBy,
-    part::Part,
     timestamp::Timestamp,
-    user::Status,
 };
 
-/// Most keys that are looked up for one page.
-const LOOKUPS_MAX: usize = 16;
-
-/// The keys of which every match has one; `None` where there are none, or too many.
-pub(super) fn lookups(expression: &Expression) -> Option<Vec<Lookup>> {
-    match expression {
-        Expression::Test(test) => lookup(test),
-        Expression::And(all) => all.iter().filter_map(lookups).min_by_key(Vec::len),
-        Expression::Or(any) => {
-            let branches: Vec<Vec<Lookup>> = any.iter().map(lookups).collect::<Option<_>>()?;
-            let all: Vec<Lookup> = branches.into_iter().flatten().collect();
-            (all.len() <= LOOKUPS_MAX).then_some(all)
-        }
-        // Some entry meets the condition, so some entry has the key that the condition asks for.
-        Expression::Entry(_, inner) => lookups(inner),
-        // What all meet is met by nobody who does not.
-        Expression::Not(inner) => inner.is_always().then(Vec::new),
-    }
-}
-
-/// The one key that the filter asks for, where it asks for nothing else.
-pub(super) fn alone(expression: &Expression) -> Option<Lookup> {
-    match lookups(expression)?.as_slice() {
-        [one] if matches!(expression, Expression::Test(_)) => Some(one.clone()),
-        _ => None,
-    }
-}
-
-fn lookup(test: &Test) -> Option<Vec<Lookup>> {
-    let Test { path, operator: Operator::Equal, operand: Operand::Text { key, .. } } = test else {
-        return None;
-    };
-    let of: fn(String) -> Lookup = match path {
-        Path::Member(Attribute::Id) => {
-            // A text that is no id is nobody's.
-            let id = key.as_deref().and_then(UserId::parse);
-            return Some(id.map(Lookup::Id).into_iter().collect());
-        }
-        Path::Member(Attribute::Username) => Lookup::Username,
-        Path::Member(Attribute::Email) => Lookup::Email,
-        Path::Part(Attribute::Emails, Part::Value) => Lookup::AnyEmail,
-        Path::Member(Attribute::ExternalId) => Lookup::ExternalId,
-        Path::Member(Attribute::PhoneNumber) => Lookup::PhoneNumber,
-        Path::Part(Attribute::PhoneNumbers, Part::Value) => Lookup::AnyPhoneNumber,
-        Path::Member(_) | Path::Part(..) | Path::Free(_) => return None,
-    };
-    // A text without a key is nobody's either.
-    Some(key.clone().map(of).into_iter().collect())
-}
-
-/// A range of which every match is in, and whether being in it is all that the filter asks.
-pub(super) fn range(expression: &Expression, sort: SortBy) -> Option<(Range, bool)> {
-    let conjuncts = conjuncts(expression);
-    let mut best: Option<(Rank, Range)> = None;
-    let mut whole = true;
-    let mut orders = Vec::new();
-    for conjunct in conjuncts {
-        let found = test_of(conjunct).and_then(one_range);
-        let Some(One { range, rank, exact }) = found else {
-            whole = false;
-            continue;
-        };
-        whole &= exact;
-        if !orders.contains(&range.by) {
-            orders.push(range.by);
-        }
+/// The most selective range of which every match is in, and the places of the conditions that it
+/// answers exactly.
+pub(super) fn best(conjuncts: &[&Expression], sort: SortBy) -> Option<(Range, Vec<usize>)> {
+    let mut best: Option<(Rank, Range, Vec<usize>)> = None;
+    for (place, conjunct) in conjuncts.iter().enumerate() {
+        let Expression::Test(test) = conjunct else { continue };
+        let Some(One { range, rank, exact }) = one_range(test) else { continue };
+        let answered: Vec<usize> = exact.then_some(place).into_iter().collect();
         best = Some(match best {
-            Some((kept, other)) if other.by == range.by => (kept.max(rank), other.within(range)),
-            Some((kept, other)) if kept.of(other.by, sort) >= rank.of(range.by, sort) => {
-                (kept, other)
+            Some((kept, other, all)) if other.index == range.index => {
+                (kept.max(rank), other.within(range), [all, answered].concat())
             }
-            _ => (rank, range),
+            Some((kept, other, all))
+                if kept.of(other.index, sort) >= rank.of(range.index, sort) =>
+            {
+                (kept, other, all)
+            }
+            _ => (rank, range, answered),
         });
     }
-    best.map(|(_, range)| (range, whole && orders.len() == 1))
-}
-
-/// The status of every match, if the filter asks for one.
-pub(super) fn status(expression: &Expression) -> Option<Status> {
-    conjuncts(expression).iter().filter_map(test_of).find_map(|test| {
-        let Operand::Status(status) = test.operand else { return None };
-        (test.operator == Operator::Equal).then_some(status)
-    })
-}
-
-/// What must all hold.
-fn conjuncts(expression: &Expression) -> &[Expression] {
-    if let Expression::And(all) = expression { all } else { std::slice::from_ref(expression) }
-}
-
-const fn test_of(expression: &Expression) -> Option<&Test> {
-    if let Expression::Test(test) = expression { Some(test) } else { None }
+    best.map(|(_, range, answered)| (range, answered))
 }
 
 /// How few rows a range is expected to hold.
@@ -121,8 +47,8 @@ enum Rank {
 
 impl Rank {
     /// Among equals, the one that gives the rows in the wanted order.
-    fn of(self, by: SortBy, sort: SortBy) -> (Self, bool) {
-        (self, by == sort)
+    fn of(self, index: Index, sort: SortBy) -> (Self, bool) {
+        (self, index == Index::Sort(sort))
     }
 }
 
@@ -175,7 +101,7 @@ fn text(by: SortBy, operator: Operator, key: &str) -> Option<One> {
         return between(by, operator, from);
     }
     let to = after_prefix(key).map_or(Bound::Unbounded, |key| Bound::Excluded(RangeKey::Text(key)));
-    let range = Range { by, from: Bound::Included(from), to };
+    let range = Range { index: Index::Sort(by), from: Bound::Included(from), to };
     Some(One { range, rank: Rank::TwoSided, exact: true })
 }
 
@@ -194,7 +120,7 @@ fn between(by: SortBy, operator: Operator, key: RangeKey) -> Option<One> {
         | Operator::EndsWith
         | Operator::Present => return None,
     };
-    Some(One { range: Range { by, from, to }, rank, exact: true })
+    Some(One { range: Range { index: Index::Sort(by), from, to }, rank, exact: true })
 }
 
 /// The moment of creation is the first part of the id.
@@ -217,7 +143,7 @@ fn created(operator: Operator, moment: Timestamp) -> Option<One> {
     };
     // Beyond what an id can tell, the filter decides.
     let exact = (0..MOMENT_MAX).contains(&millis);
-    Some(One { range: Range { by: SortBy::Id, from, to }, rank, exact })
+    Some(One { range: Range { index: Index::Sort(SortBy::Id), from, to }, rank, exact })
 }
 
 /// The last moment that an id can hold, in milliseconds.
@@ -252,7 +178,11 @@ fn after_prefix(prefix: &str) -> Option<String> {
 impl Range {
     /// What is in both ranges of one order.
     fn within(self, other: Self) -> Self {
-        Self { by: self.by, from: later(self.from, other.from), to: earlier(self.to, other.to) }
+        Self {
+            index: self.index,
+            from: later(self.from, other.from),
+            to: earlier(self.to, other.to),
+        }
     }
 }
 
