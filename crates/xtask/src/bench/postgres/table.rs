@@ -85,7 +85,7 @@ pub(super) fn rows(results: &Results) -> Vec<Row> {
         };
         [
             row(get, (Who::Bare, Act::Get, callers), judged(0.5)),
-            row(post, (Who::Bare, Act::Post, callers), judged(3.0)),
+            row(post, (Who::Bare, Act::Post, callers), judged(2.0)),
             row(post, (Who::Sqlite, Act::Post, callers), judged(0.4)),
         ]
     };
