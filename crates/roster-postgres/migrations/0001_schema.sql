@@ -92,7 +92,7 @@ CREATE TABLE words (
     PRIMARY KEY (word, id)
 );
 
--- The keys of e-mail addresses and telephone numbers beside the primary ones, of live users.
+-- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
 CREATE TABLE further_keys (
     kind smallint NOT NULL, -- 0 e-mail address, 1 telephone number
     key  bytea    NOT NULL,
@@ -166,7 +166,7 @@ CREATE INDEX group_members_member ON group_members (member_id, group_id);
 CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE kind = 1;
 
 -- One row: how many groups there are. Whoever changes groups or deletes users locks it first and
--- holds it until the commit, so that who belongs to what stands still meanwhile.
+-- keeps the lock until the commit, so that memberships do not change meanwhile.
 CREATE TABLE groups_head (
     id    smallint PRIMARY KEY CHECK (id = 1),
     total bigint   NOT NULL

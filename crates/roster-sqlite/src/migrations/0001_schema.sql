@@ -81,7 +81,7 @@ CREATE TABLE words (
     PRIMARY KEY (word, id)
 ) STRICT, WITHOUT ROWID;
 
--- The keys of e-mail addresses and telephone numbers beside the primary ones, of live users.
+-- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
 CREATE TABLE further_keys (
     kind INTEGER NOT NULL, -- 0 e-mail address, 1 telephone number
     key  TEXT    NOT NULL,
