@@ -18,7 +18,7 @@ use crate::{
     id::UserId,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     timestamp::Timestamp,
-    user::{Deleted, Stored},
+    user::{Deleted, Status, Stored},
     walk::WalkStore,
 };
 
@@ -160,6 +160,25 @@ impl Head {
     pub const fn live(&self) -> i64 {
         self.active + self.suspended
     }
+
+    /// The value of a counter.
+    pub const fn count(&self, counter: Counter) -> u64 {
+        let count = match counter {
+            Counter::Live => self.live(),
+            Counter::Status(Status::Active) => self.active,
+            Counter::Status(Status::Suspended) => self.suspended,
+        };
+        count.unsigned_abs()
+    }
+}
+
+/// A number of live users that every engine keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// All of them.
+    Live,
+    /// Those of a status.
+    Status(Status),
 }
 
 /// What has outlived its time.

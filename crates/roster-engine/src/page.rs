@@ -15,7 +15,7 @@ use roster_core::{
         Walk,
         order::{Place, compare},
     },
-    plan::{Lookup, Plan, Range, RangeKey, SORTED_ROWS_MAX, Source},
+    plan::{Lookup, Plan, Range, SORTED_ROWS_MAX, Source},
 };
 
 /// The maximum number of index entries that are read on the thread of the request: less work than a
@@ -32,7 +32,7 @@ const COUNT_EXAMINED_MAX: usize = 100_000;
 /// A step that finds ids in an index, in any order.
 #[derive(Clone, Copy, Debug)]
 pub enum IdStep<'q> {
-    /// The users of a key of the collection. It is no id.
+    /// The users of a key, other than an id.
     Key(&'q Lookup),
     /// The users that have an e-mail address of this key besides their primary one.
     FurtherEmail(&'q str),
@@ -110,7 +110,16 @@ pub async fn read_few<R: PageReader>(
     if query.count || query.limit == 0 {
         return Ok(None);
     }
-    let Some(found) = find(reader, head, query, &plan, FEW).await? else { return Ok(None) };
+    let found = match &plan.source {
+        Source::Along(range) => {
+            let ids = reader.ids(IdStep::Range(range), FEW).await?;
+            (ids.len() <= FEW).then_some(Found { ids, by_all_words: false })
+        }
+        Source::Keys(_) | Source::Range(_) | Source::Words => {
+            find(reader, head, query, &plan, FEW).await?
+        }
+    };
+    let Some(found) = found else { return Ok(None) };
     let mut walk = Walk::new(query, plan.residual);
     show(reader, query, plan.status, found, &mut walk).await?;
     Ok(Some(walk.page(head.position, None)))
@@ -169,12 +178,8 @@ async fn find<R: PageReader>(
 
 /// Whether the kept counters say that a status has too many users.
 fn has_too_many(head: Head, range: &Range) -> bool {
-    let count = match range.key() {
-        Some(RangeKey::Status(0)) => head.active,
-        Some(RangeKey::Status(_)) => head.suspended,
-        _ => return false,
-    };
-    usize::try_from(count).is_ok_and(|count| count > SORTED_ROWS_MAX)
+    let count = range.counter().map(|counter| head.count(counter));
+    count.is_some_and(|count| usize::try_from(count).unwrap_or(usize::MAX) > SORTED_ROWS_MAX)
 }
 
 /// The users that have any of the keys, until there are more than so many.
@@ -289,8 +294,8 @@ async fn total<R: PageReader>(
     query: &PageQuery,
     plan: &Plan,
 ) -> Result<Total, R::Error> {
-    if let Some(count) = plan.kept_count(query, head) {
-        return Ok(Total::Exactly(count));
+    if let Some(counter) = plan.counter(query) {
+        return Ok(Total::Exactly(head.count(counter)));
     }
     let (count, is_complete) = if let Source::Along(range) = &plan.source
         && plan.is_direct(query)

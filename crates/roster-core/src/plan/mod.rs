@@ -14,7 +14,7 @@ use crate::{
     filter::Filter,
     id::UserId,
     list::{Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
-    store::Head,
+    store::Counter,
     timestamp::Timestamp,
     user::Status,
 };
@@ -80,6 +80,23 @@ pub enum Index {
     Status,
 }
 
+impl Index {
+    /// Its first column, which every engine has.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Sort(SortBy::Id) => "id",
+            Self::Sort(SortBy::UpdatedAt) => "updated_at",
+            Self::Sort(SortBy::Username) => "username_key",
+            Self::Sort(SortBy::Email) => "email_key",
+            Self::Sort(SortBy::FamilyName) => "family_name_key",
+            Self::Sort(SortBy::Name) => "name_key",
+            Self::ExternalId => "external_id",
+            Self::PhoneNumber => "phone_number_key",
+            Self::Status => "status",
+        }
+    }
+}
+
 /// A range of an index. A user without the key is in none, unless the range has no bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -100,8 +117,8 @@ pub enum RangeKey {
     Time(Timestamp),
     /// A text key.
     Text(String),
-    /// A status, 0 for active and 1 for suspended.
-    Status(i16),
+    /// A status.
+    Status(Status),
 }
 
 impl Plan {
@@ -139,7 +156,7 @@ impl Plan {
         Conjuncts::of(query).plan(Source::Along(all), &[])
     }
 
-    /// Whether every row of the source is on the page or after it.
+    /// Whether the source has the users that the query asks for and no others, in its order.
     pub fn is_direct(&self, query: &PageQuery) -> bool {
         matches!(self.source, Source::Along(_))
             && self.status.is_none()
@@ -155,30 +172,30 @@ impl Plan {
         };
         match &self.source {
             Source::Keys(lookups) => lookups.iter().all(few),
-            Source::Along(_) => self.is_direct(query),
+            Source::Along(range) => range.has_one_user() || self.is_direct(query),
             Source::Range(_) | Source::Words => false,
         }
     }
 
-    /// How many users meet the query, if the kept counters have that number.
-    pub fn kept_count(&self, query: &PageQuery, head: Head) -> Option<u64> {
+    /// The kept counter that has the total of the query, if there is one.
+    pub fn counter(&self, query: &PageQuery) -> Option<Counter> {
         let range = match &self.source {
             Source::Along(range) | Source::Range(range) => range,
             Source::Keys(_) | Source::Words => return None,
         };
         let is_alone = self.status.is_none() && self.residual.is_none() && query.words.is_empty();
-        let count = match range.key() {
-            Some(RangeKey::Status(0)) => head.active,
-            Some(RangeKey::Status(_)) => head.suspended,
-            _ if range.from == Bound::Unbounded && range.to == Bound::Unbounded => head.live(),
-            _ => return None,
-        };
-        is_alone.then_some(count.unsigned_abs())
+        let is_whole = range.from == Bound::Unbounded && range.to == Bound::Unbounded;
+        let counter = if is_whole { Some(Counter::Live) } else { range.counter() };
+        counter.filter(|_| is_alone)
     }
 
     /// Whether indexes may find few users before any row is read.
     pub fn may_find_few(&self) -> bool {
-        matches!(self.source, Source::Keys(_) | Source::Words)
+        match &self.source {
+            Source::Keys(_) | Source::Words => true,
+            Source::Along(range) => range.key().is_some(),
+            Source::Range(_) => false,
+        }
     }
 }
 
@@ -193,8 +210,7 @@ impl Range {
     }
 
     fn of_status(status: Status) -> Self {
-        let number = i16::from(status == Status::Suspended);
-        Self::of_one(Index::Status, RangeKey::Status(number))
+        Self::of_one(Index::Status, RangeKey::Status(status))
     }
 
     /// The rows of one key, if an index has them in this order.
@@ -216,6 +232,20 @@ impl Range {
     pub fn key(&self) -> Option<&RangeKey> {
         match (&self.from, &self.to) {
             (Bound::Included(from), Bound::Included(to)) if from == to => Some(from),
+            _ => None,
+        }
+    }
+
+    /// Whether the range has at most one user: no two have the same id or user name.
+    fn has_one_user(&self) -> bool {
+        let is_unique = matches!(self.index, Index::Sort(SortBy::Id | SortBy::Username));
+        is_unique && self.key().is_some()
+    }
+
+    /// The kept counter of the rows of the range, if it is that of a status.
+    pub fn counter(&self) -> Option<Counter> {
+        match self.key() {
+            Some(RangeKey::Status(status)) => Some(Counter::Status(*status)),
             _ => None,
         }
     }

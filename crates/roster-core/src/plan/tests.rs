@@ -3,6 +3,7 @@
 use super::*;
 use crate::attribute::Attribute;
 use crate::filter::Expression;
+use crate::store::Head;
 
 fn plan(by: SortBy, conditions: &[Expression]) -> Plan {
     let mut query = PageQuery::first(50);
@@ -52,6 +53,20 @@ fn a_status_alone_is_a_range_and_beside_others_tested_on_its_column() {
 }
 
 #[test]
+fn a_range_of_one_user_is_bounded_whatever_is_tested_on_it() {
+    for (filter, is_bounded) in [
+        (r#"username eq "ada" and title pr"#, true),
+        (r#"username eq "ada" and status eq "active""#, true),
+        (r#"email eq "ada@x.example" and title pr"#, false),
+        (r#"external_id eq "7" and status eq "active""#, false),
+    ] {
+        let (plan, found) = filtered(SortBy::Id, filter);
+        assert!(matches!(plan.source, Source::Along(_)) && plan.may_find_few(), "{filter}");
+        assert_eq!(found, is_bounded, "{filter}");
+    }
+}
+
+#[test]
 fn without_a_condition_the_order_drives() {
     assert_eq!(plan(SortBy::UpdatedAt, &[]), direct(whole(SortBy::UpdatedAt)));
 }
@@ -71,7 +86,7 @@ fn the_kept_counters_count_all_and_each_status() {
         query.sort.by = by;
         query.words = words.iter().map(|word| (*word).to_owned()).collect();
         let query = conditions.iter().cloned().fold(query, PageQuery::with);
-        Plan::of(&query).kept_count(&query, head)
+        Plan::of(&query).counter(&query).map(|counter| head.count(counter))
     };
     for by in SortBy::ALL.iter().copied() {
         assert_eq!(kept(by, &[], &[]), Some(7));

@@ -1,4 +1,5 @@
-//! A page that is one statement: a range has its rows, all of them and no others, in its order.
+//! A page that is one statement: a range has its rows in its order, and no others, or has at most
+//! one user.
 
 use std::sync::Arc;
 
@@ -35,15 +36,14 @@ impl<'q> Direct<'q> {
     /// The page of a query, if it is such a page.
     pub(crate) fn of(query: &'q PageQuery) -> Option<Self> {
         let plan = Plan::of(query);
-        let empty = Head { position: 0, active: 0, suspended: 0, deleted: 0 };
         let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
-            && plan.is_direct(query)
-            && (!query.count || plan.kept_count(query, empty).is_some());
+            && plan.is_bounded(query)
+            && (!query.count || plan.counter(query).is_some());
         let Source::Along(range) = &plan.source else { return None };
         let mut parameters = Parameters::default();
         // One row says that there is a next page; one may be the row that the page begins after.
         let (after, limit) = (query.after.as_ref(), query.limit.saturating_add(2));
-        let rows = along(range, query.sort, after, None, limit, &mut parameters);
+        let rows = along(range, query.sort, after, plan.status, limit, &mut parameters);
         let sql = with_head(&rows, query.sort.by);
         fits.then_some(Self { query, plan, sql, parameters })
     }
@@ -58,13 +58,14 @@ impl<'q> Direct<'q> {
             suspended: column(head, 5, "log_head")?,
             deleted: 0,
         };
-        let count = self.plan.kept_count(self.query, head).filter(|_| self.query.count);
-        let mut walk = Walk::new(self.query, None);
+        let counter = self.plan.counter(self.query).filter(|_| self.query.count);
+        let mut walk = Walk::new(self.query, self.plan.residual.clone());
         for row in behind(rows, self.query.after.as_ref(), self.query.sort)? {
             if take(&mut walk, row, self.query.sort.by)? == Flow::Stop {
                 break;
             }
         }
-        Ok(walk.page(head.position, count.map(Total::Exactly)))
+        let total = counter.map(|counter| Total::Exactly(head.count(counter)));
+        Ok(walk.page(head.position, total))
     }
 }

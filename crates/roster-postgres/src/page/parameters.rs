@@ -4,7 +4,7 @@ use roster_core::{UserId, list::SortKey, plan::RangeKey};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use crate::columns::{sort_text, uuid};
+use crate::columns::{sort_text, status_number, uuid};
 
 /// The parameters of a statement.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Parameters {
             RangeKey::Id(id) => self.id(*id),
             RangeKey::Time(moment) => self.push(moment.as_millis()),
             RangeKey::Text(text) => self.push(text.clone().into_bytes()),
-            RangeKey::Status(number) => self.push(*number),
+            RangeKey::Status(status) => self.push(status_number(*status)),
         }
     }
 

@@ -123,14 +123,14 @@ fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
 }
 
 fn key_column(by: SortBy) -> &'static str {
-    if by == SortBy::Id { "NULL::bytea" } else { column(Index::Sort(by)) }
+    if by == SortBy::Id { "NULL::bytea" } else { Index::Sort(by).column() }
 }
 
 /// Writes the bounds of a range; gives the word that a further condition begins with. Absent keys,
 /// which follow every text, are in no range but the whole index. `is_cut`: the upper bound was
 /// replaced.
 fn bounds(sql: &mut String, range: &Range, is_cut: bool, to: &mut Parameters) -> &'static str {
-    let column = column(range.index);
+    let column = range.index.column();
     let mut word = "WHERE";
     let (from, end) = match (&range.from, &range.to) {
         (Bound::Unbounded, Bound::Unbounded) => return word,
@@ -154,7 +154,7 @@ fn bounds(sql: &mut String, range: &Range, is_cut: bool, to: &mut Parameters) ->
 
 /// Writes the rows that follow one in the order of the index. The index of user names has no id.
 fn follow(sql: &mut String, word: &str, sort: Sort, after: &PageKey, to: &mut Parameters) {
-    let column = column(Index::Sort(sort.by));
+    let column = Index::Sort(sort.by).column();
     let comparison = if sort.direction == Direction::Ascending { '>' } else { '<' };
     let _infallible = match sort.by {
         SortBy::Id => write!(sql, " {word} id {comparison} {}", to.id(after.id)),
@@ -178,7 +178,7 @@ fn of_key(
     to: &mut Parameters,
 ) {
     let Some(key) = range.key() else { return };
-    let (column, key) = (column(range.index), to.bound(key));
+    let (column, key) = (range.index.column(), to.bound(key));
     let _infallible = match after {
         // At most one row has a user name.
         _ if range.index == Index::Sort(SortBy::Username) => write!(sql, " WHERE {column} = {key}"),
@@ -197,24 +197,10 @@ fn of_key(
 /// The order of an index. That of user names has no id: each name is one row's.
 fn order(sql: &mut String, index: Index, direction: Direction) {
     let way = if direction == Direction::Ascending { "" } else { " DESC" };
-    let column = column(index);
+    let column = index.column();
     let has_no_id = matches!(index, Index::Sort(SortBy::Id | SortBy::Username));
     let id = if has_no_id { String::new() } else { format!(", id{way}") };
     let _infallible = write!(sql, " ORDER BY {column}{way}{id}");
-}
-
-const fn column(index: Index) -> &'static str {
-    match index {
-        Index::Sort(SortBy::Id) => "id",
-        Index::Sort(SortBy::UpdatedAt) => "updated_at",
-        Index::Sort(SortBy::Username) => "username_key",
-        Index::Sort(SortBy::Email) => "email_key",
-        Index::Sort(SortBy::FamilyName) => "family_name_key",
-        Index::Sort(SortBy::Name) => "name_key",
-        Index::ExternalId => "external_id",
-        Index::PhoneNumber => "phone_number_key",
-        Index::Status => "status",
-    }
 }
 
 /// A statement with the head of the log in its first row, and then the rows of another statement:

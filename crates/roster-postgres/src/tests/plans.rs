@@ -170,7 +170,7 @@ fn keys_in_the_order_of_ids() -> Vec<Range> {
         (Index::Sort(SortBy::Email), RangeKey::Text(text())),
         (Index::ExternalId, RangeKey::Text(text())),
         (Index::PhoneNumber, RangeKey::Text(text())),
-        (Index::Status, RangeKey::Status(0)),
+        (Index::Status, RangeKey::Status(Status::Active)),
     ];
     let range = |(index, key): (Index, RangeKey)| Range {
         index,

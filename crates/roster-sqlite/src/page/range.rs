@@ -9,6 +9,7 @@ use roster_core::{
 use rusqlite::{CachedStatement, types::Value};
 
 use super::sql::{FROM, TO, is_in_order};
+use crate::columns::status_number;
 
 /// The bounds that a statement has: comparison and value.
 pub(crate) struct Bounds {
@@ -84,6 +85,6 @@ fn value(key: &RangeKey) -> Value {
         RangeKey::Id(id) => Value::Blob(id.as_bytes().to_vec()),
         RangeKey::Time(moment) => Value::Integer(moment.as_millis()),
         RangeKey::Text(text) => Value::Text(text.clone()),
-        RangeKey::Status(number) => Value::Integer(i64::from(*number)),
+        RangeKey::Status(status) => Value::Integer(status_number(*status)),
     }
 }

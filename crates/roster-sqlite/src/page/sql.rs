@@ -68,7 +68,7 @@ pub(crate) fn along(
 ) -> String {
     let mut sql = select(sort.by, has_status);
     let _infallible = write!(sql, " INDEXED BY {}", index(range.index));
-    let column = column(range.index);
+    let column = range.index.column();
     let word = bounds.write(&mut sql, column);
     let (comparison, way) = match sort.direction {
         Direction::Ascending => ('>', ""),
@@ -97,7 +97,7 @@ pub(crate) fn row(by: SortBy, has_status: bool) -> String {
 
 /// The key of one id.
 pub(crate) fn place(by: SortBy) -> String {
-    let key = column(Index::Sort(by));
+    let key = Index::Sort(by).column();
     format!("SELECT {key} FROM users INDEXED BY users_id WHERE id = ?{AFTER_ID}")
 }
 
@@ -113,32 +113,18 @@ pub(crate) fn rows_of(range: &Range, bounds: &Bounds) -> String {
 
 fn within(what: &str, range: &Range, bounds: &Bounds) -> String {
     let mut sql = format!("SELECT {what} FROM users INDEXED BY {}", index(range.index));
-    bounds.write(&mut sql, column(range.index));
+    bounds.write(&mut sql, range.index.column());
     sql
 }
 
 fn select(by: SortBy, has_status: bool) -> String {
-    let key = if by == SortBy::Id { "NULL" } else { column(Index::Sort(by)) };
+    let key = if by == SortBy::Id { "NULL" } else { Index::Sort(by).column() };
     let record = if has_status {
         format!("CASE WHEN status IS ?{STATUS} THEN record END")
     } else {
         "record".to_owned()
     };
     format!("SELECT id, version, {key}, {record} FROM users")
-}
-
-const fn column(index: Index) -> &'static str {
-    match index {
-        Index::Sort(SortBy::Id) => "id",
-        Index::Sort(SortBy::UpdatedAt) => "updated_at",
-        Index::Sort(SortBy::Username) => "username_key",
-        Index::Sort(SortBy::Email) => "email_key",
-        Index::Sort(SortBy::FamilyName) => "family_name_key",
-        Index::Sort(SortBy::Name) => "name_key",
-        Index::ExternalId => "external_id",
-        Index::PhoneNumber => "phone_number_key",
-        Index::Status => "status",
-    }
 }
 
 const fn index(index: Index) -> &'static str {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    PolicyKey, Timestamp, UserId,
+    PolicyKey, Status, Timestamp, UserId,
     group::GroupQuery,
     list::{Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
@@ -49,7 +49,7 @@ fn ranges() -> Vec<(Range, SortBy)> {
         (Index::Sort(SortBy::Email), text()),
         (Index::ExternalId, text()),
         (Index::PhoneNumber, text()),
-        (Index::Status, RangeKey::Status(1)),
+        (Index::Status, RangeKey::Status(Status::Suspended)),
     ] {
         let range = Range { index, from: Bound::Included(key.clone()), to: Bound::Included(key) };
         ranges.push((range, SortBy::Id));
