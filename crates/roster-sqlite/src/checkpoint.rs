@@ -25,14 +25,12 @@ pub(crate) struct WalLimits {
     pub(crate) interrupt: i64,
     /// The next transaction waits for a reset.
     pub(crate) wait: i64,
-    /// The ceiling.
-    pub(crate) max: i64,
 }
 
 impl WalLimits {
     pub(crate) fn of(settings: &Settings) -> Self {
         let max = i64::from(settings.wal_pages_max);
-        Self { pause: max / 4, interrupt: max / 8 * 3, wait: max / 2, max }
+        Self { pause: max / 4, interrupt: max / 8 * 3, wait: max / 2 }
     }
 }
 

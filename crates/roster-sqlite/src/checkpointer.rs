@@ -19,7 +19,7 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
-    checkpoint::{COPY, EMPTY, LOOK, Maintenance, Progress, RESTART, WalLimits, checkpoint},
+    checkpoint::{COPY, EMPTY, LOOK, Maintenance, Progress, WalLimits, checkpoint},
     readers::Readers,
     scrub::{self, Pace},
     shared::Shared,
@@ -112,13 +112,11 @@ impl Checkpointer {
                 break;
             }
         }
-        if progress.pages >= self.limits.max {
-            // The file is given back to the disk.
-            self.reset(&copy_all(EMPTY));
-        } else if progress.pages >= self.limits.pause {
-            self.reset(&copy_all(RESTART));
+        let restart: Maintenance = Arc::new(Writer::restart_log);
+        if progress.pages >= self.limits.pause {
+            self.reset(&restart);
         } else {
-            self.ask(copy_all(RESTART));
+            self.ask(restart);
         }
     }
 
@@ -174,9 +172,9 @@ impl Checkpointer {
         let Some(log) = self.checkpoint(LOOK) else { return true };
         if log.pages < self.limits.pause {
             // It is short enough to leave it to readings that run.
-            return self.try_reset(&copy_all(EMPTY));
+            return self.try_reset(&empty_log());
         }
-        self.reset(&copy_all(EMPTY))
+        self.reset(&empty_log())
     }
 
     /// Asks the writer, and waits until it did it or could not; false then.
@@ -207,7 +205,7 @@ impl Checkpointer {
     }
 }
 
-/// Has the writer copy what is left, so that the log begins at its start or is empty.
-pub(crate) fn copy_all(mode: &'static str) -> Maintenance {
-    Arc::new(move |writer| writer.checkpoint(mode).is_some())
+/// Has the writer copy what is left and empty the log.
+pub(crate) fn empty_log() -> Maintenance {
+    Arc::new(|writer| writer.checkpoint(EMPTY).is_some())
 }

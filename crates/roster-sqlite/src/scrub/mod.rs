@@ -28,7 +28,7 @@ use rusqlite::{Connection, Result};
 
 use crate::{
     checkpoint::{EMPTY, Maintenance},
-    checkpointer::{Checkpointer, copy_all},
+    checkpointer::{Checkpointer, empty_log},
     establish::setting,
     writer::Writer,
 };
@@ -130,7 +130,7 @@ impl Pace {
 pub(crate) fn sweep(at: &Checkpointer, position: i64) -> Option<Duration> {
     let database = &at.database;
     // What was purged has to be gone from the rows of the file before its gaps are looked at.
-    insist(at, || at.reset(&copy_all(EMPTY)))?;
+    insist(at, || at.reset(&empty_log()))?;
     let mut pass = Pass::resume(&at.connection, position).ok()?;
     let mut slice = Vec::new();
     let mut unclean = Vec::new();

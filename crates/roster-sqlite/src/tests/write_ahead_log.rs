@@ -109,6 +109,33 @@ fn a_reading_that_does_not_end_is_interrupted_when_the_write_ahead_log_is_long()
 }
 
 #[test]
+fn transactions_go_on_once_the_reading_they_waited_for_ends() {
+    let place = tempfile::tempdir().unwrap();
+    let store = open(place.path());
+    let runtime = Runtime::new().unwrap();
+    runtime.block_on(async {
+        write(&store, place.path(), 128 * 1024).await;
+        let (reader, directory) = (Arc::clone(&store), place.path().to_owned());
+        let reading = tokio::spawn(async move {
+            let reading = reader.scans.read(move |connection| {
+                head::in_snapshot(connection, |_| {
+                    while log_bytes(&directory) < CEILING / 2 {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                    // The writer meets the limit.
+                    thread::sleep(Duration::from_millis(200));
+                    Ok(())
+                })
+            });
+            reading.await
+        });
+        // Without an end, the first write beyond the limit is refused after 5 s.
+        write(&store, place.path(), CEILING).await;
+        reading.await.unwrap().unwrap();
+    });
+}
+
+#[test]
 fn writes_go_on_beside_a_snapshot_of_another_process_and_the_file_shrinks_afterwards() {
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path());

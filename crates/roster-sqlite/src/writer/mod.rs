@@ -22,7 +22,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use crate::{
-    checkpoint::{LOOK, Progress, checkpoint},
+    checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
     failure,
     shared::Shared,
 };
@@ -97,6 +97,14 @@ impl Writer {
         {
             checkpoints.done(wanted(self));
         }
+    }
+
+    /// Copies what is left of the write-ahead log, so that the next commit begins at its start.
+    /// SQLite reports the old length until then: a log that transactions wait for is emptied.
+    pub(crate) fn restart_log(&self) -> bool {
+        let log = self.checkpoint(LOOK);
+        let is_long = log.is_some_and(|log| log.pages >= self.wal_pages_wait);
+        self.checkpoint(if is_long { EMPTY } else { RESTART }).is_some()
     }
 
     /// Runs a checkpoint; `None` when something is in its way.
