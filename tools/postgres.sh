@@ -8,7 +8,7 @@
 # names the directory of the server's programs; without it, pg_config does, then Debian's newest.
 # Durable, with the settings that PostgreSQL ships with but for max_connections and what
 # ROSTER_POSTGRES_OPTIONS adds, such as '-c fsync=off' for tests that no power failure is part of.
-# The role of the URL is no superuser; it may create databases, and schemas in `postgres`.
+# The role of the URL is no superuser; it may create databases and roles, and schemas in `postgres`.
 # PostgreSQL refuses to run as root: as root, the cluster belongs to the user `postgres`, or to
 # `nobody`, who must be able to reach DIR.
 set -euo pipefail
@@ -105,7 +105,7 @@ start() {
     secret=$(password)
     PGPASSWORD=$(cat "$dir/superuser") "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
         --host=127.0.0.1 --port="$port" --username=postgres --dbname=postgres \
-        --command="CREATE ROLE roster LOGIN CREATEDB PASSWORD '$secret'" \
+        --command="CREATE ROLE roster LOGIN CREATEDB CREATEROLE PASSWORD '$secret'" \
         --command='CREATE DATABASE roster OWNER roster' \
         --command='ALTER DATABASE postgres OWNER TO roster' >&2 || {
         stop

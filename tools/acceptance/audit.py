@@ -39,7 +39,7 @@ def fold(store, service):
     """Replays the log: live and deleted users as {id: (version, record)}, and its end."""
     live, deleted, purged, position = {}, {}, set(), 0
     emptied, told = set(), {}
-    log = "SELECT position, kind, user_id, version, record FROM events ORDER BY position"
+    log = "SELECT position, kind, subject_id, version, record FROM events ORDER BY position"
     for number, kind, user, version, record in store.rows(service, log):
         position += 1
         if number != position:

@@ -21,7 +21,7 @@ from engines import Sqlite
 from service import Service, Workplace, arguments, percentile
 
 WRITERS = 16
-LOG = "SELECT position, kind, at, actor, user_id, version, changed, record FROM events"
+LOG = "SELECT position, kind, at, actor, subject_id, version, changed, record FROM events"
 
 
 def roster(options, *words):

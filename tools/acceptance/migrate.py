@@ -26,7 +26,7 @@ SIZES = (
     "SELECT t.relname, c.relname, pg_relation_size(c.oid) FROM pg_class t"
     " JOIN pg_class c ON c.oid = t.oid OR c.oid IN"
     " (SELECT indexrelid FROM pg_index WHERE indrelid = t.oid)"
-    " WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace"
+    " WHERE t.relkind = 'r' AND t.relnamespace = 'roster'::regnamespace"
     " AND pg_relation_size(c.oid) > 65536 ORDER BY 1, c.relkind DESC, 2"
 )
 

@@ -48,7 +48,8 @@ class Cluster:
 
 def connect(url, **options):
     """A connection of our own, beside the service; each statement is its own transaction."""
-    return psycopg.connect(url, autocommit=True, connect_timeout=10, **options)
+    path = "-c search_path=roster,public"
+    return psycopg.connect(url, autocommit=True, connect_timeout=10, options=path, **options)
 
 
 def backends(url):

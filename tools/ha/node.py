@@ -90,6 +90,7 @@ class Node:
         command = [str(self.shared.bin_dir / "psql"), "-X", "-A", "-t", "-q", "-h", "127.0.0.1"]
         command += ["-p", str(self.port), "-U", "postgres", "-d", database, "-c", statement]
         environment = {"PGPASSWORD": self.shared.password, "PGCONNECT_TIMEOUT": "5"}
+        environment["PGOPTIONS"] = "-c search_path=roster,public"
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             raise Fault(f"psql on {self.name}: {done.stderr.strip()}")

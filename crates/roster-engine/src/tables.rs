@@ -91,7 +91,7 @@ impl Table {
                 ("at", Integer),
                 ("actor", Text),
                 ("request_id", Text),
-                ("user_id", Id),
+                ("subject_id", Id),
                 ("version", Integer),
                 ("changed", Text),
                 ("record", Text),

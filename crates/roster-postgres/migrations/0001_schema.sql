@@ -4,11 +4,15 @@
 -- orders and compares them alike, whatever its locale. A sort key that is absent is the one byte ff,
 -- which comes after every UTF-8 text. Each statement is a step of its own: not every database
 -- changes its schema in a transaction.
+--
+-- Large tables are vacuumed once 2 % of their rows are dead; the default of 20 % is a million rows
+-- of a table of five million. Rows that are updated without a change of an index have room on their
+-- page for the next version (fillfactor).
 
 CREATE TABLE users (
     id               uuid     PRIMARY KEY,
-    version          bigint   NOT NULL,
-    status           smallint NOT NULL, -- 0 active, 1 suspended
+    version          bigint   NOT NULL CHECK (version > 0),
+    status           smallint NOT NULL CHECK (status IN (0, 1)), -- 0 active, 1 suspended
     updated_at       bigint   NOT NULL, -- milliseconds since 1970
     username_key     bytea    NOT NULL,
     email_key        bytea    NOT NULL,
@@ -17,7 +21,7 @@ CREATE TABLE users (
     family_name_key  bytea    NOT NULL,
     name_key         bytea    NOT NULL,
     record           text COLLATE "C" NOT NULL  -- canonical JSON
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 CREATE UNIQUE INDEX users_username ON users (username_key);
 
@@ -39,30 +43,34 @@ CREATE INDEX users_updated_at ON users (updated_at, id);
 -- Users that left the collection: the last record of each.
 CREATE TABLE deleted_users (
     id           uuid   PRIMARY KEY,
-    version      bigint NOT NULL,
+    version      bigint NOT NULL CHECK (version > 0),
     deleted_at   bigint NOT NULL,
     username_key bytea  NOT NULL,
     email_key    bytea,
     external_id  bytea,
     record       text COLLATE "C" NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 CREATE INDEX deleted_users_deleted_at ON deleted_users (deleted_at, id);
 
 -- The change log; positions are dense from 1, in the order of commits.
 CREATE TABLE events (
-    position   bigint PRIMARY KEY,
+    position   bigint PRIMARY KEY CHECK (position > 0),
     kind       text COLLATE "C" NOT NULL,
     at         bigint NOT NULL,
     actor      text COLLATE "C" NOT NULL,
     request_id text COLLATE "C" NOT NULL,
-    user_id    uuid   NOT NULL,
-    version    bigint NOT NULL,
+    subject_id uuid   NOT NULL, -- the user or the group
+    version    bigint NOT NULL CHECK (version > 0),
     changed    text COLLATE "C" NOT NULL, -- names of members, separated by commas
     record     text COLLATE "C" NOT NULL
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_insert_scale_factor = 0.05,
+    autovacuum_analyze_scale_factor = 0.02
 );
 
-CREATE INDEX events_user ON events (user_id, position);
+CREATE INDEX events_subject ON events (subject_id, position);
 
 -- One row: the log's identity, its last position, and how many users there are. Whoever writes
 -- moves it last, and holds it until the commit: that makes positions dense and puts them in the
@@ -72,11 +80,11 @@ CREATE INDEX events_user ON events (user_id, position);
 CREATE TABLE log_head (
     number     smallint PRIMARY KEY CHECK (number = 1),
     era        bigint   NOT NULL,
-    log_id     bytea    NOT NULL,
-    position   bigint   NOT NULL,
-    active     bigint   NOT NULL,
-    suspended  bigint   NOT NULL,
-    deleted    bigint   NOT NULL,
+    log_id     bytea    NOT NULL CHECK (octet_length(log_id) = 8),
+    position   bigint   NOT NULL CHECK (position >= 0),
+    active     bigint   NOT NULL CHECK (active >= 0),
+    suspended  bigint   NOT NULL CHECK (suspended >= 0),
+    deleted    bigint   NOT NULL CHECK (deleted >= 0),
     writer_era bigint   CONSTRAINT log_head_era CHECK (writer_era = era)
 );
 
@@ -90,15 +98,15 @@ CREATE TABLE words (
     word bytea NOT NULL,
     id   uuid  NOT NULL,
     PRIMARY KEY (word, id)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
 CREATE TABLE further_keys (
-    kind smallint NOT NULL, -- 0 e-mail address, 1 telephone number
+    kind smallint NOT NULL CHECK (kind IN (0, 1)), -- 0 e-mail address, 1 telephone number
     key  bytea    NOT NULL,
     id   uuid     NOT NULL,
     PRIMARY KEY (kind, key, id)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- What requests with an idempotency key came to.
 CREATE TABLE idempotency_keys (
@@ -106,11 +114,11 @@ CREATE TABLE idempotency_keys (
     fingerprint bytea  NOT NULL,    -- digest of the request
     at          bigint NOT NULL,
     user_id     uuid   NOT NULL,
-    version     bigint NOT NULL,
-    position    bigint NOT NULL,
+    version     bigint NOT NULL CHECK (version > 0),
+    position    bigint NOT NULL CHECK (position > 0),
     effect      text COLLATE "C" NOT NULL,    -- the kind of the event, or 'unchanged'
     record      text COLLATE "C" -- of an unchanged user; else the event has it
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
 
@@ -130,7 +138,7 @@ CREATE TABLE keys (
     secret        bytea  NOT NULL, -- SHA-256
     former_secret bytea  NOT NULL, -- the one before it, which opens for a while longer
     former_until  bigint NOT NULL
-);
+) WITH (fillfactor = 70);
 
 -- One row, once there was a key: how often the keys were changed. Then the service is open no more.
 -- Whoever changes keys moves it first, and holds it until the commit.
@@ -142,8 +150,8 @@ CREATE TABLE keys_head (
 -- Groups.
 CREATE TABLE groups (
     id          uuid   PRIMARY KEY,
-    version     bigint NOT NULL,
-    members     bigint NOT NULL, -- how many belong to it
+    version     bigint NOT NULL CHECK (version > 0),
+    members     bigint NOT NULL CHECK (members >= 0), -- how many belong to it
     name_key    bytea  NOT NULL,
     external_id bytea,
     record      text COLLATE "C" NOT NULL  -- canonical JSON
@@ -157,9 +165,9 @@ CREATE INDEX groups_external_id ON groups (external_id, id) WHERE external_id IS
 CREATE TABLE group_members (
     group_id  uuid     NOT NULL,
     member_id uuid     NOT NULL,
-    kind      smallint NOT NULL, -- 0 user, 1 group
+    kind      smallint NOT NULL CHECK (kind IN (0, 1)), -- 0 user, 1 group
     PRIMARY KEY (group_id, member_id)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 CREATE INDEX group_members_member ON group_members (member_id, group_id);
 
@@ -169,7 +177,7 @@ CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE k
 -- keeps the lock until the commit, so that memberships do not change meanwhile.
 CREATE TABLE groups_head (
     id    smallint PRIMARY KEY CHECK (id = 1),
-    total bigint   NOT NULL
+    total bigint   NOT NULL CHECK (total >= 0)
 );
 
 -- Where pages of walks by index ended, for whichever process serves the next page. Written on the

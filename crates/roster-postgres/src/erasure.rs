@@ -18,15 +18,15 @@ use crate::{
 
 /// The record of an event; an empty text if its erasure is pending.
 pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasures \
-     WHERE erasures.id = events.user_id) IS NULL THEN record ELSE '' END";
+     WHERE erasures.id = events.subject_id) IS NULL THEN record ELSE '' END";
 
 /// Erases the histories of all users that a transaction purges, if all of them together have at
 /// most 1,000 events, and at most 1,000 idempotency records. Otherwise it leaves all of them to the
 /// steps.
 pub(crate) const BEGIN: &str = "WITH own_events AS MATERIALIZED (SELECT own.position \
      FROM unnest($1::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT position FROM events \
-     WHERE (user_id, position) > (purged.id, 0) AND user_id <= purged.id \
-     ORDER BY user_id, position LIMIT 1001) AS own LIMIT 1001), \
+     WHERE (subject_id, position) > (purged.id, 0) AND subject_id <= purged.id \
+     ORDER BY subject_id, position LIMIT 1001) AS own LIMIT 1001), \
      own_keys AS MATERIALIZED (SELECT own.key \
      FROM unnest($1::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT key \
      FROM idempotency_keys WHERE user_id = purged.id LIMIT 1001) AS own LIMIT 1001), \
@@ -45,11 +45,11 @@ pub(crate) const LOCK: &str = "SELECT reached FROM erasures WHERE id = $1 FOR UP
 
 /// The number of events of the next step, and the position of the last one.
 pub(crate) const NEXT: &str = "SELECT count(*), max(position) FROM (SELECT position FROM events \
-     WHERE (user_id, position) > ($1, $2) AND user_id <= $1 \
-     ORDER BY user_id, position LIMIT $3) AS next";
+     WHERE (subject_id, position) > ($1, $2) AND subject_id <= $1 \
+     ORDER BY subject_id, position LIMIT $3) AS next";
 
 pub(crate) const EMPTY: &str = "UPDATE events SET record = '' \
-     WHERE (user_id, position) > ($1, $2) AND (user_id, position) <= ($1, $3)";
+     WHERE (subject_id, position) > ($1, $2) AND (subject_id, position) <= ($1, $3)";
 
 /// Keeps the record of the purge: a caller may repeat that request too.
 pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \

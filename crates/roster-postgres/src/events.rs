@@ -21,7 +21,7 @@ const AT_ONCE_MAX: usize = 1000;
 /// More bytes than the names of all members have in `events.changed`.
 const NAMES_BYTES_MAX: usize = 2048;
 
-const COLUMNS: &str = "position, kind, at, actor, request_id, user_id, version, changed, record";
+const COLUMNS: &str = "position, kind, at, actor, request_id, subject_id, version, changed, record";
 
 /// The statement of a page: a first row with the head in `position`, the oldest position in `at`
 /// and the end of the examined stretch in `version`, then the events.
@@ -32,11 +32,11 @@ const COLUMNS: &str = "position, kind, at, actor, request_id, user_id, version, 
 /// holds more. It never counts a row larger than [`Event::bytes`] does.
 pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     // Stated as a range, so that no other index has the order of the page.
-    const OF_USER: &str = "(user_id, position) > ($4, $1) AND user_id <= $4";
-    let order = if of_user { "user_id, position" } else { "position" };
+    const OF_USER: &str = "(subject_id, position) > ($4, $1) AND subject_id <= $4";
+    let order = if of_user { "subject_id, position" } else { "position" };
     let along = |condition: &str, limit: &str| {
         format!(
-            "SELECT position, kind, at, actor, request_id, user_id, version, changed, \
+            "SELECT position, kind, at, actor, request_id, subject_id, version, changed, \
              {EVENT_RECORD} AS record FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}"
         )
     };
@@ -151,7 +151,7 @@ fn event(row: &Row) -> Result<(i64, Event), StoreError> {
         at: Timestamp::from_millis(column(row, 2, "events.at")?),
         actor: column(row, 3, "events.actor")?,
         request_id: column(row, 4, "events.request_id")?,
-        user_id: id_column(row, 5, "events.user_id")?,
+        user_id: id_column(row, 5, "events.subject_id")?,
         version: column(row, 6, "events.version")?,
         changed,
         members,

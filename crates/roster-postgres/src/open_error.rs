@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use roster_core::{PolicyMismatch, SharedKeys};
+use tokio_postgres::error::SqlState;
 
 use crate::{connect::ConnectError, failure::WithoutDetail};
 
@@ -15,6 +16,18 @@ pub enum OpenError {
     /// A statement failed.
     #[error("the database refuses")]
     Database(#[source] Box<dyn Error + Send + Sync>),
+    /// The role of the connection lacks a privilege.
+    #[error(
+        "the role lacks a privilege. As the owner of the schema, run `roster prepare` before the \
+         service, and `roster policy set`"
+    )]
+    Forbidden(#[source] Box<dyn Error + Send + Sync>),
+    /// The search path names schemas, and none of them exists.
+    #[error("no schema of the search path exists: {search_path}")]
+    NoSchema {
+        /// The search path.
+        search_path: String,
+    },
     /// The database keeps texts in another encoding than UTF-8.
     #[error("the database keeps texts as {found}; make one with ENCODING 'UTF8'")]
     Encoding {
@@ -28,9 +41,18 @@ pub enum OpenError {
     )]
     Newer {
         /// The last step of its schema.
-        found: i64,
+        found: usize,
         /// The last step that this release knows.
-        known: i64,
+        known: usize,
+    },
+    /// A release that is no predecessor of this one made the schema.
+    #[error("the tables of this database are not those of any release up to this one")]
+    Unknown,
+    /// The schema holds tables of something else.
+    #[error("the schema {schema:?} holds tables that are not Roster's: name an empty one")]
+    Foreign {
+        /// Its name.
+        schema: String,
     },
     /// A migration into this database is not finished.
     #[error("a migration into this database is not finished: run `roster migrate` again")]
@@ -63,6 +85,9 @@ pub enum OpenError {
 
 impl From<tokio_postgres::Error> for OpenError {
     fn from(error: tokio_postgres::Error) -> Self {
+        if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            return Self::Forbidden(Box::new(WithoutDetail(error)));
+        }
         Self::Database(Box::new(WithoutDetail(error)))
     }
 }

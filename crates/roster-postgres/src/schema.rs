@@ -4,6 +4,9 @@
 //! is never left between two of them without knowing. Of several processes that start at once one
 //! makes the steps, holding a row that the others wait for; a step that was made and not noted is
 //! found to be there when it is made again.
+//!
+//! Where nothing is to be made, nothing is written: the role that serves needs no right to change
+//! the schema.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -11,7 +14,7 @@ use tokio::time::sleep;
 use tokio_postgres::{Client, Error, error::SqlState};
 
 use crate::{
-    connect::{Connection, Connector},
+    connect::{Connection, Connector, SEARCH_PATH},
     open_error::OpenError,
 };
 
@@ -28,7 +31,15 @@ const TURN: &str = "INSERT INTO schema_steps (number, statement) VALUES (0, '') 
 
 const TAKE_TURN: &str = "SELECT number FROM schema_steps WHERE number = 0 FOR UPDATE";
 
-const LAST: &str = "SELECT max(number) FROM schema_steps";
+const MADE: &str = "SELECT statement FROM schema_steps WHERE number > 0 ORDER BY number";
+
+/// The PostgreSQL schema that new tables go to, the search path, whether the schema has the table
+/// of steps, and whether it has any table.
+const PLACE: &str = "SELECT current_schema()::text, current_setting('search_path'), \
+     to_regclass('schema_steps') IS NOT NULL, \
+     EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema())";
+
+const CREATE_SCHEMA: &str = "CREATE SCHEMA IF NOT EXISTS roster";
 
 const NOTE: &str = "INSERT INTO schema_steps (number, statement) VALUES ($1, $2)";
 
@@ -45,28 +56,19 @@ pub(crate) fn newest_step() -> i64 {
 /// Brings the schema up to this release; refuses one of a newer release.
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let steps = steps();
-    let known = newest_step();
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
         return Err(OpenError::Encoding { found: encoding });
     }
+    if find_place(client).await? && steps_made(client, &steps).await? == steps.len() {
+        return Ok(());
+    }
     note_steps(client).await?;
-    let is_made = |made: i64| match made {
-        made if made > known => Err(OpenError::Newer { found: made, known }),
-        made => Ok(made == known),
-    };
-    if is_made(last(client).await?)? {
-        return Ok(());
-    }
     let turn = Turn::take(connector).await?;
-    let made = last(client).await?;
-    if is_made(made)? {
-        return Ok(());
-    }
-    let next = usize::try_from(made).unwrap_or_default();
-    for (number, statement) in (made + 1..).zip(steps.iter().skip(next)) {
+    let made = steps_made(client, &steps).await?;
+    for (number, statement) in (1_i64..).zip(&steps).skip(made) {
         make(client, statement).await?;
         client.execute(NOTE, &[&number, statement]).await?;
     }
@@ -106,6 +108,37 @@ fn steps() -> Vec<String> {
     statements.map(plain).filter(|statement| !statement.is_empty()).collect()
 }
 
+/// Whether the PostgreSQL schema of the store has the table of steps. Creates the schema, if the
+/// search path names no other one.
+async fn find_place(client: &Client) -> Result<bool, OpenError> {
+    let row = client.query_one(PLACE, &[]).await?;
+    let (schema, search_path): (Option<String>, String) = (row.try_get(0)?, row.try_get(1)?);
+    let (has_steps, has_tables): (bool, bool) = (row.try_get(2)?, row.try_get(3)?);
+    match schema {
+        Some(schema) if has_tables && !has_steps => Err(OpenError::Foreign { schema }),
+        Some(_) => Ok(has_steps),
+        None if search_path != SEARCH_PATH => Err(OpenError::NoSchema { search_path }),
+        None => match client.batch_execute(CREATE_SCHEMA).await {
+            Err(error) if !is_there(&error) => Err(error.into()),
+            _ => Ok(false),
+        },
+    }
+}
+
+/// How many steps were made. Refuses steps that this release does not know.
+async fn steps_made(client: &Client, steps: &[String]) -> Result<usize, OpenError> {
+    let made = client.query(MADE, &[]).await?;
+    for (row, known) in made.iter().zip(steps) {
+        if row.try_get::<_, &str>(0)? != known {
+            return Err(OpenError::Unknown);
+        }
+    }
+    if made.len() > steps.len() {
+        return Err(OpenError::Newer { found: made.len(), known: steps.len() });
+    }
+    Ok(made.len())
+}
+
 async fn note_steps(client: &Client) -> Result<(), Error> {
     let mut tries = 0;
     loop {
@@ -123,11 +156,6 @@ async fn note_steps(client: &Client) -> Result<(), Error> {
     }
 }
 
-async fn last(client: &Client) -> Result<i64, Error> {
-    let last: Option<i64> = client.query_one(LAST, &[]).await?.try_get(0)?;
-    Ok(last.unwrap_or_default())
-}
-
 /// Makes a step, which may be there and not noted.
 async fn make(client: &Client, statement: &str) -> Result<(), Error> {
     match client.batch_execute(statement).await {
@@ -138,6 +166,7 @@ async fn make(client: &Client, statement: &str) -> Result<(), Error> {
 
 fn is_there(error: &Error) -> bool {
     let states = [
+        SqlState::DUPLICATE_SCHEMA,
         SqlState::DUPLICATE_TABLE,
         SqlState::DUPLICATE_OBJECT,
         SqlState::UNIQUE_VIOLATION,

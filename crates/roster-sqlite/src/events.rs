@@ -11,16 +11,16 @@ use crate::{
 
 /// Stepped row by row: a bound limit would plan the statement anew.
 /// A record that is still to be erased is read as an empty one.
-pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
+pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, subject_id, \
      version, changed, CASE WHEN EXISTS (SELECT 1 FROM erasures \
-     WHERE erasures.id = events.user_id) THEN '' ELSE record END \
+     WHERE erasures.id = events.subject_id) THEN '' ELSE record END \
      FROM events WHERE position > ?1 ORDER BY position";
 
-pub(crate) const EVENTS_OF_USER: &str = "SELECT position, kind, at, actor, request_id, user_id, \
+pub(crate) const EVENTS_OF_USER: &str = "SELECT position, kind, at, actor, request_id, subject_id, \
      version, changed, CASE WHEN EXISTS (SELECT 1 FROM erasures \
-     WHERE erasures.id = events.user_id) THEN '' ELSE record END \
-     FROM events INDEXED BY events_user \
-     WHERE user_id = ?2 AND position > ?1 ORDER BY position";
+     WHERE erasures.id = events.subject_id) THEN '' ELSE record END \
+     FROM events INDEXED BY events_subject \
+     WHERE subject_id = ?2 AND position > ?1 ORDER BY position";
 
 pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 
@@ -91,7 +91,7 @@ fn read(connection: &Connection, query: &EventsQuery) -> ReadResult<(EventsPage,
 fn event(row: &Row<'_>, kind: EventKind) -> ReadResult<Event> {
     let text = |index: usize| string_of(row, index, "events");
     let number = |index: usize| number_of(row, index, "events");
-    let user_id = id_of(row, 5, "events.user_id")?;
+    let user_id = id_of(row, 5, "events.subject_id")?;
     let (changed, members) = changed_of(text(7)?).ok_or_else(|| corrupt("events.changed"))?;
     Ok(Event {
         kind,

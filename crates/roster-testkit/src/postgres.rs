@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
     process::{self, Child, Command, Stdio},
     sync::{
-        OnceLock,
+        Once, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
     thread,
@@ -25,11 +25,14 @@ use std::{
 };
 
 /// The variable that names a cluster which runs already: the URL of a database in which schemas may
-/// be made, and of a role that may make databases.
+/// be made, and of a role that may make databases and roles.
 pub const VARIABLE: &str = "ROSTER_TEST_POSTGRES";
 
 /// The password of the cluster's role.
 const PASSWORD: &str = "of-the-tests";
+
+/// A role that owns nothing, for services whose schema another role owns.
+pub const SERVICE_ROLE: &str = "roster_service";
 
 /// How often what a test made is tried to be dropped.
 const CLEAN_UP_TRIES: u32 = 40;
@@ -43,6 +46,7 @@ pub struct Cluster {
     url: String,
     programs: PathBuf,
     made: AtomicU32,
+    service_role: Once,
     own: Option<Own>,
 }
 
@@ -77,7 +81,7 @@ impl Cluster {
             let Some(url) = running() else {
                 return Self::with(&[], &[]);
             };
-            Self { url, programs: programs(), made: AtomicU32::new(0), own: None }
+            Self::of(url, programs(), None)
         })
     }
 
@@ -85,7 +89,11 @@ impl Cluster {
     pub fn with(files: &[(&str, &str)], settings: &[&str]) -> Self {
         let programs = programs();
         let (url, own) = start(&programs, files, settings);
-        Self { url, programs, made: AtomicU32::new(0), own: Some(own) }
+        Self::of(url, programs, Some(own))
+    }
+
+    fn of(url: String, programs: PathBuf, own: Option<Own>) -> Self {
+        Self { url, programs, made: AtomicU32::new(0), service_role: Once::new(), own }
     }
 
     /// Puts a file among the data of a cluster that this process has started.
@@ -116,9 +124,21 @@ impl Cluster {
         format!("postgres://{authority}/{database}{question}{parameters}")
     }
 
-    /// Carries out SQL in a database, and gives what it prints.
+    /// Carries out SQL in a database, among the tables of a store, and gives what it prints.
     pub fn sql(&self, database: &str, sql: &str) -> String {
-        self.carry_out(&self.url(database), sql)
+        self.carry_out(&with_option(&self.url(database), "search_path", "roster,public"), sql)
+    }
+
+    /// The URL as [`SERVICE_ROLE`] has it.
+    pub fn as_service(&self, url: &str) -> String {
+        self.service_role.call_once(|| {
+            self.administer(&format!(
+                "DO $$ BEGIN CREATE ROLE {SERVICE_ROLE} LOGIN PASSWORD '{PASSWORD}'; \
+                 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+            ));
+        });
+        let (_, host) = url.split_once('@').expect("a URL with a role");
+        format!("postgres://{SERVICE_ROLE}:{PASSWORD}@{host}")
     }
 
     /// Carries out SQL where databases and schemas are made.
@@ -187,10 +207,19 @@ impl Drop for Database {
 impl Schema {
     /// The URL of the database, with the schema's search path.
     pub fn url(&self) -> String {
-        let url = &self.cluster.url;
-        let sign = if url.contains('?') { '&' } else { '?' };
-        format!("{url}{sign}options=-csearch_path%3D{}", self.name)
+        with_option(&self.cluster.url, "search_path", &self.name)
     }
+
+    /// The same for [`SERVICE_ROLE`].
+    pub fn service_url(&self) -> String {
+        self.cluster.as_service(&self.url())
+    }
+}
+
+/// A URL whose sessions begin with a setting.
+fn with_option(url: &str, name: &str, value: &str) -> String {
+    let sign = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{sign}options=-c{name}%3D{value}")
 }
 
 impl Drop for Schema {

@@ -7,7 +7,7 @@ use roster_core::{Guard, PolicyKey, Rules, Sharing, Store};
 use roster_postgres::{Connector, Postgres};
 use roster_sqlite::Sqlite;
 
-use crate::config::{Config, EmailUniqueness};
+use crate::config::{Config, DatabaseUrl, EmailUniqueness};
 
 /// An open store, by what keeps it.
 #[derive(Clone)]
@@ -21,19 +21,12 @@ pub enum Engine {
 impl Engine {
     /// Opens the store.
     pub async fn open(config: &Config, data: &Path) -> anyhow::Result<Self> {
-        let (rules, stated) = rules(config);
         if let Some(database) = &config.database {
-            let connector = Connector::parse(database.as_str())?;
-            let settings = roster_postgres::Settings {
-                stated,
-                write_queue_max: config.write_queue_max,
-                write_wait_max: config.write_wait_max,
-                ..roster_postgres::Settings::new(connector, rules)
-            };
-            let store = Postgres::open(settings).await;
+            let store = Postgres::open(postgres_settings(config, database)?).await;
             let store = store.with_context(|| format!("the store in {database} cannot be opened"));
             return Ok(Self::Postgres(Arc::new(store?)));
         }
+        let (rules, stated) = rules(config);
         let settings = roster_sqlite::Settings {
             stated,
             cache_entries: config.cache_entries,
@@ -60,6 +53,21 @@ impl Engine {
             Self::Postgres(store) => store.close().await,
         }
     }
+}
+
+/// The settings of a store in a PostgreSQL database.
+pub fn postgres_settings(
+    config: &Config,
+    database: &DatabaseUrl,
+) -> anyhow::Result<roster_postgres::Settings> {
+    let connector = Connector::parse(database.as_str())?;
+    let (rules, stated) = rules(config);
+    Ok(roster_postgres::Settings {
+        stated,
+        write_queue_max: config.write_queue_max,
+        write_wait_max: config.write_wait_max,
+        ..roster_postgres::Settings::new(connector, rules)
+    })
 }
 
 /// The rules of a new store, and the keys whose policy the configuration states.

@@ -24,11 +24,15 @@ const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a start waits for a server that does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Where the tables are, unless the URL, the role or the database sets another search path.
+pub(crate) const SEARCH_PATH: &str = "roster";
+
 /// What every session is set to, where the database knows it; a role, a database or the URL may
 /// say otherwise. A statement's way is fixed by its shape and these, not by statistics: no scan of
 /// a table, no sort of what an index has in order, and no new plan for each set of values. A
 /// session that is idle inside a transaction is ended, so that its locks are not for ever.
 const SESSION: &[(&str, &str)] = &[
+    ("search_path", SEARCH_PATH),
     ("enable_seqscan", "off"),
     ("enable_bitmapscan", "off"),
     ("enable_hashjoin", "off"),
@@ -74,7 +78,9 @@ const MAINTENANCE: &[(&str, &str)] = &[
 const SET: &str = "SELECT set_config(known.name, wanted.value, false) \
      FROM unnest($1::text[], $2::text[]) AS wanted (name, value) \
      JOIN pg_catalog.pg_settings AS known ON known.name = wanted.name \
-     WHERE known.name <> 'synchronous_commit' OR known.setting = 'off'";
+     WHERE CASE known.name WHEN 'synchronous_commit' THEN known.setting = 'off' \
+     WHEN 'search_path' THEN known.source NOT IN ('client', 'user', 'database', 'database user') \
+     ELSE true END";
 
 /// Finds the server that takes writes.
 #[derive(Clone)]

@@ -25,7 +25,7 @@ async fn purge_long(store: &Postgres) {
 
 /// How many records of the user are still in the table.
 async fn records(client: &Client) -> String {
-    let count = "SELECT count(*) FROM events WHERE user_id = '{}' AND record <> ''";
+    let count = "SELECT count(*) FROM events WHERE subject_id = '{}' AND record <> ''";
     column(client, &count.replace("{}", &id(1).to_string())).await.remove(0)
 }
 

@@ -236,8 +236,8 @@ fn reads() -> Vec<Statement> {
         at_start(&["settings_pkey"], STATE),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, false)),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, true)),
-        at_start(&["events_pkey", "events_user", "erasures_pkey"], events::rows(true, false)),
-        at_start(&["events_pkey", "events_user", "erasures_pkey"], events::rows(true, true)),
+        at_start(&["events_pkey", "events_subject", "erasures_pkey"], events::rows(true, false)),
+        at_start(&["events_pkey", "events_subject", "erasures_pkey"], events::rows(true, true)),
     ];
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -329,13 +329,13 @@ fn groups_and_members() -> Vec<Statement> {
 fn erasures() -> Vec<Statement> {
     vec![
         at_key(
-            &["events_user", "idempotency_keys_user", "events_pkey", "idempotency_keys_pkey"],
+            &["events_subject", "idempotency_keys_user", "events_pkey", "idempotency_keys_pkey"],
             erasure::BEGIN,
         ),
         at_start(&["erasures_pkey"], erasure::PENDING),
         at_key(&["erasures_pkey"], erasure::LOCK),
-        at_key(&["events_user"], erasure::NEXT),
-        at_key(&["events_user"], erasure::EMPTY),
+        at_key(&["events_subject"], erasure::NEXT),
+        at_key(&["events_subject"], erasure::EMPTY),
         at_key(&["idempotency_keys_user", "idempotency_keys_pkey"], erasure::DROP_KEYS),
         at_key(&["erasures_pkey"], erasure::MOVE),
         at_key(&["erasures_pkey"], erasure::END),

@@ -133,17 +133,17 @@ pub(super) async fn assert_sound(client: &Client) -> i64 {
         (
             "users that the log tells otherwise",
             "SELECT count(*) FROM users AS u WHERE NOT EXISTS (SELECT FROM events AS e \
-             WHERE e.user_id = u.id AND e.version = u.version AND e.record = u.record)",
+             WHERE e.subject_id = u.id AND e.version = u.version AND e.record = u.record)",
         ),
         (
             "steps that were made twice",
-            "SELECT count(*) FROM (SELECT FROM events GROUP BY user_id, version \
+            "SELECT count(*) FROM (SELECT FROM events GROUP BY subject_id, version \
              HAVING count(*) > 1) AS twice",
         ),
         (
             "events of nobody",
             "SELECT count(*) FROM events AS e WHERE NOT EXISTS (SELECT FROM users \
-             WHERE id = e.user_id UNION ALL SELECT FROM deleted_users WHERE id = e.user_id)",
+             WHERE id = e.subject_id UNION ALL SELECT FROM deleted_users WHERE id = e.subject_id)",
         ),
         (
             "miscounted users",

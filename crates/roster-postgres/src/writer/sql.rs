@@ -85,7 +85,7 @@ pub(crate) const APPEND: &str = "WITH head AS (\
      suspended = suspended + $3, deleted = deleted + $4, writer_era = $5 WHERE number = 1 \
      RETURNING position - $1 AS before), \
      appended AS (INSERT INTO events \
-     (position, kind, at, actor, request_id, user_id, version, changed, record) \
+     (position, kind, at, actor, request_id, subject_id, version, changed, record) \
      SELECT head.before + new.nth, new.kind, new.at, new.actor, new.request_id, new.user_id, \
      new.version, new.changed, new.record FROM head, unnest($6::bigint[], $7::text[], \
      $8::bigint[], $9::text[], $10::text[], $11::uuid[], $12::bigint[], $13::text[], $14::text[]) \

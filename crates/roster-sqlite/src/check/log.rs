@@ -13,13 +13,13 @@ const SPAN: &str = "SELECT count(*), min(position) FROM events";
 const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
 
 const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record, \
-     e.user_id, e.version, e.kind, \
+     e.subject_id, e.version, e.kind, \
      EXISTS (SELECT 1 FROM users WHERE id = k.user_id) OR \
      EXISTS (SELECT 1 FROM deleted_users WHERE id = k.user_id) \
      FROM idempotency_keys k LEFT JOIN events e ON e.position = k.position";
 
 const IS_OR_WAS_GROUP: &str = "SELECT 1 FROM groups WHERE id = ?1 \
-     UNION ALL SELECT 1 FROM events WHERE user_id = ?1 AND kind LIKE 'group.%'";
+     UNION ALL SELECT 1 FROM events WHERE subject_id = ?1 AND kind LIKE 'group.%'";
 
 /// Which positions are kept.
 #[derive(Clone, Copy, Debug)]

@@ -20,8 +20,8 @@ pub(super) const LIVE: &str = "SELECT id, version, record, updated_at, status, u
 pub(super) const DELETED: &str = "SELECT id, version, record, deleted_at, username_key, \
      email_key, external_id FROM deleted_users INDEXED BY deleted_users_id ORDER BY id";
 
-pub(super) const EVENTS: &str = "SELECT user_id, position, kind, at, version, changed, record \
-     FROM events INDEXED BY events_user ORDER BY user_id, position";
+pub(super) const EVENTS: &str = "SELECT subject_id, position, kind, at, version, changed, record \
+     FROM events INDEXED BY events_subject ORDER BY subject_id, position";
 
 pub(super) const GROUPS: &str =
     "SELECT id, version, record, name_key, external_id FROM groups ORDER BY id";

@@ -51,13 +51,13 @@ CREATE TABLE events (
     at         INTEGER NOT NULL,
     actor      TEXT    NOT NULL,
     request_id TEXT    NOT NULL,
-    user_id    BLOB    NOT NULL,
+    subject_id BLOB    NOT NULL, -- the user or the group
     version    INTEGER NOT NULL,
     changed    TEXT    NOT NULL, -- names of members, separated by commas
     record     TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX events_user ON events (user_id, position);
+CREATE INDEX events_subject ON events (subject_id, position);
 
 -- One row: the log's identity, its last position, and how many users there are.
 CREATE TABLE log_head (

@@ -38,7 +38,7 @@ fn purged(directory: &Path, runtime: &Runtime) -> Sqlite {
 /// How many records of the user are still in the table.
 fn records(directory: &Path) -> i64 {
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
-    let count = "SELECT count(*) FROM events WHERE user_id = ?1 AND record <> ''";
+    let count = "SELECT count(*) FROM events WHERE subject_id = ?1 AND record <> ''";
     connection.query_row(count, [id(1).as_bytes()], |row| row.get(0)).unwrap()
 }
 

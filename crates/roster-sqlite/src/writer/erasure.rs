@@ -13,7 +13,7 @@ use crate::scrub;
 
 /// How many events a user has, counted up to a limit.
 pub(crate) const COUNT_EVENTS: &str = "SELECT count(*) FROM (SELECT 1 FROM events \
-     INDEXED BY events_user WHERE user_id = ?1 LIMIT ?2)";
+     INDEXED BY events_subject WHERE subject_id = ?1 LIMIT ?2)";
 
 /// How many idempotency records a user has, counted up to a limit.
 pub(crate) const COUNT_KEYS: &str = "SELECT count(*) FROM (SELECT 1 FROM idempotency_keys \
@@ -27,10 +27,10 @@ pub(crate) const REACHED: &str = "SELECT reached FROM erasures WHERE id = ?1";
 
 /// How many events the next step has, and where it ends.
 pub(crate) const NEXT: &str = "SELECT count(*), max(position) FROM (SELECT position FROM events \
-     INDEXED BY events_user WHERE user_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3)";
+     INDEXED BY events_subject WHERE subject_id = ?1 AND position > ?2 ORDER BY position LIMIT ?3)";
 
-pub(crate) const EMPTY: &str = "UPDATE events INDEXED BY events_user SET record = '' \
-     WHERE user_id = ?1 AND position > ?2 AND position <= ?3 AND record <> ''";
+pub(crate) const EMPTY: &str = "UPDATE events INDEXED BY events_subject SET record = '' \
+     WHERE subject_id = ?1 AND position > ?2 AND position <= ?3 AND record <> ''";
 
 /// The record of the purge itself stays: its request may be repeated too.
 pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \

@@ -31,7 +31,7 @@ pub(crate) const KEEP_DELETED: &str = "INSERT INTO deleted_users \
 pub(crate) const DROP_DELETED: &str = "DELETE FROM deleted_users WHERE number = ?1";
 
 /// The kind and the time of the events stay.
-pub(crate) const EMPTY_EVENTS: &str = "UPDATE events SET record = '' WHERE user_id = ?1";
+pub(crate) const EMPTY_EVENTS: &str = "UPDATE events SET record = '' WHERE subject_id = ?1";
 
 pub(crate) const DROP_KEYS_OF_USER: &str = "DELETE FROM idempotency_keys WHERE user_id = ?1";
 
@@ -55,11 +55,11 @@ pub(crate) const INSERT_IDEMPOTENCY: &str = "INSERT OR REPLACE INTO idempotency_
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 pub(crate) const EVENT_RECORD: &str = "SELECT CASE WHEN EXISTS \
-     (SELECT 1 FROM erasures WHERE erasures.id = events.user_id) THEN '' ELSE record END \
+     (SELECT 1 FROM erasures WHERE erasures.id = events.subject_id) THEN '' ELSE record END \
      FROM events WHERE position = ?1";
 
 pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
-     (position, kind, at, actor, request_id, user_id, version, changed, record) \
+     (position, kind, at, actor, request_id, subject_id, version, changed, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 pub(crate) const MOVE_HEAD: &str =

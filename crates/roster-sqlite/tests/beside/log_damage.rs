@@ -81,7 +81,7 @@ fn a_user_that_is_gone_without_an_event_is_found() {
 
 #[test]
 fn a_user_without_any_event_is_found() {
-    let sql = format!("UPDATE events SET user_id = x'{}' WHERE position = 1", hex(50));
+    let sql = format!("UPDATE events SET subject_id = x'{}' WHERE position = 1", hex(50));
     let findings = altered(&Place::new(), &sql);
     must_tell(&findings, "events", &format!("events of {}: there is none", id(1)));
     must_tell(&findings, "events", "events at 1: its record has another id");

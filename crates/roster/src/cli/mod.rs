@@ -18,6 +18,7 @@ mod logging;
 mod migrate;
 mod open_files;
 mod policy;
+mod prepare;
 mod restore;
 mod secured;
 mod serve;
@@ -71,6 +72,11 @@ enum Command {
     /// changed; no service may run on it. If it is interrupted, the same command goes on, and
     /// until it is finished the database is not served.
     Migrate(migrate::MigrateFlags),
+    /// Create the schema of a PostgreSQL database, or bring it up to this release
+    ///
+    /// `roster serve` does the same where its role owns the schema. Run this as the owner where
+    /// the service has a role of its own, which may only read and write rows (--service-role).
+    Prepare(prepare::PrepareFlags),
     /// Make, list, rotate and revoke the keys of callers
     ///
     /// On a data directory that no service runs on, or on a PostgreSQL database, served or not. A
@@ -110,6 +116,7 @@ pub fn run() -> ExitCode {
         Command::Backup(flags) => backup::run(flags),
         Command::Restore(flags) => restore::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
+        Command::Prepare(flags) => prepare::run(flags),
         Command::Keys(flags) => keys::run(flags),
         Command::Policy(flags) => policy::run(flags),
         Command::Check(flags) => check::run(flags),

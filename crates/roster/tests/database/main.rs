@@ -8,4 +8,5 @@ mod ask;
 mod commands;
 mod policy;
 mod refused;
+mod roles;
 mod served;

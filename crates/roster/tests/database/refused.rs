@@ -46,7 +46,7 @@ fn with_password(url: &str) -> String {
 }
 
 /// How many tables there are.
-const TABLES: &str = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+const TABLES: &str = "SELECT count(*) FROM pg_tables WHERE schemaname IN ('roster', 'public')";
 
 /// Starts and stops a service, which makes what it keeps.
 fn serve_once(place: &Place) {
@@ -181,9 +181,39 @@ fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_database_without_a_place_for_tables_is_refused() {
-    let database = Cluster::shared().database();
-    database.sql("DROP SCHEMA public CASCADE");
+fn a_schema_of_unknown_steps_is_refused_and_left_alone() {
+    let place = Place::new(Engine::Postgres);
+    serve_once(&place);
+    let database = place.database().unwrap();
+    database.sql("UPDATE schema_steps SET statement = 'another' WHERE number = 3");
     let said = refused(&database.url());
-    assert!(said.contains("no schema has been selected"), "{said}");
+    assert!(said.contains("not those of any release up to this one"), "{said}");
+}
+
+#[test]
+fn a_search_path_without_a_schema_is_refused() {
+    let database = Cluster::shared().database();
+    let said = refused(&format!("{}?options=-csearch_path%3Dmissing", database.url()));
+    assert!(said.contains("no schema of the search path exists: missing"), "{said}");
+    assert_eq!(database.sql(TABLES), "0", "nothing was made");
+}
+
+#[test]
+fn a_schema_that_holds_tables_of_something_else_is_refused_and_left_alone() {
+    let database = Cluster::shared().database();
+    database.sql("CREATE SCHEMA roster; CREATE TABLE roster.users (name text)");
+    let said = refused(&database.url());
+    assert!(said.contains("the schema \"roster\" holds tables that are not Roster's"), "{said}");
+    assert_eq!(database.sql(TABLES), "1", "nothing was made");
+}
+
+#[test]
+fn tables_of_something_else_in_another_schema_are_no_obstacle() {
+    let place = Place::new(Engine::Postgres);
+    let database = place.database().unwrap();
+    database.sql("CREATE TABLE public.users (name text)");
+    serve_once(&place);
+    let found = "SELECT count(*) FROM information_schema.columns \
+         WHERE table_schema = 'public' AND table_name = 'users'";
+    assert_eq!(database.sql(found), "1");
 }

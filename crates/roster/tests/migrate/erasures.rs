@@ -40,7 +40,7 @@ async fn a_pending_erasure_hides_the_user_and_goes_on_in_the_database() {
     let connector = Connector::parse(&database.url()).unwrap();
     let settings = roster_postgres::Settings::new(connector, Rules::default());
     let store = Postgres::open(settings).await.unwrap();
-    let records = format!("SELECT count(*) FROM events WHERE record <> '' AND user_id = '{id}'");
+    let records = format!("SELECT count(*) FROM events WHERE record <> '' AND subject_id = '{id}'");
     assert_eq!(database.sql(&records), "1202");
     let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(0, 2000) };
     let events = store.events(query).await.unwrap().events;

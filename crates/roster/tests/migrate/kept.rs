@@ -55,7 +55,7 @@ fn the_database_is_made_as_a_fresh_one_is() {
     serve(&place, &migrated).stop();
     serve(&place, &fresh).stop();
     let objects = "SELECT tablename || ': ' || indexdef FROM pg_indexes \
-         WHERE schemaname = 'public' ORDER BY 1";
+         WHERE schemaname = 'roster' ORDER BY 1";
     assert_eq!(migrated.sql(objects), fresh.sql(objects));
     let settings = "SELECT name FROM settings ORDER BY 1";
     assert_eq!(migrated.sql(settings), fresh.sql(settings));
@@ -70,7 +70,7 @@ fn every_column_of_the_database_is_filled() {
     // The head, the steps of the schema and the ends of walks' pages are the database's own.
     let columns = database.sql(
         "SELECT table_name || ' ' || column_name FROM information_schema.columns \
-         WHERE table_schema = 'public' \
+         WHERE table_schema = 'roster' \
          AND table_name NOT IN ('log_head', 'schema_steps', 'walk_ends')",
     );
     let mut there: Vec<&str> = columns.lines().collect();

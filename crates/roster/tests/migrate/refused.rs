@@ -62,7 +62,7 @@ fn a_directory_that_is_served_is_refused() {
     let told = store.migrate(&database.url()).failure();
     assert!(told.contains("stop the service that runs on it first"), "{told}");
     service.stop();
-    assert_eq!(database.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "0");
+    assert_eq!(database.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'roster'"), "0");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn append(transaction: &Transaction<'_>, act: Act, change: &Change, position: i6
     let EventTexts { actor, request_id, changed } = event;
     transaction
         .prepare_cached(
-            "INSERT INTO events (position, kind, at, actor, request_id, user_id, version, \
+            "INSERT INTO events (position, kind, at, actor, request_id, subject_id, version, \
              changed, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)",
         )?
         .execute(params![

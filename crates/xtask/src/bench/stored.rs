@@ -127,7 +127,7 @@ impl Sample {
         let expected: Vec<_> = people::further_email(number).into_iter().collect();
         ensure!(keys == expected, "the further keys of user {number} are {keys:?}");
         let created = connection.query_row(
-            "SELECT actor, request_id, changed FROM events WHERE user_id = ?1 ORDER BY position",
+            "SELECT actor, request_id, changed FROM events WHERE subject_id = ?1 ORDER BY position",
             [id],
             |row| {
                 let (actor, request_id) = (row.get(0)?, row.get(1)?);

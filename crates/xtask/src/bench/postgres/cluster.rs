@@ -88,9 +88,11 @@ impl Cluster {
         format!("postgres://{USER}:{password}@127.0.0.1:{port}/{database}?sslmode=disable")
     }
 
-    /// Connects to a database, as soon as the cluster takes connections.
+    /// Connects to a database, among the tables of a store, as soon as the cluster takes
+    /// connections.
     pub(super) async fn connect(&mut self, database: &str) -> Result<tokio_postgres::Client> {
-        let (url, began) = (self.url(database), Instant::now());
+        let url = format!("{}&options=-csearch_path%3Droster,public", self.url(database));
+        let began = Instant::now();
         loop {
             match tokio_postgres::connect(&url, tokio_postgres::NoTls).await {
                 Ok((client, connection)) => {

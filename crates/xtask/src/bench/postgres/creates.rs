@@ -31,7 +31,8 @@ const WORDS: &str = "INSERT INTO words (word, id) SELECT unnest($1::bytea[]), $2
 const FURTHER_KEY: &str = "INSERT INTO further_keys (kind, key, id) VALUES (0, $1, $2)";
 const EVENT: &str = "WITH head AS (UPDATE log_head SET position = position + 1, \
     active = active + 1 RETURNING position) \
-    INSERT INTO events (position, kind, at, actor, request_id, user_id, version, changed, record) \
+    INSERT INTO events \
+    (position, kind, at, actor, request_id, subject_id, version, changed, record) \
     SELECT position, 'user.created', $1, $2, $3, $4, 1, $5, $6 FROM head";
 
 /// What takes the users of a round out again, and is not timed.
@@ -40,7 +41,7 @@ const SETTLE: [&str; 4] = [
     "DELETE FROM further_keys WHERE id = ANY($1)",
     "WITH left_now AS (DELETE FROM users WHERE id = ANY($1) RETURNING 1) \
      UPDATE log_head SET active = active - (SELECT count(*) FROM left_now)",
-    "DELETE FROM events WHERE user_id = ANY($1)",
+    "DELETE FROM events WHERE subject_id = ANY($1)",
 ];
 
 /// The connections, and what the next user is.

@@ -61,7 +61,7 @@ async fn sample(client: &Client, number: u64) -> Result<Sample> {
     ensure!(keys == expected, "the further keys of user {number} are {keys:?}");
     let event = client
         .query_one(
-            "SELECT actor, request_id, changed FROM events WHERE user_id = $1 \
+            "SELECT actor, request_id, changed FROM events WHERE subject_id = $1 \
              ORDER BY position LIMIT 1",
             &[&id],
         )
@@ -93,7 +93,7 @@ pub(super) async fn relations(client: &Client) -> Result<Vec<Relation>> {
             "SELECT c.relname::text, t.relname::text, pg_table_size(c.oid) \
              FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid \
              JOIN pg_class t ON t.oid = coalesce(i.indrelid, c.oid) \
-             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'i') \
+             WHERE c.relnamespace = 'roster'::regnamespace AND c.relkind IN ('r', 'i') \
              ORDER BY t.relname, c.relkind DESC, c.relname",
             &[],
         )

@@ -1,0 +1,36 @@
+//! `roster prepare`: the schema of a PostgreSQL database, and the privileges of the service's role.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::data_flags::PlaceFlags;
+use crate::engine::postgres_settings;
+
+/// The flags of `roster prepare`.
+#[derive(Debug, Args)]
+pub(super) struct PrepareFlags {
+    #[command(flatten)]
+    place: PlaceFlags,
+
+    /// The role of the service: it may read and write rows, and not change the schema
+    #[arg(long, value_name = "ROLE")]
+    service_role: Option<String>,
+}
+
+/// Prepares the database.
+pub(super) fn run(flags: PrepareFlags) -> anyhow::Result<ExitCode> {
+    let config = flags.place.load()?;
+    let database = config.database.as_ref();
+    let database = database.context("name a PostgreSQL database, by --database for example")?;
+    let settings = postgres_settings(&config, database)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("threads cannot be started")?;
+    let prepared = roster_postgres::prepare(&settings, flags.service_role.as_deref());
+    let prepared = runtime.block_on(prepared);
+    prepared.with_context(|| format!("{database} cannot be prepared"))?;
+    writeln!(io::stdout().lock(), "{database} is ready for this release")?;
+    Ok(ExitCode::SUCCESS)
+}
