@@ -9,6 +9,9 @@ use roster_core::{Effect, Idempotency, Refusal, Stored, Timestamp, limits::IDEMP
 
 use crate::batch::Executed;
 
+/// The effect of a request that changed nothing, as its record spells it.
+pub const UNCHANGED: &str = "unchanged";
+
 /// The stored result of a request.
 #[derive(Clone, Debug)]
 pub struct IdempotencyRecord {

@@ -31,6 +31,9 @@ const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
 pub(crate) const NEXT_ERA: &str =
     "UPDATE log_head SET era = era + 1, writer_era = NULL WHERE number = 1";
 
+const HAS_STORE: &str =
+    "SELECT to_regclass('log_head') IS NOT NULL AND to_regclass('settings') IS NOT NULL";
+
 const CREATE_GROUPS_HEAD: &str =
     "INSERT INTO groups_head (id, total) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
@@ -107,6 +110,12 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     }
     turn.end().await?;
     read(client, settings).await?.ok_or_else(|| damaged("rules"))
+}
+
+/// Refuses a database that holds no store.
+pub(crate) async fn refuse_none(client: &Client) -> Result<(), OpenError> {
+    let has_store: bool = client.query_one(HAS_STORE, &[]).await?.try_get(0)?;
+    if has_store { Ok(()) } else { Err(OpenError::NoStore) }
 }
 
 /// Refuses a database that `roster migrate` has not filled to its end.

@@ -97,3 +97,9 @@ impl fmt::Display for WithoutDetail {
 }
 
 impl std::error::Error for WithoutDetail {}
+
+impl From<Error> for WithoutDetail {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}

@@ -6,6 +6,7 @@
 //! engine loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of
 //! HTTP or of other engines.
 
+mod check;
 mod clock_mark;
 mod columns;
 mod connect;
@@ -35,10 +36,12 @@ mod user_lookups;
 mod walks;
 mod writer;
 
+pub use check::check;
 pub use connect::{ConnectError, Connector, UrlError};
 pub use key_table::KeyTable;
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
 pub use postgres::Postgres;
 pub use prepare::prepare;
+pub use roster_engine::Findings;
 pub use settings::Settings;

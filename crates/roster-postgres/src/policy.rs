@@ -13,13 +13,10 @@ use uuid::Uuid;
 use crate::{
     columns::id_of,
     connect::Connector,
-    establish::{self, Key, NEXT_ERA},
+    establish::{self, Key, NEXT_ERA, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,
 };
-
-const HAS_STORE: &str =
-    "SELECT to_regclass('log_head') IS NOT NULL AND to_regclass('settings') IS NOT NULL";
 
 /// A change waits for the table so long at a time: all who come after it wait meanwhile.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1s'";
@@ -117,9 +114,4 @@ pub(crate) async fn refuse_shared(client: &Client, key: &Key) -> Result<(), Open
     }
     let shared = SharedKeys { key: key.policy, count: count.unsigned_abs(), users };
     Err(OpenError::Shared(shared))
-}
-
-async fn refuse_none(client: &Client) -> Result<(), OpenError> {
-    let has_store: bool = client.query_one(HAS_STORE, &[]).await?.try_get(0)?;
-    if has_store { Ok(()) } else { Err(OpenError::NoStore) }
 }

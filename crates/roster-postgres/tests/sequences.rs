@@ -1,12 +1,13 @@
 //! Random sequences of commands and questions, on the engine and on the oracle: equal outcomes,
-//! equal pages, equal logs. `PROPTEST_CASES=2000` makes a long run of it.
+//! equal pages, equal logs, and a store that `check` finds sound. `PROPTEST_CASES=2000` makes a
+//! long run of it.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
 
 use std::sync::Arc;
 
 use proptest::test_runner::{Config, TestRunner};
 use roster_core::{Guard, Rules, Sharing};
-use roster_postgres::{Connector, Postgres, Settings};
+use roster_postgres::{Connector, Postgres, Settings, check};
 use roster_testkit::{
     arbitrary::turns,
     postgres::{Cluster, Schema},
@@ -17,11 +18,11 @@ use roster_testkit::{
 /// Without another wish; each case makes a schema of its own.
 const CASES: u32 = 100;
 
-async fn open(rules: Rules) -> (Arc<Postgres>, Schema) {
+async fn open(rules: Rules) -> (Arc<Postgres>, Connector, Schema) {
     let schema = Cluster::shared().schema();
     let connector = Connector::parse(&schema.url()).expect("a URL");
-    let store = Postgres::open(Settings::new(connector, rules)).await;
-    (Arc::new(store.expect("a new store opens")), schema)
+    let store = Postgres::open(Settings::new(connector.clone(), rules)).await;
+    (Arc::new(store.expect("a new store opens")), connector, schema)
 }
 
 fn live_through(rules: Rules) {
@@ -31,8 +32,10 @@ fn live_through(rules: Rules) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     let outcome = TestRunner::new(config).run(&turns(), |turns| {
         runtime.block_on(async {
-            let (store, _schema) = open(rules).await;
+            let (store, connector, _schema) = open(rules).await;
             compare(store, rules, turns).await;
+            let findings = check(&connector).await.expect("a check");
+            assert!(findings.is_sound(), "{findings}");
         });
         Ok(())
     });
@@ -60,7 +63,7 @@ fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
 fn random_filters_and_searches_are_answered_as_the_oracle_answers() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     let tally = runtime.block_on(async {
-        let (store, _schema) = open(queries::RULES).await;
+        let (store, _, _schema) = open(queries::RULES).await;
         queries::compare(store, 1, 300).await
     });
     assert!(tally.found > 100 && tally.empty > 30, "both occur often: {tally}");

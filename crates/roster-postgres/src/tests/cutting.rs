@@ -19,9 +19,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::support::{
-    apply, assert_sound, beside, create, id, is_unavailable, once, open, patch, schema,
-};
+use super::support::{apply, assert_sound, create, id, is_unavailable, once, open, patch, schema};
 
 /// Where the next commit that comes by is cut.
 const NOWHERE: u8 = 0;
@@ -110,7 +108,6 @@ async fn back(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, is_cut: &At
 async fn a_commit_whose_answer_is_lost_is_in_doubt_and_not_repeated() {
     let schema = schema();
     let place = Arc::new(AtomicU8::new(NOWHERE));
-    let client = beside(&schema.url()).await;
     let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
     for n in 2..6 {
@@ -126,14 +123,13 @@ async fn a_commit_whose_answer_is_lost_is_in_doubt_and_not_repeated() {
     place.store(BEHIND, Ordering::SeqCst);
     let batch = (10..200).map(|n| create(n, &format!(r#"{{"username":"u{n}"}}"#))).collect();
     assert!(store.apply(batch).await.iter().all(is_unavailable));
-    assert_eq!(assert_sound(&client).await, 5 + 190);
+    assert_eq!(assert_sound(&schema.url()).await, 5 + 190);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_did_not_reach_the_server_is_in_doubt_and_never_happens() {
     let schema = schema();
     let place = Arc::new(AtomicU8::new(NOWHERE));
-    let client = beside(&schema.url()).await;
     let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
     for turn in 2..6 {
@@ -145,5 +141,5 @@ async fn a_commit_that_did_not_reach_the_server_is_in_doubt_and_never_happens() 
         let again = apply(&store, once(turn, patch(turn, 1, &change))).await;
         assert!(matches!(again, Ok(Outcome { replayed: false, .. })), "{again:?}");
     }
-    assert_eq!(assert_sound(&client).await, 5);
+    assert_eq!(assert_sound(&schema.url()).await, 5);
 }

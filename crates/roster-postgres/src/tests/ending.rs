@@ -64,7 +64,7 @@ async fn idle_sessions_that_are_ended_are_not_noticed_by_anybody() {
         }
         // The next write comes over a session that is ended, too.
     }
-    assert_eq!(assert_sound(&client).await, 6);
+    assert_eq!(assert_sound(&url).await, 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,7 +166,7 @@ async fn sessions_that_are_ended_under_writes_lose_none_and_double_none() {
             None => happened += i64::from(got.is_some()),
         }
     }
-    assert_eq!(assert_sound(&client).await, happened, "each request happened once, or never");
+    assert_eq!(assert_sound(&url).await, happened, "each request happened once, or never");
     let count = positions.len();
     positions.sort_unstable();
     positions.dedup();

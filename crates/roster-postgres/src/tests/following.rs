@@ -101,7 +101,7 @@ async fn whoever_follows_the_log_of_many_writers_misses_nothing() {
         }
     }
     let client = beside(&url).await;
-    assert_eq!(assert_sound(&client).await, i64::try_from(told.len()).unwrap() + 3);
+    assert_eq!(assert_sound(&url).await, i64::try_from(told.len()).unwrap() + 3);
     // In the order of commits: a later position was written by a later transaction, or the same.
     let earlier = "SELECT count(*) FROM events AS a JOIN events AS b \
          ON b.position = a.position + 1 AND b.xmin = a.xmin";

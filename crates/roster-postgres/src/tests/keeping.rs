@@ -8,7 +8,7 @@ use roster_core::{
 };
 use roster_testkit::Conditions;
 
-use super::support::{apply, assert_sound, beside, create, id, open, patch, schema};
+use super::support::{apply, assert_sound, create, id, open, patch, schema};
 use crate::Postgres;
 
 /// So many code points, none like the one before: no index makes them smaller.
@@ -71,7 +71,7 @@ async fn the_longest_keys_are_kept_found_and_walked() {
     let user = format!(r#"{{"username":"mail","emails":[{both}]}}"#);
     apply(&store, create(9, &user)).await.unwrap();
     assert_walked(&store, 4).await;
-    assert_sound(&beside(&url).await).await;
+    assert_sound(&url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

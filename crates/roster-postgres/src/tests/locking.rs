@@ -48,7 +48,7 @@ async fn writes_wait_for_whoever_holds_the_head_of_the_log() {
     let ((), written, read) = join!(hold(&client, HEAD, Duration::from_secs(2)), write, read);
     assert!(written >= Duration::from_secs(2), "{written:?}");
     assert!(read < Duration::from_secs(2), "{read:?}");
-    assert_eq!(assert_sound(&client).await, 7);
+    assert_eq!(assert_sound(&url).await, 7);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,7 +70,7 @@ async fn wait_too_long_for_the_head() {
     join!(hold(&client, HEAD, TOO_LONG), write);
     sleep(Duration::from_millis(300)).await;
     assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["0"]);
-    assert_eq!(assert_sound(&client).await, 0);
+    assert_eq!(assert_sound(&url).await, 0);
     let created = apply(&store, create(2, r#"{"username":"ada"}"#)).await.unwrap();
     assert_eq!(created.position, 1);
 }
@@ -100,6 +100,6 @@ async fn wait_too_long_for_a_row() {
     join!(hold(&client, &row, TOO_LONG), write, others);
     sleep(Duration::from_millis(300)).await;
     assert_eq!(store.get(id(1)).await.unwrap().unwrap().version, 1);
-    assert_eq!(assert_sound(&client).await, 12);
+    assert_eq!(assert_sound(&url).await, 12);
     assert!(apply(&store, patch(30, 1, r#"{"title":"T"}"#)).await.is_ok());
 }

@@ -2,6 +2,7 @@
 //! write, sessions end and locks are held. What every engine must do alike stands in the
 //! conformance suite.
 
+mod checking;
 mod cutting;
 mod ending;
 mod erasing;

@@ -2,7 +2,7 @@
 
 use roster_core::{Effect, EventKind, Failure, Refusal, Store};
 
-use super::support::{apply, assert_sound, beside, create, delete, open, patch, schema};
+use super::support::{apply, assert_sound, create, delete, open, patch, schema};
 
 fn user(name: &str) -> String {
     format!(r#"{{"username":"{name}"}}"#)
@@ -26,7 +26,7 @@ async fn a_name_that_is_given_up_behind_the_command_that_wants_it_is_still_taken
     assert_eq!(deleted.unwrap(), Effect::Changed(EventKind::Deleted));
     let results = store.apply(vec![delete(5, 1), create(6, &user("ada"))]).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    assert_eq!(assert_sound(&beside(&schema.url()).await).await, 5);
+    assert_eq!(assert_sound(&schema.url()).await, 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,7 +40,7 @@ async fn one_taken_name_spoils_none_of_its_neighbours() {
     // user7 was there, and 25 to 29 come round to the names of 10 to 14.
     assert_eq!(taken, [12, 15, 16, 17, 18, 19]);
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 14);
-    assert_eq!(assert_sound(&beside(&schema.url()).await).await, 15);
+    assert_eq!(assert_sound(&schema.url()).await, 15);
 }
 
 #[tokio::test(flavor = "multi_thread")]

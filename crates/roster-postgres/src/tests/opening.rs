@@ -65,7 +65,7 @@ async fn three_that_open_an_empty_database_at_once_agree_and_all_write() {
     for (n, store) in (1..).zip([&one, &two, &three, &one]) {
         assert_eq!(apply(store, create(n, &user(n))).await.unwrap().position, n.cast_signed());
     }
-    assert_eq!(assert_sound(&beside(&url).await).await, 4);
+    assert_eq!(assert_sound(&url).await, 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,7 +119,7 @@ async fn running_stores_apply_a_changed_policy_to_the_next_write() {
         store.health().await.unwrap();
         assert_eq!(store.rules(), Rules::default());
     }
-    assert_sound(&beside(&url).await).await;
+    assert_sound(&url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,7 +151,7 @@ async fn a_policy_that_changes_amid_writes_refuses_none_of_them() {
     for writer in writers {
         writer.await.unwrap();
     }
-    assert_sound(&beside(&url).await).await;
+    assert_sound(&url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,7 +169,7 @@ async fn a_store_that_a_newer_release_took_over_reads_on_and_is_not_ready() {
     assert!(store.health().await.is_err());
     assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["1"]);
     assert_eq!(column(&client, "SELECT count(*) FROM words WHERE word = 'u2'").await, ["0"]);
-    assert_eq!(assert_sound(&client).await, 1);
+    assert_eq!(assert_sound(&url).await, 1);
     assert!(store.get(id(1)).await.unwrap().is_some());
 }
 

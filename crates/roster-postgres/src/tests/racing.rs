@@ -7,9 +7,7 @@ use roster_core::{
 };
 use tokio::join;
 
-use super::support::{
-    apply, assert_sound, beside, create, delete, id, open_with, patch, restore, schema,
-};
+use super::support::{apply, assert_sound, create, delete, id, open_with, patch, restore, schema};
 
 const ROUNDS: u64 = 40;
 
@@ -55,7 +53,7 @@ async fn race(
         });
         join_all(races).await;
     }
-    assert_sound(&beside(&url).await).await;
+    assert_sound(&url).await;
 }
 
 /// Ids of one round.
@@ -145,7 +143,7 @@ async fn two_who_exchange_rows_in_opposite_order_both_succeed() {
         );
         assert!(up.iter().chain(&down).all(Result::is_ok), "{up:?} {down:?}");
     }
-    assert_eq!(assert_sound(&beside(&url).await).await, 20 + 15 * 40);
+    assert_eq!(assert_sound(&url).await, 20 + 15 * 40);
 }
 
 #[tokio::test(flavor = "multi_thread")]

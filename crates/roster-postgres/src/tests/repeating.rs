@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use roster_core::{Act, Command, Outcome, Preconditions, Store, Tags};
 use tokio::join;
 
-use super::support::{apply, assert_sound, beside, create, delete, id, once, open, patch, schema};
+use super::support::{apply, assert_sound, create, delete, id, once, open, patch, schema};
 
 const ROUNDS: u64 = 25;
 
@@ -36,7 +36,7 @@ async fn repeat(before: impl Fn(u64) -> Option<Command>, command: impl Fn(u64) -
         }
         assert!(positions.insert(outcomes[0].position));
     }
-    assert_eq!(assert_sound(&beside(&url).await).await, wanted);
+    assert_eq!(assert_sound(&url).await, wanted);
     assert_eq!(one.head().await.unwrap(), other.head().await.unwrap());
 }
 

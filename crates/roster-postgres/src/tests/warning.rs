@@ -37,7 +37,7 @@ async fn a_write_whose_commit_is_warned_of_is_in_doubt_and_found_by_its_key() {
         assert_eq!((again.replayed, again.position), (true, n.cast_signed()));
         assert_eq!(again.stored, there);
     }
-    assert_eq!(assert_sound(&client).await, 2);
+    assert_eq!(assert_sound(&url).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +49,7 @@ async fn all_who_share_the_commit_are_in_doubt_and_none_is_written_twice() {
     let users = (1..=300).map(|n| create(n, &format!(r#"{{"username":"u{n}"}}"#))).collect();
     assert!(store.apply(users).await.iter().all(is_unavailable));
     client.batch_execute(SILENT).await.unwrap();
-    assert_eq!(assert_sound(&client).await, 300);
+    assert_eq!(assert_sound(&url).await, 300);
     assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["300"]);
 }
 
@@ -72,7 +72,7 @@ async fn a_commit_that_is_refused_at_its_end_wrote_nothing() {
     let refused = apply(&store, create(1, r#"{"username":"ada"}"#)).await;
     assert!(refused.is_err());
     client.batch_execute(SILENT).await.unwrap();
-    assert_eq!(assert_sound(&client).await, 0);
+    assert_eq!(assert_sound(&url).await, 0);
     assert_eq!(apply(&store, create(2, r#"{"username":"ada"}"#)).await.unwrap().position, 1);
 }
 
@@ -97,5 +97,5 @@ async fn a_command_at_fault_has_the_same_error_alone_and_in_a_batch() {
     for result in [&alone, &results[1]] {
         assert!(matches!(result, Err(Failure::Store(StoreError::Internal(_)))), "{result:?}");
     }
-    assert_eq!(assert_sound(&client).await, 2);
+    assert_eq!(assert_sound(&url).await, 2);
 }

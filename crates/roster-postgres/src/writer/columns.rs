@@ -6,11 +6,11 @@ use bytes::BytesMut;
 use roster_core::{
     Change, Effect, Event, GroupId, Member, MemberKind, SearchKeys, UserId, event::changed_text,
 };
-use roster_engine::{GroupWrite, NewIdempotencyRecord};
+use roster_engine::{GroupWrite, NewIdempotencyRecord, UNCHANGED};
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
-use super::{fetch::UNCHANGED, steps::Parameter};
+use super::steps::Parameter;
 use crate::columns::{sort_text, status_number, uuid};
 
 /// The number of an e-mail address's kind in `further_keys`.

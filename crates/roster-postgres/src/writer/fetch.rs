@@ -10,7 +10,7 @@ use futures_util::future::{join, try_join_all};
 use roster_core::{
     Effect, EventKind, GroupId, MemberKind, StoreError, Stored, Timestamp, UserId, group::Newcomer,
 };
-use roster_engine::{ClaimKind, Current, IdempotencyRecord, LogPosition, StoredGroup};
+use roster_engine::{ClaimKind, Current, IdempotencyRecord, LogPosition, StoredGroup, UNCHANGED};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -32,9 +32,6 @@ pub(super) enum Lock {
     Rows,
     Nothing,
 }
-
-/// The effect of a request that changed nothing, as its idempotency record spells it.
-pub(super) const UNCHANGED: &str = "unchanged";
 
 type Keep = Box<dyn FnOnce(&mut Fetched, &[Row]) -> Result<(), StoreError> + Send>;
 

@@ -1,60 +1,123 @@
-//! The deep check of a store: is the file whole, and is all that it keeps twice the same?
+//! The check of a store: the file, and all that roster-engine checks.
 //!
-//! Reads one snapshot, beside a service that writes on, or the database inside a backup. Each
-//! table is read as a stream, in an order that some index gives, so that memory does not grow with
-//! the collection. It changes nothing and repairs nothing.
+//! It reads one snapshot, beside a service that writes on, or the database inside a backup.
 
-mod counters;
 mod file;
-mod findings;
-mod groups;
-mod history;
-mod keys;
-mod log;
-mod people;
-mod rows;
 
 use std::path::Path;
 
-use roster_core::{Head, LogId};
-use rusqlite::Connection;
+use roster_core::{Head, LogId, PolicyKey};
+use roster_engine::{Cell, CheckReader, SearchRow, Values};
+use rusqlite::{
+    Connection, params,
+    types::{ToSqlOutput, ValueRef},
+};
+
+pub use roster_engine::{Findings, Line};
 
 use crate::{
     backup::{BackupError, Sealed, open_store},
     establish::read_head,
+    page::run,
+    policy::count_shared,
 };
-pub use findings::{Findings, Line};
+
+const HAS_WORD: &str = "SELECT 1 FROM words WHERE word = ?1 AND id = ?2";
+const HAS_KEY: &str = "SELECT 1 FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
 
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
-    look(&open_store(directory)?)
+    check_store(&open_store(directory)?)
 }
 
 impl Sealed {
     /// Checks the store inside a backup.
     pub fn check(&self) -> Result<Findings, BackupError> {
-        look(&self.database()?)
+        check_store(&self.database()?)
     }
 }
 
-fn look(connection: &Connection) -> Result<Findings, BackupError> {
+fn check_store(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
-    let mut lines = vec![file::look(&snapshot), counters::look(&snapshot, head)];
-    lines.extend(people::look(&snapshot, head));
-    lines.push(log::idempotency_keys(&snapshot, head));
+    let mut lines = vec![file::check(&snapshot)];
+    lines.extend(finish(roster_engine::check(&mut Reader(&snapshot), head))?);
     Ok(Findings { lines })
 }
 
 /// What is wrong with a database at the first look: the file itself, and its counters.
 pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError> {
     let (_, head) = head(connection)?;
-    let lines = [file::look(connection), counters::look(connection, head)];
-    Ok(lines.into_iter().flat_map(|line| line.named).collect())
+    let counters = finish(roster_engine::check_counters(&mut Reader(connection), head))?;
+    Ok([file::check(connection), counters].into_iter().flat_map(|line| line.named).collect())
 }
 
 /// The log's identity, and the head that is kept.
 pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError> {
     let no_row = || BackupError::Faulty("log_head holds no row".to_owned());
     read_head(connection)?.ok_or_else(no_row)
+}
+
+fn finish<T>(steps: impl Future<Output = T>) -> Result<T, BackupError> {
+    run(steps).map_err(|error| BackupError::Faulty(error.to_string()))
+}
+
+struct Reader<'c>(&'c Connection);
+
+impl CheckReader for Reader<'_> {
+    type Error = rusqlite::Error;
+
+    const ABSENT: &'static [u8] = b"";
+
+    async fn each(
+        &mut self,
+        sql: &str,
+        parameters: &[Cell],
+        mut show: impl FnMut(Values),
+    ) -> rusqlite::Result<()> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        for (index, cell) in (1..).zip(parameters) {
+            let value = match cell {
+                Cell::Null => ValueRef::Null,
+                Cell::Integer(value) => ValueRef::Integer(*value),
+                Cell::Bytes(bytes) => ValueRef::Blob(bytes),
+            };
+            statement.raw_bind_parameter(index, ToSqlOutput::Borrowed(value))?;
+        }
+        let columns = statement.column_count();
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            let cells = (0..columns).map(|index| Ok(cell(row.get_ref(index)?)));
+            show(Values(cells.collect::<rusqlite::Result<_>>()?));
+        }
+        Ok(())
+    }
+
+    async fn missing(&mut self, rows: &[SearchRow]) -> rusqlite::Result<Vec<usize>> {
+        let mut has_word = self.0.prepare_cached(HAS_WORD)?;
+        let mut has_key = self.0.prepare_cached(HAS_KEY)?;
+        let mut missing = Vec::new();
+        for (index, SearchRow { id, kind, key }) in rows.iter().enumerate() {
+            let is_there = match kind {
+                None => has_word.exists(params![key, id.as_bytes()])?,
+                Some(kind) => has_key.exists(params![kind, key, id.as_bytes()])?,
+            };
+            if !is_there {
+                missing.push(index);
+            }
+        }
+        Ok(missing)
+    }
+
+    fn count_shared_sql(key: PolicyKey) -> String {
+        count_shared(key)
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null | ValueRef::Real(_) => Cell::Null,
+        ValueRef::Integer(value) => Cell::Integer(value),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+    }
 }

@@ -6,11 +6,7 @@ pub(crate) mod head;
 pub(crate) mod range;
 pub(crate) mod sql;
 
-use std::{
-    pin::pin,
-    task::{Context, Poll, Waker},
-};
-
+use futures_util::FutureExt as _;
 use roster_core::{
     Status, StoreError, Timestamp, UserId,
     list::{Page, PageQuery, SortBy, SortKey},
@@ -30,7 +26,7 @@ use sql::{AFTER_ID, AFTER_KEY, STATUS};
 /// Reads a page.
 pub(crate) fn read(connection: &Connection, query: &PageQuery, plan: Plan) -> ReadResult<Page> {
     head::in_snapshot(connection, |head| {
-        run(roster_engine::read_page(&mut Reader(connection), head, query, plan))
+        run(roster_engine::read_page(&mut Reader(connection), head, query, plan))?
     })
 }
 
@@ -41,16 +37,13 @@ pub(crate) fn read_few(
     plan: Plan,
 ) -> ReadResult<Option<Page>> {
     head::in_snapshot(connection, |head| {
-        run(roster_engine::read_few(&mut Reader(connection), head, query, plan))
+        run(roster_engine::read_few(&mut Reader(connection), head, query, plan))?
     })
 }
 
-/// Runs a future that never waits: each step of a page is a call of SQLite.
-fn run<T>(future: impl Future<Output = ReadResult<T>>) -> ReadResult<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result,
-        Poll::Pending => Err(StoreError::Internal("a step of a page waits".into()).into()),
-    }
+/// Runs a future that never waits: each of its steps is a call of SQLite.
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> Result<T, StoreError> {
+    future.now_or_never().ok_or_else(|| StoreError::Internal("a step of SQLite waits".into()))
 }
 
 /// Reads the steps of pages.

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use roster_core::{
     Change, Effect, Event, Head, Keys, UserId, erasure::STEP_MAX, event::changed_text,
 };
-use roster_engine::Writes;
+use roster_engine::{UNCHANGED, Writes};
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
-use super::{apply_groups::apply_groups, erasure, facts::UNCHANGED, search_rows, sql};
+use super::{apply_groups::apply_groups, erasure, search_rows, sql};
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},

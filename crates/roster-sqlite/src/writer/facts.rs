@@ -12,6 +12,7 @@ use roster_core::{
 };
 use roster_engine::{
     ClaimKind, CommandError, Current, Facts, IdempotencyRecord, LogPosition, Request, StoredGroup,
+    UNCHANGED,
 };
 use rusqlite::{CachedStatement, Connection, Row};
 
@@ -21,9 +22,6 @@ use crate::{
     failure::{ReadError, ReadResult},
     groups::{direct, get, group_of},
 };
-
-/// The effect of a request that changed nothing, as its idempotency record spells it.
-pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// Reads the facts of a batch.
 pub(super) struct StoredFacts<'c> {

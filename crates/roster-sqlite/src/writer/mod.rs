@@ -27,7 +27,6 @@ use crate::{
     shared::Shared,
 };
 use apply::Applied;
-pub(crate) use facts::UNCHANGED;
 use transaction::Fault;
 pub(crate) use transaction::preview_request;
 

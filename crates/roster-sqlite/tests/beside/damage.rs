@@ -83,7 +83,7 @@ fn a_wrong_counter_is_found() {
 #[test]
 fn shared_keys_that_are_to_be_unique_are_found() {
     let sql = "UPDATE users SET email_key = 'a1@example.com' WHERE number = 2";
-    must_tell(&altered(&Place::new(), sql), "counters", "users.email_key: 1 keys");
+    must_tell(&altered(&Place::new(), sql), "counters", "email-uniqueness: 1 keys");
 }
 
 #[test]

@@ -1,38 +1,50 @@
-//! `roster check`: the deep check of a store, served or not, or of a backup.
+//! `roster check`: the check of a store, served or not, or of a backup.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
-use roster_sqlite::{Findings, Sealed, check};
+use roster_postgres::Connector;
+use roster_sqlite::{Findings, Sealed};
 
-use super::data_flags::DataFlags;
+use super::data_flags::PlaceFlags;
+use crate::config::DatabaseUrl;
 
 /// The flags of `roster check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckFlags {
     #[command(flatten)]
-    data: DataFlags,
+    place: PlaceFlags,
 
-    /// Check this file of `roster backup`, not a data directory
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    /// Check this file of `roster backup`, not a store
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "database"])]
     backup: Option<PathBuf>,
 }
 
-/// Checks, and tells a line for each thing that was looked at.
+/// Checks, and prints a line for each thing that was looked at.
 pub(super) fn run(flags: CheckFlags) -> anyhow::Result<ExitCode> {
-    let data = flags.data.load()?;
-    let findings = match flags.backup {
-        Some(file) => Sealed::open(&file)?.check()?,
-        None => check(&data)?,
+    let is_directory = flags.place.is_directory();
+    let findings = if let Some(file) = flags.backup {
+        Sealed::open(&file)?.check()?
+    } else {
+        let config = flags.place.load()?;
+        match config.database {
+            Some(database) if !is_directory => check_database(&database)?,
+            _ => roster_sqlite::check(&config.data)?,
+        }
     };
-    let mut out = io::stdout().lock();
-    for line in &findings.lines {
-        writeln!(out, "{line}")?;
-    }
-    writeln!(out, "{}", verdict(&findings))?;
+    writeln!(io::stdout().lock(), "{findings}{}", verdict(&findings))?;
     Ok(if findings.is_sound() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check_database(database: &DatabaseUrl) -> anyhow::Result<Findings> {
+    let connector = Connector::parse(database.as_str())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("threads cannot be started")?;
+    let findings = runtime.block_on(roster_postgres::check(&connector));
+    findings.with_context(|| format!("{database} cannot be checked"))
 }
 
 fn verdict(findings: &Findings) -> String {

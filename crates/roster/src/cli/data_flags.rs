@@ -56,6 +56,11 @@ pub(super) struct PlaceFlags {
 }
 
 impl PlaceFlags {
+    /// Whether they name a directory, and no database.
+    pub(super) fn is_directory(&self) -> bool {
+        self.data.is_some() && self.database.is_none()
+    }
+
     /// The settings, from the same sources as those of `roster serve`.
     pub(super) fn load(self) -> anyhow::Result<Config> {
         let data = self.data.map(|data| ("data", data.into_os_string()));

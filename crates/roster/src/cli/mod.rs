@@ -88,10 +88,10 @@ enum Command {
     /// PostgreSQL database may be served meanwhile, and its processes follow within seconds. A
     /// data directory may not.
     Policy(policy::PolicyFlags),
-    /// Check the data in depth, while the service runs or not
+    /// Check all data of a directory, a PostgreSQL database or a backup, served or not
     ///
-    /// Holds the file, the counters, the keys, the words and the change log against the records,
-    /// and prints a line for each. Changes nothing. Exit status 1 tells of faults.
+    /// Compares the counters, the keys, the words and the change log with the records, and prints a
+    /// line for each table. Changes nothing. Exit status 1 tells of faults.
     Check(check::CheckFlags),
     /// Print every setting with its value and where the value comes from
     ///

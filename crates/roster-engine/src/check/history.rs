@@ -6,8 +6,8 @@ use roster_core::{Attribute, EventKind, Json, Timestamp, attribute::Kind, json};
 use super::{
     findings::{Line, name},
     log::Span,
-    people::place,
     rows::{Entry, Item},
+    users::place,
 };
 use roster_core::event::changed_of;
 
@@ -33,22 +33,23 @@ struct Last {
 }
 
 impl History {
-    pub(super) const fn begin(span: Span, is_being_erased: bool) -> Self {
-        Self { span, is_being_erased, last: None, filled: None, emptied: None }
+    pub(super) const fn new(span: Span) -> Self {
+        Self { span, is_being_erased: false, last: None, filled: None, emptied: None }
     }
 
     /// Reads one more event.
     pub(super) fn add(&mut self, event: Entry, line: &mut Line) {
         line.count += 1;
+        self.is_being_erased = event.is_being_erased;
         let place = format!("events at {}", event.position);
         let kind = EventKind::parse(&event.kind);
-        line.hold(kind.is_some(), &place, "there is no such kind of event");
-        line.hold(self.follows(kind), &place, "its kind cannot follow the event before it");
+        line.require(kind.is_some(), &place, "there is no such kind of event");
+        line.require(self.follows(kind), &place, "its kind cannot follow the event before it");
         let begins = if self.span.is_cut() { event.version } else { 1 };
         let expected = self.last.as_ref().map_or(begins, |last| last.version + 1);
-        line.hold(event.version == expected, &place, "its version does not rise by one");
+        line.require(event.version == expected, &place, "its version does not rise by one");
         let after = self.last.as_ref().is_none_or(|last| last.at <= event.at);
-        line.hold(after, &place, "it happened before the event before it");
+        line.require(after, &place, "it happened before the event before it");
         let tree = if event.record.is_empty() {
             self.emptied.get_or_insert(event.position);
             None
@@ -92,11 +93,11 @@ impl History {
             [("id", id), ("version", Json::Int(event.version)), ("updated_at", at)]
         {
             let same = tree.member(member) == Some(&value);
-            line.hold(same, &place, &format!("its record has another {member}"));
+            line.require(same, &place, &format!("its record has another {member}"));
         }
         let mut written = Vec::with_capacity(event.record.len());
         json::write_json(&mut written, &tree);
-        line.hold(written == event.record, &place, "its record is not spelt as it is written");
+        line.require(written == event.record, &place, "its record is not spelt as it is written");
         let nothing = Json::Object(Vec::new());
         let begins = [EventKind::Created, EventKind::GroupCreated];
         let begins = begins.iter().any(|kind| kind.as_str() == event.kind);
@@ -107,7 +108,7 @@ impl History {
         if let Some(before) = before {
             let told = changed_of(&event.changed);
             let same = told.is_some_and(|(told, _)| told == changed(before, &tree));
-            line.hold(same, &place, "what it says changed is not what differs in its record");
+            line.require(same, &place, "what it says changed is not what differs in its record");
         }
         Some(tree)
     }
@@ -121,15 +122,15 @@ impl History {
     pub(super) fn end_of_group(self, id: &[u8], group: Option<&Item>, line: &mut Line) {
         let place = place("events", id);
         let Some(last) = self.last else {
-            line.hold(self.span.is_cut(), &place, "there is none, but the group is there");
+            line.require(self.span.is_cut(), &place, "there is none, but the group is there");
             return;
         };
-        line.hold(self.emptied.is_none(), &place, "a record is missing");
+        line.require(self.emptied.is_none(), &place, "a record is missing");
         if last.kind == Some(EventKind::GroupDeleted) {
-            line.hold(group.is_none(), &place, "the group is there, but was deleted");
+            line.require(group.is_none(), &place, "the group is there, but was deleted");
             return;
         }
-        line.hold(last.is(group), &place, "the last one is not the group that is there");
+        line.require(last.is(group), &place, "the last one is not the group that is there");
     }
 
     /// Compares the whole with the user as it is.
@@ -142,26 +143,26 @@ impl History {
     ) {
         let place = place("events", id);
         let Some(last) = self.last else {
-            line.hold(self.span.is_cut(), &place, "there is none, but the user is there");
+            line.require(self.span.is_cut(), &place, "there is none, but the user is there");
             return;
         };
         if last.kind == Some(EventKind::Purged) {
             let is_gone = user.is_none() && deleted.is_none();
-            line.hold(is_gone, &place, "the user is there, but was purged");
+            line.require(is_gone, &place, "the user is there, but was purged");
             let is_erased = self.filled.is_none() || self.is_being_erased;
-            line.hold(is_erased, &place, "a record is there, but the user was purged");
+            line.require(is_erased, &place, "a record is there, but the user was purged");
             return;
         }
         let what = "its history is to be erased, but nobody purged the user";
-        line.hold(!self.is_being_erased, &place, what);
+        line.require(!self.is_being_erased, &place, what);
         let what = "a record is missing, but nobody purged the user";
-        line.hold(self.emptied.is_none(), &place, what);
+        line.require(self.emptied.is_none(), &place, what);
         if last.kind == Some(EventKind::Deleted) {
             let same = last.is(deleted) && user.is_none();
-            line.hold(same, &place, "the last one is not the deleted user that is kept");
+            line.require(same, &place, "the last one is not the deleted user that is kept");
         } else {
             let same = last.is(user) && deleted.is_none();
-            line.hold(same, &place, "the last one is not the user that is there");
+            line.require(same, &place, "the last one is not the user that is there");
         }
     }
 }
@@ -169,7 +170,7 @@ impl History {
 impl Last {
     /// Whether the row is what the event left.
     fn is(&self, row: Option<&Item>) -> bool {
-        row.is_some_and(|row| row.version == self.version && row.record == self.record)
+        row.is_some_and(|row| row.version() == self.version && row.record() == self.record)
     }
 }
 

@@ -21,6 +21,13 @@ impl Findings {
     }
 }
 
+/// A line for each thing that was looked at.
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
 /// What was found in one table, or by one look at the whole.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -35,12 +42,13 @@ pub struct Line {
 }
 
 impl Line {
-    pub(super) const fn new(name: &'static str) -> Self {
+    /// A line in which nothing was looked at yet.
+    pub const fn new(name: &'static str) -> Self {
         Self { name, count: 0, faults: 0, named: Vec::new() }
     }
 
     /// Takes note of a fault.
-    pub(super) fn fault(&mut self, place: &dyn fmt::Display, what: &str) {
+    pub fn fault(&mut self, place: &dyn fmt::Display, what: &str) {
         self.faults += 1;
         if self.named.len() < NAMED_MAX {
             self.named.push(format!("{place}: {what}"));
@@ -48,25 +56,14 @@ impl Line {
     }
 
     /// Takes note of a fault unless this holds.
-    pub(super) fn hold(&mut self, holds: bool, place: &dyn fmt::Display, what: &str) {
+    pub fn require(&mut self, holds: bool, place: &dyn fmt::Display, what: &str) {
         if !holds {
             self.fault(place, what);
         }
     }
 
-    /// A line, with what this read finds.
-    pub(super) fn of(
-        name: &'static str,
-        read: impl FnOnce(&mut Self) -> rusqlite::Result<()>,
-    ) -> Self {
-        let mut line = Self::new(name);
-        let read = read(&mut line);
-        line.end(read);
-        line
-    }
-
     /// Adds the error that ended a read.
-    pub(super) fn end(&mut self, read: rusqlite::Result<()>) {
+    pub fn end(&mut self, read: Result<(), impl fmt::Display>) {
         if let Err(error) = read {
             let name = self.name;
             self.fault(&name, &format!("cannot be read to the end: {error}"));

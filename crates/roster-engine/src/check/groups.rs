@@ -1,0 +1,61 @@
+//! Groups and who belongs to them: every row against its record, every membership against both of
+//! its ends, and the counters.
+
+use roster_core::Group;
+
+use super::{
+    CheckReader, Line, number,
+    rows::{Item, text},
+    users::place,
+};
+
+/// A page of groups.
+pub(super) const GROUPS: &str = "SELECT id, version, record, name_key, external_id, members, \
+     (SELECT count(*) FROM group_members WHERE group_id = groups.id) \
+     FROM groups WHERE id > $1 ORDER BY id";
+
+/// Memberships that have lost one of their ends, or tell of the member what it is not.
+const LOOSE: &str = "SELECT m.group_id, m.member_id FROM group_members AS m \
+     WHERE NOT EXISTS (SELECT 1 FROM groups WHERE id = m.group_id) \
+     OR NOT CASE m.kind WHEN 0 THEN EXISTS (SELECT 1 FROM users WHERE id = m.member_id) \
+     WHEN 1 THEN EXISTS (SELECT 1 FROM groups WHERE id = m.member_id) ELSE false END";
+
+/// Compares a row with its record, and its count with its members.
+pub(super) fn check_group(row: &Item, line: &mut Line) {
+    let place = place("groups", row.id());
+    let (kept, members) = (row.integer(5), row.integer(6));
+    let what = format!("members is {kept}, but there are {members}");
+    line.require(kept == members, &place, &what);
+    let written = |group: &Group| (group.id, group.version, group.to_record());
+    if let Some(group) = row.compare(line, &place, Group::from_record(row.record()), written) {
+        let made = [
+            ("name_key", text(Some(&group.name_key()))),
+            ("external_id", text(group.external_id.as_ref())),
+        ];
+        row.compare_columns(line, &place, made);
+    }
+}
+
+/// Compares the counter with the number of groups.
+pub(super) async fn check_total<R: CheckReader>(
+    reader: &mut R,
+    line: &mut Line,
+) -> Result<(), R::Error> {
+    let (kept, counted) = (number(reader, "SELECT total FROM groups_head").await?, line.count);
+    let what = format!("is {kept}, but there are {counted}");
+    line.require(u64::try_from(kept) == Ok(counted), &"groups_head.total", &what);
+    Ok(())
+}
+
+/// Checks the memberships.
+pub(super) async fn check_members<R: CheckReader>(
+    reader: &mut R,
+    line: &mut Line,
+) -> Result<(), R::Error> {
+    line.count = number(reader, "SELECT count(*) FROM group_members").await?.unsigned_abs();
+    let show = |row: super::Values| {
+        let what = format!("{} does not belong there", place("member", row.bytes(1)));
+        line.fault(&place("group_members", row.bytes(0)), &what);
+    };
+    reader.each(LOOSE, &[], show).await
+}

@@ -1,0 +1,111 @@
+//! The log as a whole: its positions, and the requests that point into it.
+
+use roster_core::{EventKind, Group, Head, User};
+
+use super::{
+    CheckReader, Line,
+    findings::name,
+    first,
+    rows::{Cell, Values},
+};
+use crate::idempotency::UNCHANGED;
+
+const SPAN: &str = "SELECT count(*), min(position) FROM events";
+const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
+
+/// The requests, each with the event at its position, and whether there is or was such a user or
+/// group. Of a group that was deleted, only events are left.
+const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record, \
+     e.subject_id, e.version, e.kind, \
+     EXISTS (SELECT 1 FROM users WHERE id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM deleted_users WHERE id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM groups WHERE id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM erasures WHERE id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM events WHERE subject_id = k.user_id AND kind LIKE 'group.%') \
+     FROM idempotency_keys AS k LEFT JOIN events AS e ON e.position = k.position";
+
+/// Which positions are kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    /// The oldest; one beyond the head where none is.
+    oldest: i64,
+}
+
+impl Span {
+    /// Reads the span.
+    async fn of<R: CheckReader>(reader: &mut R, head: Head) -> Result<(Self, i64), R::Error> {
+        let row = first(reader, SPAN).await?;
+        let count = row.integer(0);
+        let oldest = if count == 0 { head.position + 1 } else { row.integer(1) };
+        Ok((Self { oldest }, count))
+    }
+
+    /// Reads the span, and names every gap in it.
+    pub(super) async fn check<R: CheckReader>(
+        reader: &mut R,
+        head: Head,
+        line: &mut Line,
+    ) -> Result<Self, R::Error> {
+        let (span, count) = Self::of(reader, head).await?;
+        line.require(span.oldest >= 1, &"events", "a position is below 1");
+        if count != head.position + 1 - span.oldest {
+            let mut expected = span.oldest;
+            let show = |row: Values| {
+                let position = row.integer(0);
+                let what = format!("positions {expected} to {} are missing", position - 1);
+                line.require(position == expected, &"events", &what);
+                expected = position + 1;
+            };
+            reader.each(POSITIONS, &[], show).await?;
+            let what = format!("they end at {}, the head says {}", expected - 1, head.position);
+            line.require(expected == head.position + 1, &"events", &what);
+        }
+        Ok(span)
+    }
+
+    /// Whether the log no longer begins with its first event.
+    pub(super) const fn is_cut(self) -> bool {
+        self.oldest > 1
+    }
+}
+
+/// Checks the requests that may come twice: what they came to is in the log, unless it has
+/// outlived its time.
+pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: &mut R, head: Head) -> Line {
+    let mut line = Line::new("idempotency keys");
+    let read = match Span::of(reader, head).await {
+        Ok((span, _)) => reader.each(KEYS, &[], |row| check_key(&row, span, head, &mut line)).await,
+        Err(error) => Err(error),
+    };
+    line.end(read);
+    line
+}
+
+fn check_key(row: &Values, Span { oldest }: Span, head: Head, line: &mut Line) {
+    line.count += 1;
+    let (position, id, version, effect) =
+        (row.integer(0), row.bytes(1), row.integer(2), row.bytes(3));
+    let place = format!("idempotency_keys at {position}, of {}", name(id));
+    let is_within = (0..=head.position).contains(&position);
+    line.require(is_within, &place, "there is no such position");
+    let gone = [EventKind::Purged, EventKind::GroupDeleted];
+    let is_gone = gone.iter().any(|kind| kind.as_str().as_bytes() == effect);
+    line.require(is_gone || row.integer(8) != 0, &place, "there is no such user");
+    let record = row.optional_bytes(4);
+    if effect == UNCHANGED.as_bytes() {
+        let user = record.and_then(|record| User::from_record(record).ok());
+        let user = user.map(|user| (user.id, user.version));
+        let group = record.and_then(|record| Group::from_record(record).ok());
+        let group = group.map(|group| (group.id, group.version));
+        let is = user.or(group).is_some_and(|(of, at)| of.as_bytes() == id && at == version);
+        line.require(is, &place, "its record is not of that user and version");
+        return;
+    }
+    line.require(record.is_none(), &place, "it holds a record that the log has");
+    if position >= oldest && is_within {
+        let event = row.0.get(5..8);
+        let told = [1, 2, 3].map(|index| row.0.get(index).cloned().unwrap_or(Cell::Null));
+        let what = "the event there is not what the request came to";
+        line.require(event == Some(&told), &place, what);
+    }
+}

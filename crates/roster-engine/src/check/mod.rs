@@ -1,0 +1,77 @@
+//! The check of a store: everything that is kept beside the records must follow from them, and the
+//! change log must lead to what there is.
+//!
+//! It reads one snapshot and changes nothing. Tables are read in pages in the order of ids, so that
+//! memory does not grow with the collection. Engines run the statements ([`CheckReader`]).
+
+mod counters;
+mod findings;
+mod groups;
+mod history;
+mod log;
+mod rows;
+mod search;
+mod users;
+
+use std::fmt;
+
+use roster_core::{Head, PolicyKey};
+
+pub use findings::{Findings, Line};
+pub use rows::{Cell, Values};
+pub use search::SearchRow;
+
+/// Runs the statements of a check in one snapshot.
+pub trait CheckReader {
+    /// Why a statement fails.
+    type Error: fmt::Display;
+
+    /// The value of a sort key that is absent.
+    const ABSENT: &'static [u8];
+
+    /// Shows each row of a statement. `$1` and `$2` stand for the parameters; empty bytes come
+    /// before every id.
+    fn each(
+        &mut self,
+        sql: &str,
+        parameters: &[Cell],
+        show: impl FnMut(Values),
+    ) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// Which of these rows are missing in their table, by their places in the slice.
+    fn missing(
+        &mut self,
+        rows: &[SearchRow],
+    ) -> impl Future<Output = Result<Vec<usize>, Self::Error>>;
+
+    /// The statement that counts the keys that belong to more than one user.
+    fn count_shared_sql(key: PolicyKey) -> String;
+}
+
+/// Checks everything but what an engine alone has.
+pub async fn check<R: CheckReader>(reader: &mut R, head: Head) -> Vec<Line> {
+    let mut lines = vec![check_counters(reader, head).await];
+    lines.extend(users::check(reader, head).await);
+    lines.push(log::check_idempotency_keys(reader, head).await);
+    lines
+}
+
+/// Checks the kept counters and what is to be unique.
+pub async fn check_counters<R: CheckReader>(reader: &mut R, head: Head) -> Line {
+    let mut line = Line::new("counters");
+    let read = counters::check(reader, head, &mut line).await;
+    line.end(read);
+    line
+}
+
+/// The first row of a statement without parameters.
+async fn first<R: CheckReader>(reader: &mut R, sql: &str) -> Result<Values, R::Error> {
+    let mut rows = Vec::new();
+    reader.each(sql, &[], |row| rows.push(row)).await?;
+    Ok(rows.into_iter().next().unwrap_or_default())
+}
+
+/// The number in the first row.
+async fn number<R: CheckReader>(reader: &mut R, sql: &str) -> Result<i64, R::Error> {
+    Ok(first(reader, sql).await?.integer(0))
+}

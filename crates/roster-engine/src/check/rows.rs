@@ -1,0 +1,216 @@
+//! The tables as pages of rows, each in the order of ids, so that they can be read side by side.
+
+use std::{collections::VecDeque, fmt};
+
+use bytes::Bytes;
+use roster_core::UserId;
+
+use super::{CheckReader, Line};
+
+/// Rows of a page.
+const PAGE: usize = 200;
+
+/// A value in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// None.
+    Null,
+    /// An integer or a truth value.
+    Integer(i64),
+    /// A text, an id or bytes.
+    Bytes(Vec<u8>),
+}
+
+/// The values of a row.
+#[derive(Clone, Debug, Default)]
+pub struct Values(pub Vec<Cell>);
+
+impl Values {
+    /// An integer; 0 where there is none.
+    pub(super) fn integer(&self, index: usize) -> i64 {
+        self.optional_integer(index).unwrap_or_default()
+    }
+
+    /// Bytes; none where there are none.
+    pub(super) fn bytes(&self, index: usize) -> &[u8] {
+        self.optional_bytes(index).unwrap_or_default()
+    }
+
+    pub(super) fn optional_bytes(&self, index: usize) -> Option<&[u8]> {
+        if let Some(Cell::Bytes(bytes)) = self.0.get(index) { Some(bytes) } else { None }
+    }
+
+    pub(super) fn optional_integer(&self, index: usize) -> Option<i64> {
+        if let Some(Cell::Integer(value)) = self.0.get(index) { Some(*value) } else { None }
+    }
+
+    fn text(&self, index: usize) -> String {
+        String::from_utf8_lossy(self.bytes(index)).into_owned()
+    }
+}
+
+/// A row of `users`, `deleted_users` or `groups`: id, version, record and other columns.
+pub(super) struct Item(Values);
+
+impl Item {
+    pub(super) fn id(&self) -> &[u8] {
+        self.0.bytes(0)
+    }
+
+    pub(super) fn version(&self) -> i64 {
+        self.0.integer(1)
+    }
+
+    pub(super) fn record(&self) -> &[u8] {
+        self.0.bytes(2)
+    }
+
+    /// The number in a further column.
+    pub(super) fn integer(&self, index: usize) -> i64 {
+        self.0.integer(index)
+    }
+
+    /// Compares the record with the row: its id, version and spelling. `None` where the record
+    /// cannot be read.
+    pub(super) fn compare<T>(
+        &self,
+        line: &mut Line,
+        place: &str,
+        parsed: Result<T, impl fmt::Display>,
+        written: impl Fn(&T) -> (UserId, i64, Bytes),
+    ) -> Option<T> {
+        line.count += 1;
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(corrupt) => {
+                line.fault(&place, &corrupt.to_string());
+                return None;
+            }
+        };
+        let (id, version, record) = written(&parsed);
+        line.require(id.as_bytes() == self.id(), &place, "the record has another id");
+        line.require(version == self.version(), &place, "the record has another version");
+        line.require(record == self.record(), &place, "the record is not spelt as it is written");
+        Some(parsed)
+    }
+
+    /// Compares the columns after the record with the values that follow from it.
+    pub(super) fn compare_columns(
+        &self,
+        line: &mut Line,
+        place: &str,
+        made: impl IntoIterator<Item = (&'static str, Cell)>,
+    ) {
+        for (stored, (column, made)) in self.0.0.iter().skip(3).zip(made) {
+            line.require(made == *stored, &place, &format!("{column} is not the record's"));
+        }
+    }
+}
+
+/// A text, or no value.
+pub(super) fn text(text: Option<&String>) -> Cell {
+    text.map_or(Cell::Null, |text| Cell::Bytes(text.clone().into_bytes()))
+}
+
+/// A row of `events`, without who asked.
+pub(super) struct Entry {
+    pub(super) id: Vec<u8>,
+    pub(super) position: i64,
+    pub(super) kind: String,
+    pub(super) at: i64,
+    pub(super) version: i64,
+    pub(super) changed: String,
+    pub(super) record: Vec<u8>,
+    /// Whether the history of the purged user is still to be erased.
+    pub(super) is_being_erased: bool,
+}
+
+/// A row that has an id.
+pub(super) trait Row: From<Values> {
+    /// The id.
+    fn id(&self) -> &[u8];
+
+    /// The parameters of the statement for the page after this row.
+    fn key(&self) -> Vec<Cell> {
+        vec![Cell::Bytes(self.id().to_vec())]
+    }
+}
+
+impl From<Values> for Item {
+    fn from(values: Values) -> Self {
+        Self(values)
+    }
+}
+
+impl Row for Item {
+    fn id(&self) -> &[u8] {
+        Self::id(self)
+    }
+}
+
+impl From<Values> for Entry {
+    fn from(row: Values) -> Self {
+        Self {
+            id: row.bytes(0).to_vec(),
+            position: row.integer(1),
+            kind: row.text(2),
+            at: row.integer(3),
+            version: row.integer(4),
+            changed: row.text(5),
+            record: row.bytes(6).to_vec(),
+            is_being_erased: row.integer(7) != 0,
+        }
+    }
+}
+
+impl Row for Entry {
+    fn id(&self) -> &[u8] {
+        &self.id
+    }
+
+    fn key(&self) -> Vec<Cell> {
+        vec![Cell::Bytes(self.id.clone()), Cell::Integer(self.position)]
+    }
+}
+
+/// The rows of a table in the order of ids, a page at a time.
+pub(super) struct Pages<T> {
+    sql: String,
+    rows: VecDeque<T>,
+    /// The key of the last row that was read; `None` after the last page.
+    after: Option<Vec<Cell>>,
+}
+
+impl<T: Row> Pages<T> {
+    /// Begins with the statement of a page, up to its limit, and the key before all rows.
+    pub(super) fn begin(sql: &str, before: Vec<Cell>) -> Self {
+        let sql = format!("{sql} LIMIT {PAGE}");
+        Self { sql, rows: VecDeque::new(), after: Some(before) }
+    }
+
+    /// The id of the next row.
+    pub(super) async fn next_id<R: CheckReader>(
+        &mut self,
+        reader: &mut R,
+    ) -> Result<Option<&[u8]>, R::Error> {
+        if self.rows.is_empty()
+            && let Some(after) = self.after.take()
+        {
+            let rows = &mut self.rows;
+            reader.each(&self.sql, &after, |row| rows.push_back(row.into())).await?;
+            let is_full = self.rows.len() == PAGE;
+            self.after = self.rows.back().filter(|_| is_full).map(Row::key);
+        }
+        Ok(self.rows.front().map(Row::id))
+    }
+
+    /// The next row if it has this id.
+    pub(super) async fn take<R: CheckReader>(
+        &mut self,
+        reader: &mut R,
+        id: &[u8],
+    ) -> Result<Option<T>, R::Error> {
+        let is_next = self.next_id(reader).await? == Some(id);
+        Ok(if is_next { self.rows.pop_front() } else { None })
+    }
+}

@@ -1,0 +1,157 @@
+//! Users, deleted users, groups and their histories, read side by side in the order of ids.
+//!
+//! What is kept beside a record is made from it again and must be the same. The last event of a
+//! user or group must have the record that there is.
+
+use bytes::Bytes;
+use roster_core::{Head, Keys, Status, User, UserId};
+
+use super::{
+    CheckReader, Line,
+    findings::name,
+    groups::{GROUPS, check_group, check_members, check_total},
+    history::History,
+    log::Span,
+    rows::{Cell, Entry, Item, Pages, text},
+    search::Search,
+};
+
+const USERS: &str = "SELECT id, version, record, updated_at, status, username_key, email_key, \
+     phone_number_key, external_id, family_name_key, name_key \
+     FROM users WHERE id > $1 ORDER BY id";
+
+const DELETED_USERS: &str = "SELECT id, version, record, deleted_at, username_key, email_key, \
+     external_id FROM deleted_users WHERE id > $1 ORDER BY id";
+
+const EVENTS: &str = "SELECT subject_id, position, kind, at, version, changed, record, \
+     EXISTS (SELECT 1 FROM erasures WHERE id = subject_id) FROM events \
+     WHERE (subject_id, position) > ($1, $2) ORDER BY subject_id, position";
+
+/// Checks all that belongs to users and groups: a line for each table.
+pub(super) async fn check<R: CheckReader>(reader: &mut R, head: Head) -> Vec<Line> {
+    let mut found = Found {
+        users: Line::new("users"),
+        deleted_users: Line::new("deleted users"),
+        groups: Line::new("groups"),
+        events: Line::new("events"),
+        search: Search::new(),
+    };
+    let read = found.read(reader, head).await;
+    found.users.end(read);
+    let read = check_total(reader, &mut found.groups).await;
+    found.groups.end(read);
+    let mut members = Line::new("group members");
+    let read = check_members(reader, &mut members).await;
+    members.end(read);
+    let [words, further_keys] = found.search.end(reader).await;
+    let Found { users, deleted_users, groups, events, .. } = found;
+    vec![users, deleted_users, groups, members, words, further_keys, events]
+}
+
+struct Found {
+    users: Line,
+    deleted_users: Line,
+    groups: Line,
+    events: Line,
+    search: Search,
+}
+
+impl Found {
+    async fn read<R: CheckReader>(&mut self, reader: &mut R, head: Head) -> Result<(), R::Error> {
+        let span = Span::check(reader, head, &mut self.events).await?;
+        let before = || Cell::Bytes(Vec::new());
+        let mut users = Pages::<Item>::begin(USERS, vec![before()]);
+        let mut deleted_users = Pages::<Item>::begin(DELETED_USERS, vec![before()]);
+        let mut groups = Pages::<Item>::begin(GROUPS, vec![before()]);
+        let mut events = Pages::<Entry>::begin(EVENTS, vec![before(), Cell::Integer(0)]);
+        loop {
+            let ids = [
+                users.next_id(reader).await?,
+                deleted_users.next_id(reader).await?,
+                groups.next_id(reader).await?,
+                events.next_id(reader).await?,
+            ];
+            let next = ids.into_iter().flatten().min();
+            let Some(id) = next.map(<[u8]>::to_vec) else { return Ok(()) };
+            let user = users.take(reader, &id).await?;
+            let deleted = deleted_users.take(reader, &id).await?;
+            let group = groups.take(reader, &id).await?;
+            let mut history = History::new(span);
+            while let Some(event) = events.take(reader, &id).await? {
+                history.add(event, &mut self.events);
+            }
+            if let Some(row) = &user
+                && let Some(user) = self.check_user(row, R::ABSENT)
+            {
+                self.search.add(reader, &user).await?;
+            }
+            if let Some(row) = &deleted {
+                self.check_deleted(row);
+                let what = "is live and deleted at once";
+                self.deleted_users.require(user.is_none(), &place("deleted_users", &id), what);
+            }
+            if let Some(row) = &group {
+                check_group(row, &mut self.groups);
+            }
+            if group.is_some() || history.is_of_group() {
+                let is_alone = user.is_none() && deleted.is_none();
+                let what = "is a group and a user at once";
+                self.events.require(is_alone, &place("groups", &id), what);
+                history.end_of_group(&id, group.as_ref(), &mut self.events);
+            } else {
+                history.end(&id, user.as_ref(), deleted.as_ref(), &mut self.events);
+            }
+        }
+    }
+
+    /// Compares a row with its record; gives the user if the record can be read.
+    fn check_user(&mut self, row: &Item, absent: &[u8]) -> Option<User> {
+        let (line, place) = (&mut self.users, place("users", row.id()));
+        let user = row.compare(line, &place, User::from_record(row.record()), written)?;
+        row.compare_columns(line, &place, columns(&Keys::of(&user), absent));
+        Some(user)
+    }
+
+    fn check_deleted(&mut self, row: &Item) {
+        let (line, place) = (&mut self.deleted_users, place("deleted_users", row.id()));
+        let user = row.compare(line, &place, User::from_record(row.record()), written);
+        if let Some(user) = user {
+            let keys = Keys::of(&user);
+            let made = [
+                ("deleted_at", Cell::Integer(user.updated_at.as_millis())),
+                ("username_key", text(Some(&keys.username))),
+                ("email_key", text(keys.email.as_ref())),
+                ("external_id", text(keys.external_id.as_ref())),
+            ];
+            row.compare_columns(line, &place, made);
+        }
+    }
+}
+
+fn written(user: &User) -> (UserId, i64, Bytes) {
+    (user.id, user.version, user.to_record())
+}
+
+/// The columns of `users` after the record.
+fn columns(keys: &Keys, absent: &[u8]) -> [(&'static str, Cell); 8] {
+    let sort_text = |key: Option<&String>| {
+        let key = key.map_or(absent, |key| key.as_bytes());
+        Cell::Bytes(key.to_vec())
+    };
+    let status = i64::from(keys.status == Status::Suspended);
+    [
+        ("updated_at", Cell::Integer(keys.updated_at.as_millis())),
+        ("status", Cell::Integer(status)),
+        ("username_key", text(Some(&keys.username))),
+        ("email_key", sort_text(keys.email.as_ref())),
+        ("phone_number_key", text(keys.phone_number.as_ref())),
+        ("external_id", text(keys.external_id.as_ref())),
+        ("family_name_key", sort_text(keys.family_name.as_ref())),
+        ("name_key", sort_text(keys.name.as_ref())),
+    ]
+}
+
+/// A table and an id, as a fault is named.
+pub(super) fn place(table: &str, id: &[u8]) -> String {
+    format!("{table} of {}", name(id))
+}
