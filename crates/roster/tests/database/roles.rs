@@ -13,12 +13,15 @@ use super::ask::{failure, roster};
 struct Roles {
     place: tempfile::TempDir,
     database: Database,
+    /// The URL of the role of the service.
+    service: String,
 }
 
 impl Roles {
     fn new() -> Self {
         let (place, database) = (tempfile::tempdir().unwrap(), Cluster::shared().database());
-        Self { place, database }
+        let service = Cluster::shared().as_service(&database.url());
+        Self { place, database, service }
     }
 
     fn as_owner(&self, words: &[&str]) -> Command {
@@ -28,9 +31,8 @@ impl Roles {
     }
 
     fn as_service(&self, words: &[&str]) -> Command {
-        let url = Cluster::shared().as_service(&self.database.url());
         let mut command = roster(self.place.path(), words);
-        command.args(["--database", &url]);
+        command.args(["--database", &self.service]);
         command
     }
 
