@@ -184,8 +184,7 @@ impl Plan {
             Source::Keys(_) | Source::Words => return None,
         };
         let is_alone = self.status.is_none() && self.residual.is_none() && query.words.is_empty();
-        let is_whole = range.from == Bound::Unbounded && range.to == Bound::Unbounded;
-        let counter = if is_whole { Some(Counter::Live) } else { range.counter() };
+        let counter = if range.is_whole() { Some(Counter::Live) } else { range.counter() };
         counter.filter(|_| is_alone)
     }
 
@@ -236,6 +235,11 @@ impl Range {
         }
     }
 
+    /// Whether it is the whole index.
+    pub fn is_whole(&self) -> bool {
+        self.from == Bound::Unbounded && self.to == Bound::Unbounded
+    }
+
     /// Whether the range has at most one user: no two have the same id or user name.
     fn has_one_user(&self) -> bool {
         let is_unique = matches!(self.index, Index::Sort(SortBy::Id | SortBy::Username));
@@ -257,7 +261,11 @@ impl Range {
             Direction::Ascending => &self.from,
             Direction::Descending => &self.to,
         };
-        let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else { return true };
+        let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else {
+            // Rows without the key come first in descending order, and are in the whole alone.
+            let is_first = sort.direction == Direction::Descending;
+            return !is_first || self.is_whole() || row.key != SortKey::Text(None);
+        };
         let row = match &row.key {
             SortKey::Id => RangeKey::Id(row.id),
             SortKey::Time(moment) => RangeKey::Time(*moment),

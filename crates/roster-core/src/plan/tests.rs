@@ -217,3 +217,23 @@ fn what_all_meet_is_no_condition_and_its_opposite_finds_no_user() {
     let (plan, is_bounded) = filtered(SortBy::Id, "not (title pr)");
     assert_eq!((plan.source, is_bounded), (whole(SortBy::Id), false));
 }
+
+#[test]
+fn a_page_after_a_row_without_the_key_begins_within_the_whole_index_or_at_its_end() {
+    let text = |text| Bound::Included(text);
+    let row = PageKey { key: SortKey::Text(None), id: UserId::from_bytes([1; 16]) };
+    for (from, to, ascending, descending) in [
+        (Bound::Unbounded, Bound::Unbounded, true, true),
+        (text("m"), Bound::Unbounded, true, false),
+        (Bound::Unbounded, text("m"), true, false),
+        (text("a"), text("m"), true, false),
+    ] {
+        let range = range(SortBy::Name, from, to);
+        for (direction, expected) in
+            [(Direction::Ascending, ascending), (Direction::Descending, descending)]
+        {
+            let sort = Sort { by: SortBy::Name, direction };
+            assert_eq!(range.begins_after(&row, sort), expected, "{range:?} {direction:?}");
+        }
+    }
+}

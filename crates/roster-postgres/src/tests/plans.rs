@@ -120,7 +120,7 @@ fn page_key(by: SortBy) -> PageKey {
 /// The rows of a range in an order, from its start and after a row, in both directions, with and
 /// without a status, alone and with the head of the log.
 fn along(range: &Range, by: SortBy) -> Vec<Statement> {
-    let is_whole = range.from == Bound::Unbounded && range.to == Bound::Unbounded;
+    let is_whole = range.is_whole();
     let mut statements = Vec::new();
     for direction in BOTH {
         let sort = Sort { by, direction };

@@ -22,7 +22,6 @@ impl Bounds {
     /// index.
     pub(crate) fn of(range: &Range) -> Self {
         let is_text = !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt));
-        let is_whole = range.from == Bound::Unbounded && range.to == Bound::Unbounded;
         let from = match &range.from {
             Bound::Included(key) => Some((">=", value(key))),
             Bound::Excluded(key) => Some((">", value(key))),
@@ -31,7 +30,7 @@ impl Bounds {
         let to = match &range.to {
             Bound::Included(key) => Some(("<=", value(key))),
             Bound::Excluded(key) => Some(("<", value(key))),
-            Bound::Unbounded if is_whole => None,
+            Bound::Unbounded if range.is_whole() => None,
             Bound::Unbounded => is_text.then(|| ("<", Value::Blob(Vec::new()))),
         };
         Self { from, to }

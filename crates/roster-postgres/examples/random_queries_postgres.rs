@@ -1,0 +1,33 @@
+//! Asks the engine and the oracle random filters and searches over random users, and compares:
+//! `cargo run -p roster-postgres --example random_queries_postgres -- --queries 10000 --seed 1`.
+//!
+//! Starts a private PostgreSQL, or uses that of `ROSTER_TEST_POSTGRES`. Ends with a failure at the
+//! first difference, else prints how many questions met somebody.
+#![expect(clippy::print_stdout, reason = "this is how a command answers")]
+
+use std::{error::Error, sync::Arc};
+
+use roster_postgres::{Connector, Postgres, Settings};
+use roster_testkit::{postgres::Cluster, queries};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut questions, mut seed) = (10_000, 1);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{flag} needs a number"))?.parse()?;
+        match flag.as_str() {
+            "--queries" => questions = value,
+            "--seed" => seed = value,
+            _ => return Err(format!("unknown flag {flag}: use --queries and --seed").into()),
+        }
+    }
+    let schema = Cluster::shared().schema();
+    let settings = Settings::new(Connector::parse(&schema.url())?, queries::RULES);
+    let runtime = tokio::runtime::Runtime::new()?;
+    let tally = runtime.block_on(async {
+        let store = Postgres::open(settings).await?;
+        Ok::<_, Box<dyn Error>>(queries::compare(Arc::new(store), seed, questions).await)
+    })?;
+    println!("seed {seed}: {tally}");
+    Ok(())
+}
