@@ -56,16 +56,9 @@ pub(crate) fn along(
     let mut sql = select(sort.by, status, to);
     if range.index == Index::Sort(sort.by) {
         let after = after.filter(|after| range.begins_after(after, sort));
-        let mut range = range.clone();
-        if after.is_some() {
-            // The row replaces the bound that it has passed.
-            match sort.direction {
-                Direction::Ascending => range.from = Bound::Unbounded,
-                Direction::Descending => range.to = Bound::Unbounded,
-            }
-        }
-        let is_cut = after.is_some() && sort.direction == Direction::Descending;
-        let word = bounds(&mut sql, &range, is_cut, to);
+        // The row replaces the bound that it has passed.
+        let replaced = after.map(|_| sort.direction);
+        let word = bounds(&mut sql, range, replaced, to);
         if let Some(after) = after {
             follow(&mut sql, word, sort, after, to);
         }
@@ -106,7 +99,7 @@ pub(crate) fn count(range: &Range, limit: usize, to: &mut Parameters) -> String 
 
 fn within(select: &str, range: &Range, limit: usize, to: &mut Parameters) -> String {
     let mut sql = select.to_owned();
-    bounds(&mut sql, range, false, to);
+    bounds(&mut sql, range, None, to);
     order(&mut sql, range.index, Direction::Ascending);
     let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
     sql
@@ -126,27 +119,35 @@ fn key_column(by: SortBy) -> &'static str {
     if by == SortBy::Id { "NULL::bytea" } else { Index::Sort(by).column() }
 }
 
-/// Writes the bounds of a range; gives the word that a further condition begins with. Absent keys,
-/// which follow every text, are in no range but the whole index. `is_cut`: the upper bound was
-/// replaced.
-fn bounds(sql: &mut String, range: &Range, is_cut: bool, to: &mut Parameters) -> &'static str {
+/// Writes the bounds of a range, but the one that a walk in the `replaced` direction begins at.
+/// Gives the word that a further condition begins with. Absent keys, which follow every text, are
+/// in no range but the whole index.
+fn bounds(
+    sql: &mut String,
+    range: &Range,
+    replaced: Option<Direction>,
+    to: &mut Parameters,
+) -> &'static str {
     let column = range.index.column();
     let mut word = "WHERE";
-    let (from, end) = match (&range.from, &range.to) {
-        (Bound::Unbounded, Bound::Unbounded) => return word,
-        bounds => bounds,
-    };
-    if let Bound::Included(key) | Bound::Excluded(key) = from {
-        let comparison = if matches!(from, Bound::Included(_)) { ">=" } else { ">" };
+    if replaced != Some(Direction::Ascending)
+        && let Bound::Included(key) | Bound::Excluded(key) = &range.from
+    {
+        let comparison = if matches!(range.from, Bound::Included(_)) { ">=" } else { ">" };
         // Writing to a string does not fail.
         let _infallible = write!(sql, " WHERE {column} {comparison} {}", to.bound(key));
         word = "AND";
     }
+    if replaced == Some(Direction::Descending) {
+        return word;
+    }
     let is_text = !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt));
-    let _infallible = match end {
+    let _infallible = match &range.to {
         Bound::Included(key) => write!(sql, " {word} {column} <= {}", to.bound(key)),
         Bound::Excluded(key) => write!(sql, " {word} {column} < {}", to.bound(key)),
-        Bound::Unbounded if is_text && !is_cut => write!(sql, " {word} {column} < '\\xff'"),
+        Bound::Unbounded if is_text && !range.is_whole() => {
+            write!(sql, " {word} {column} < '\\xff'")
+        }
         Bound::Unbounded => return word,
     };
     "AND"

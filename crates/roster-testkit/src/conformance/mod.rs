@@ -150,6 +150,7 @@ macro_rules! conformance {
                 by_default_users_stand_in_order_of_creation,
                 the_latest_change_moves_a_user_to_the_end,
                 every_order_holds_with_ties_and_absent_values_at_every_page_size,
+                a_bound_leaves_out_who_has_no_value_on_every_page,
             }
             $crate::conformance_cases! { $factory, list:
                 a_walk_shows_all_who_live_through_it_exactly_once,

@@ -9,7 +9,10 @@ use roster_core::{
 };
 use serde_json::{Value, json};
 
-use super::harness::{Harness, view};
+use super::{
+    harness::{Harness, view},
+    reads::filter,
+};
 
 pub const RULES: Rules = super::DEFAULT;
 
@@ -166,6 +169,40 @@ pub(super) async fn crowd(harness: &Harness) -> Vec<Stored> {
 
 pub(super) fn keys(user: &Stored) -> Keys {
     Keys::of(&User::from_record(&user.record).expect("a record is readable"))
+}
+
+pub async fn a_bound_leaves_out_who_has_no_value_on_every_page(harness: Harness) {
+    let mut users = Vec::new();
+    for number in 0..4 {
+        let name = ["Ada", "Grace", "Zo\u{eb}", ""][number];
+        users.push(
+            harness
+                .user(json!({
+                    "username": format!("u{number}"), "email": format!("u{number}@x.example"),
+                    "name": name, "family_name": name,
+                }))
+                .await,
+        );
+        harness.user(json!({"username": format!("nobody{number}")})).await;
+    }
+    for (by, member) in
+        [(SortBy::Email, "email"), (SortBy::Name, "name"), (SortBy::FamilyName, "family_name")]
+    {
+        for condition in ["ge \"\"", "gt \"\"", "ge \"g\"", "lt \"z\"", "pr"] {
+            let meaning = filter(&format!("{member} {condition}"));
+            let mut expected = users.clone();
+            expected.retain(|user| meaning.matches_record(&user.record).expect("a record"));
+            for direction in DIRECTIONS {
+                order(&mut expected, by, direction);
+                for limit in [1, 2, 100] {
+                    let sort = Sort { by, direction };
+                    let filter = Some(meaning.clone());
+                    let query = PageQuery { sort, filter, ..PageQuery::first(limit) };
+                    assert_eq!(harness.walk(query.clone()).await, expected, "{query:?}");
+                }
+            }
+        }
+    }
 }
 
 /// The naive way to order users.
