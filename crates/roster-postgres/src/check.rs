@@ -18,6 +18,7 @@ use crate::{
     establish::{self, refuse_migration, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,
+    schema::refuse_other_steps,
 };
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -38,6 +39,7 @@ pub async fn check(connector: &Connector) -> Result<Findings, OpenError> {
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     refuse_none(client).await?;
+    refuse_other_steps(client).await?;
     refuse_migration(client).await?;
     client.batch_execute(BEGIN).await?;
     let head = client.query_opt(HEAD, &[]).await?.ok_or(OpenError::NoStore)?;
@@ -54,8 +56,6 @@ struct Reader<'c>(&'c Connection);
 
 impl CheckReader for Reader<'_> {
     type Error = WithoutDetail;
-
-    const ABSENT: &'static [u8] = b"\xff";
 
     async fn each(
         &mut self,
@@ -96,25 +96,30 @@ fn parameter(cell: &Cell) -> Box<dyn ToSql + Sync> {
     match cell {
         Cell::Null => Box::new(None::<i64>),
         Cell::Integer(value) => Box::new(*value),
-        Cell::Bytes(bytes) => Box::new(Uuid::from_slice(bytes).unwrap_or_default()),
+        Cell::Text(bytes) | Cell::Bytes(bytes) => {
+            Box::new(Uuid::from_slice(bytes).unwrap_or_default())
+        }
     }
 }
 
 fn values(row: &Row) -> Result<Values, Error> {
     let integer = |value: Option<i64>| value.map_or(Cell::Null, Cell::Integer);
-    let bytes =
-        |value: Option<&[u8]>| value.map_or(Cell::Null, |value| Cell::Bytes(value.to_vec()));
+    let text = |value: Option<&[u8]>| match value {
+        None => Cell::Null,
+        // A sort key that is absent.
+        Some(b"\xff") => Cell::Bytes(Vec::new()),
+        Some(value) => Cell::Text(value.to_vec()),
+    };
+    let id = |id: Option<Uuid>| id.map_or(Cell::Null, |id| Cell::Bytes(id.as_bytes().to_vec()));
     let cell = |(index, column): (usize, &tokio_postgres::Column)| {
         Ok(match *column.type_() {
             Type::INT8 => integer(row.try_get(index)?),
             Type::INT2 => integer(row.try_get::<_, Option<i16>>(index)?.map(i64::from)),
             Type::INT4 => integer(row.try_get::<_, Option<i32>>(index)?.map(i64::from)),
             Type::BOOL => integer(row.try_get::<_, Option<bool>>(index)?.map(i64::from)),
-            Type::UUID => {
-                bytes(row.try_get::<_, Option<Uuid>>(index)?.as_ref().map(|id| &id.as_bytes()[..]))
-            }
-            Type::BYTEA => bytes(row.try_get(index)?),
-            _ => bytes(row.try_get::<_, Option<&str>>(index)?.map(str::as_bytes)),
+            Type::UUID => id(row.try_get(index)?),
+            Type::BYTEA => text(row.try_get(index)?),
+            _ => text(row.try_get::<_, Option<&str>>(index)?.map(str::as_bytes)),
         })
     };
     let cells: Result<_, Error> = row.columns().iter().enumerate().map(cell).collect();

@@ -7,8 +7,12 @@ use roster_core::{LogId, PolicyKey, PolicyMismatch, Sharing, store::Secret};
 use tokio_postgres::Client;
 
 use crate::{
-    connect::Connector, in_force::InForce, open_error::OpenError, policy::refuse_shared,
-    schema::Turn, settings::Settings,
+    connect::Connector,
+    in_force::InForce,
+    open_error::OpenError,
+    policy::refuse_shared,
+    schema::{Turn, refuse_hidden},
+    settings::Settings,
 };
 
 /// What is read once, when the store is opened.
@@ -115,7 +119,11 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
 /// Refuses a database that holds no store.
 pub(crate) async fn refuse_none(client: &Client) -> Result<(), OpenError> {
     let has_store: bool = client.query_one(HAS_STORE, &[]).await?.try_get(0)?;
-    if has_store { Ok(()) } else { Err(OpenError::NoStore) }
+    if has_store {
+        return Ok(());
+    }
+    refuse_hidden(client).await?;
+    Err(OpenError::NoStore)
 }
 
 /// Refuses a database that `roster migrate` has not filled to its end.

@@ -18,10 +18,33 @@ pub enum OpenError {
     Database(#[source] Box<dyn Error + Send + Sync>),
     /// The role of the connection lacks a privilege.
     #[error(
-        "the role lacks a privilege. As the owner of the schema, run `roster prepare` before the \
-         service, and `roster policy set`"
+        "the role lacks a privilege: run `roster prepare --service-role ROLE`, `roster policy set` \
+         and `roster migrate` as the owner of the schema"
     )]
     Forbidden(#[source] Box<dyn Error + Send + Sync>),
+    /// The role may not use the schema of the store.
+    #[error(
+        "the role may not use the schema of the store: as its owner, run \
+         `roster prepare --service-role ROLE`"
+    )]
+    Hidden,
+    /// The role that is to serve owns the tables.
+    #[error("the role {role:?} owns the tables: name another one with --service-role")]
+    IsOwner {
+        /// The role.
+        role: String,
+    },
+    /// An older release made the schema.
+    #[error(
+        "an older release made the schema of this database (step {found}, this release has \
+         {known}): run `roster prepare`"
+    )]
+    Older {
+        /// The last step of its schema.
+        found: usize,
+        /// The last step of this release.
+        known: usize,
+    },
     /// The search path names schemas, and none of them exists.
     #[error("no schema of the search path exists: {search_path}")]
     NoSchema {

@@ -36,8 +36,13 @@ const MADE: &str = "SELECT statement FROM schema_steps WHERE number > 0 ORDER BY
 /// The PostgreSQL schema that new tables go to, the search path, whether the schema has the table
 /// of steps, and whether it has any table.
 const PLACE: &str = "SELECT current_schema()::text, current_setting('search_path'), \
-     to_regclass('schema_steps') IS NOT NULL, \
+     to_regclass(quote_ident(current_schema()) || '.schema_steps') IS NOT NULL, \
      EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema())";
+
+/// Whether a schema of the search path exists, which the role may then not use.
+const IS_HIDDEN: &str = "SELECT current_schema() IS NULL AND EXISTS (SELECT FROM pg_namespace \
+     WHERE position(',' || nspname || ',' IN \
+     ',' || translate(current_setting('search_path'), ' \"', '') || ',') > 0)";
 
 const CREATE_SCHEMA: &str = "CREATE SCHEMA IF NOT EXISTS roster";
 
@@ -114,6 +119,7 @@ async fn find_place(client: &Client) -> Result<bool, OpenError> {
     let row = client.query_one(PLACE, &[]).await?;
     let (schema, search_path): (Option<String>, String) = (row.try_get(0)?, row.try_get(1)?);
     let (has_steps, has_tables): (bool, bool) = (row.try_get(2)?, row.try_get(3)?);
+    refuse_hidden(client).await?;
     match schema {
         Some(schema) if has_tables && !has_steps => Err(OpenError::Foreign { schema }),
         Some(_) => Ok(has_steps),
@@ -122,6 +128,21 @@ async fn find_place(client: &Client) -> Result<bool, OpenError> {
             Err(error) if !is_there(&error) => Err(error.into()),
             _ => Ok(false),
         },
+    }
+}
+
+/// Refuses a role that may not use the schema of the store.
+pub(crate) async fn refuse_hidden(client: &Client) -> Result<(), OpenError> {
+    let is_hidden: bool = client.query_one(IS_HIDDEN, &[]).await?.try_get(0)?;
+    if is_hidden { Err(OpenError::Hidden) } else { Ok(()) }
+}
+
+/// Refuses a store whose schema is not that of this release.
+pub(crate) async fn refuse_other_steps(client: &Client) -> Result<(), OpenError> {
+    let steps = steps();
+    match steps_made(client, &steps).await? {
+        found if found < steps.len() => Err(OpenError::Older { found, known: steps.len() }),
+        _ => Ok(()),
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) async fn check<R: CheckReader>(
     line.count = 4;
     for key in PolicyKey::ALL.iter().copied() {
         let policy = format!("SELECT value FROM settings WHERE name = '{}'", key.stored_name());
-        if first(reader, &policy).await?.bytes(0) == Sharing::Unique.stored().as_bytes() {
+        let policy = first(reader, &policy).await?.unwrap_or_default();
+        if policy.bytes(0) == Sharing::Unique.stored().as_bytes() {
             let shared = number(reader, &R::count_shared_sql(key)).await?;
             let what = format!("{shared} keys that are to be unique belong to several users");
             line.require(shared == 0, &key.name(), &what);

@@ -4,7 +4,7 @@
 use roster_core::Group;
 
 use super::{
-    CheckReader, Line, number,
+    CheckReader, Line, Values, first, number,
     rows::{Item, text},
     users::place,
 };
@@ -41,7 +41,11 @@ pub(super) async fn check_total<R: CheckReader>(
     reader: &mut R,
     line: &mut Line,
 ) -> Result<(), R::Error> {
-    let (kept, counted) = (number(reader, "SELECT total FROM groups_head").await?, line.count);
+    let Some(row) = first(reader, "SELECT total FROM groups_head").await? else {
+        line.fault(&"groups_head", "it has no row");
+        return Ok(());
+    };
+    let (kept, counted) = (row.integer(0), line.count);
     let what = format!("is {kept}, but there are {counted}");
     line.require(u64::try_from(kept) == Ok(counted), &"groups_head.total", &what);
     Ok(())
@@ -53,7 +57,7 @@ pub(super) async fn check_members<R: CheckReader>(
     line: &mut Line,
 ) -> Result<(), R::Error> {
     line.count = number(reader, "SELECT count(*) FROM group_members").await?.unsigned_abs();
-    let show = |row: super::Values| {
+    let show = |row: Values| {
         let what = format!("{} does not belong there", place("member", row.bytes(1)));
         line.fault(&place("group_members", row.bytes(0)), &what);
     };

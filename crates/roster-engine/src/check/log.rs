@@ -34,7 +34,7 @@ pub(super) struct Span {
 impl Span {
     /// Reads the span.
     async fn of<R: CheckReader>(reader: &mut R, head: Head) -> Result<(Self, i64), R::Error> {
-        let row = first(reader, SPAN).await?;
+        let row = first(reader, SPAN).await?.unwrap_or_default();
         let count = row.integer(0);
         let oldest = if count == 0 { head.position + 1 } else { row.integer(1) };
         Ok((Self { oldest }, count))

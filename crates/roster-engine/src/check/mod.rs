@@ -26,11 +26,8 @@ pub trait CheckReader {
     /// Why a statement fails.
     type Error: fmt::Display;
 
-    /// The value of a sort key that is absent.
-    const ABSENT: &'static [u8];
-
     /// Shows each row of a statement. `$1` and `$2` stand for the parameters; empty bytes come
-    /// before every id.
+    /// before every id. A sort key that is absent is empty bytes too.
     fn each(
         &mut self,
         sql: &str,
@@ -65,13 +62,13 @@ pub async fn check_counters<R: CheckReader>(reader: &mut R, head: Head) -> Line 
 }
 
 /// The first row of a statement without parameters.
-async fn first<R: CheckReader>(reader: &mut R, sql: &str) -> Result<Values, R::Error> {
+async fn first<R: CheckReader>(reader: &mut R, sql: &str) -> Result<Option<Values>, R::Error> {
     let mut rows = Vec::new();
     reader.each(sql, &[], |row| rows.push(row)).await?;
-    Ok(rows.into_iter().next().unwrap_or_default())
+    Ok(rows.into_iter().next())
 }
 
-/// The number in the first row.
+/// The number in the only row of an aggregate.
 async fn number<R: CheckReader>(reader: &mut R, sql: &str) -> Result<i64, R::Error> {
-    Ok(first(reader, sql).await?.integer(0))
+    Ok(first(reader, sql).await?.unwrap_or_default().integer(0))
 }

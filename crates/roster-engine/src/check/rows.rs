@@ -8,16 +8,18 @@ use roster_core::UserId;
 use super::{CheckReader, Line};
 
 /// Rows of a page.
-const PAGE: usize = 200;
+pub(super) const PAGE: usize = 200;
 
 /// A value in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cell {
     /// None.
     Null,
     /// An integer or a truth value.
     Integer(i64),
-    /// A text, an id or bytes.
+    /// A text, or a key made from one.
+    Text(Vec<u8>),
+    /// An id or bytes.
     Bytes(Vec<u8>),
 }
 
@@ -37,7 +39,10 @@ impl Values {
     }
 
     pub(super) fn optional_bytes(&self, index: usize) -> Option<&[u8]> {
-        if let Some(Cell::Bytes(bytes)) = self.0.get(index) { Some(bytes) } else { None }
+        match self.0.get(index) {
+            Some(Cell::Text(bytes) | Cell::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        }
     }
 
     pub(super) fn optional_integer(&self, index: usize) -> Option<i64> {
@@ -109,7 +114,7 @@ impl Item {
 
 /// A text, or no value.
 pub(super) fn text(text: Option<&String>) -> Cell {
-    text.map_or(Cell::Null, |text| Cell::Bytes(text.clone().into_bytes()))
+    text.map_or(Cell::Null, |text| Cell::Text(text.clone().into_bytes()))
 }
 
 /// A row of `events`, without who asked.
@@ -179,13 +184,15 @@ pub(super) struct Pages<T> {
     rows: VecDeque<T>,
     /// The key of the last row that was read; `None` after the last page.
     after: Option<Vec<Cell>>,
+    /// Whether a page did not follow the page before it. Nothing more is read then.
+    pub(super) is_out_of_order: bool,
 }
 
 impl<T: Row> Pages<T> {
     /// Begins with the statement of a page, up to its limit, and the key before all rows.
     pub(super) fn begin(sql: &str, before: Vec<Cell>) -> Self {
         let sql = format!("{sql} LIMIT {PAGE}");
-        Self { sql, rows: VecDeque::new(), after: Some(before) }
+        Self { sql, rows: VecDeque::new(), after: Some(before), is_out_of_order: false }
     }
 
     /// The id of the next row.
@@ -198,8 +205,10 @@ impl<T: Row> Pages<T> {
         {
             let rows = &mut self.rows;
             reader.each(&self.sql, &after, |row| rows.push_back(row.into())).await?;
-            let is_full = self.rows.len() == PAGE;
-            self.after = self.rows.back().filter(|_| is_full).map(Row::key);
+            if let Some(last) = self.rows.back().map(Row::key) {
+                self.is_out_of_order = last <= after;
+                self.after = (self.rows.len() == PAGE && last > after).then_some(last);
+            }
         }
         Ok(self.rows.front().map(Row::id))
     }

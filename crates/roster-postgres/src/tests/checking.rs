@@ -104,6 +104,7 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE groups SET name_key = 'x'", "name_key is not the record's"),
         ("UPDATE group_members SET kind = 1", "does not belong there"),
         ("UPDATE groups_head SET total = 5", "groups_head.total: is 5, but there are 1"),
+        ("DELETE FROM groups_head", "groups_head: it has no row"),
         (
             "INSERT INTO erasures SELECT id, 0 FROM users WHERE version = 2",
             "nobody purged the user",

@@ -15,7 +15,7 @@ use super::support::{
     apply, assert_sound, beside, column, create, delete, id, is_unavailable, open, open_with,
     schema, set_policy, settings,
 };
-use crate::{Connector, OpenError, Postgres, Settings, change_policy, read_policy};
+use crate::{Connector, OpenError, Postgres, Settings, change_policy, check, read_policy};
 
 const SHARED: Rules = Rules {
     email: Sharing::Shared,
@@ -169,6 +169,9 @@ async fn a_store_that_a_newer_release_took_over_reads_on_and_is_not_ready() {
     assert!(store.health().await.is_err());
     assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["1"]);
     assert_eq!(column(&client, "SELECT count(*) FROM words WHERE word = 'u2'").await, ["0"]);
+    let checked = check(&Connector::parse(&url).unwrap()).await;
+    assert!(matches!(checked, Err(OpenError::Newer { .. })), "{checked:?}");
+    client.batch_execute("DELETE FROM schema_steps WHERE statement = ''").await.unwrap();
     assert_eq!(assert_sound(&url).await, 1);
     assert!(store.get(id(1)).await.unwrap().is_some());
 }

@@ -67,8 +67,6 @@ struct Reader<'c>(&'c Connection);
 impl CheckReader for Reader<'_> {
     type Error = rusqlite::Error;
 
-    const ABSENT: &'static [u8] = b"";
-
     async fn each(
         &mut self,
         sql: &str,
@@ -80,6 +78,7 @@ impl CheckReader for Reader<'_> {
             let value = match cell {
                 Cell::Null => ValueRef::Null,
                 Cell::Integer(value) => ValueRef::Integer(*value),
+                Cell::Text(text) => ValueRef::Text(text),
                 Cell::Bytes(bytes) => ValueRef::Blob(bytes),
             };
             statement.raw_bind_parameter(index, ToSqlOutput::Borrowed(value))?;
@@ -118,6 +117,7 @@ fn cell(value: ValueRef<'_>) -> Cell {
     match value {
         ValueRef::Null | ValueRef::Real(_) => Cell::Null,
         ValueRef::Integer(value) => Cell::Integer(value),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+        ValueRef::Text(text) => Cell::Text(text.to_vec()),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
     }
 }

@@ -147,3 +147,16 @@ fn a_word_or_key_that_the_record_has_not_is_found() {
 pub(crate) fn hex(n: u64) -> String {
     id(n).to_string().replace('-', "")
 }
+
+#[test]
+fn a_sort_key_of_another_type_is_found() {
+    for (column, value) in [("email_key", "''"), ("name_key", "CAST(name_key AS BLOB)")] {
+        let sql = format!("UPDATE users SET {column} = {value} WHERE id = x'{}'", hex(1));
+        plant(&sql, "users", &format!("{}: {column} is not the record's", id(1)));
+    }
+}
+
+#[test]
+fn a_missing_counter_of_groups_is_found() {
+    plant("DELETE FROM groups_head", "groups", "groups_head: it has no row");
+}

@@ -77,7 +77,12 @@ fn what_needs_the_owner_is_refused_and_names_the_command() {
     let roles = Roles::new();
     // The role may not create a schema either.
     let said = failure(roles.serve(), 1);
-    assert!(said.contains("lacks a privilege") && said.contains("`roster prepare`"), "{said}");
+    assert!(said.contains("lacks a privilege") && said.contains("`roster prepare "), "{said}");
+    printed(roles.as_owner(&["prepare"]));
+    for words in [&["serve"][..], &["check"], &["policy", "show"]] {
+        let said = failure(roles.as_service(words), 1);
+        assert!(said.contains("may not use the schema of the store"), "{said}");
+    }
     roles.prepare();
     let said = failure(roles.as_service(&["policy", "set", "email-uniqueness", "none"]), 1);
     assert!(said.contains("lacks a privilege") && said.contains("`roster policy set`"), "{said}");
@@ -92,4 +97,10 @@ fn preparing_needs_a_database_and_a_role_that_exists() {
     assert!(said.contains("name a PostgreSQL database"), "{said}");
     let said = failure(roles.as_owner(&["prepare", "--service-role", "nobody \"there"]), 1);
     assert!(said.contains("role \"nobody \"there\" does not exist"), "{said}");
+    let owner = roles.database.sql("SELECT current_user");
+    let said = failure(roles.as_owner(&["prepare", "--service-role", &owner]), 1);
+    assert!(said.contains("owns the tables"), "{said}");
+    roles.prepare();
+    let said = failure(roles.as_service(&["prepare", "--service-role", "pg_monitor"]), 1);
+    assert!(said.contains("lacks a privilege"), "{said}");
 }

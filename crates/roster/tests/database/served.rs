@@ -112,3 +112,26 @@ fn hosts_that_are_away_or_say_nothing_keep_nobody_from_the_next() {
     let service = Process::start(&mut roster(place.path(), &words));
     service.create(&named("ada"));
 }
+
+#[test]
+fn the_manual_gives_a_restored_log_another_identity() {
+    let place = Place::new(Engine::Postgres);
+    let service = serve(&place);
+    let log = |service: &Process| {
+        let head = service.ask("GET", "/users", "").head;
+        let position = head.lines().find_map(|line| line.strip_prefix("roster-position: "));
+        position.unwrap().split_once('-').unwrap().0.to_owned()
+    };
+    service.create(r#"{"username":"ada"}"#);
+    let before = log(&service);
+    service.stop();
+    let manual = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scaling.md"));
+    let manual = manual.unwrap();
+    let blocks = manual.split("```sql\n").skip(1).filter_map(|block| block.split("```").next());
+    let statement = blocks.filter(|block| block.contains("log_head")).collect::<String>();
+    place.database().unwrap().sql(&statement);
+    let service = serve(&place);
+    assert_ne!(log(&service), before);
+    service.create(r#"{"username":"eve"}"#);
+    service.stop();
+}
