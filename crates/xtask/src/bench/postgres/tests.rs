@@ -37,10 +37,11 @@ async fn the_loops_read_and_write_the_real_tables_and_leave_the_users_they_found
     let folder = tempfile::tempdir().unwrap();
     let mut cluster = Cluster::start(folder.path()).unwrap();
     let client = cluster.connect("postgres").await.unwrap();
+    client.batch_execute("CREATE SCHEMA roster").await.unwrap();
     for sql in migrations() {
         client.batch_execute(&sql).await.unwrap();
     }
-    let head = "INSERT INTO log_head VALUES (1, 0, '\\x00', 0, 0, 0, 0)";
+    let head = "INSERT INTO log_head VALUES (1, 0, '\\x0000000000000000', 0, 0, 0, 0)";
     client.batch_execute(head).await.unwrap();
     let [plain, with_further_email] = sample_numbers().map(made_up);
     let samples = Samples { plain, with_further_email };
