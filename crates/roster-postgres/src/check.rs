@@ -81,7 +81,7 @@ impl CheckReader for Reader<'_> {
             None => client.query(MISSING_WORDS, &[&ids, &keys]).await?,
             Some(kinds) => client.query(MISSING_KEYS, &[&ids, &keys, kinds]).await?,
         };
-        // Rows count from 1.
+        // `WITH ORDINALITY` counts from 1.
         let place = |row: &Row| Ok(usize::try_from(row.try_get::<_, i64>(0)? - 1).unwrap_or(0));
         missing.iter().map(place).collect()
     }
@@ -91,7 +91,7 @@ impl CheckReader for Reader<'_> {
     }
 }
 
-/// Parameters are ids and integers; no bytes come before every id.
+/// Parameters are ids and integers. Empty bytes stand for the least id.
 fn parameter(cell: &Cell) -> Box<dyn ToSql + Sync> {
     match cell {
         Cell::Null => Box::new(None::<i64>),

@@ -20,7 +20,7 @@ pub async fn prepare(settings: &Settings, service_role: Option<&str>) -> Result<
     migrate(connector).await?;
     establish(settings).await?;
     if let Some(role) = service_role {
-        // The owner alone can take it. Of two that grant at once one would fail.
+        // Only the owner can take the turn. Without it, one of two that grant at once would fail.
         let turn = Turn::take(connector).await?;
         grant(connector.connect_for_maintenance().await?.client(), role).await?;
         turn.end().await?;
@@ -28,7 +28,7 @@ pub async fn prepare(settings: &Settings, service_role: Option<&str>) -> Result<
     Ok(())
 }
 
-/// Grants on all tables, and on those that a later release adds.
+/// Grants privileges on all tables, and on those that a later release adds.
 async fn grant(client: &Client, role: &str) -> Result<(), OpenError> {
     let row = client.query_one(NAMES, &[&role]).await?;
     if row.try_get(2)? {

@@ -5,8 +5,8 @@
 //! makes the steps, holding a row that the others wait for; a step that was made and not noted is
 //! found to be there when it is made again.
 //!
-//! Where nothing is to be made, nothing is written: the role that serves needs no right to change
-//! the schema.
+//! A start that finds all steps made writes nothing. So the role that serves needs no right to
+//! change the schema.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -39,7 +39,7 @@ const PLACE: &str = "SELECT current_schema()::text, current_setting('search_path
      to_regclass(quote_ident(current_schema()) || '.schema_steps') IS NOT NULL, \
      EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema())";
 
-/// Whether a schema of the search path exists, which the role may then not use.
+/// Whether a schema of the search path exists and the role may use none of them.
 const IS_HIDDEN: &str = "SELECT current_schema() IS NULL AND EXISTS (SELECT FROM pg_namespace \
      WHERE position(',' || nspname || ',' IN \
      ',' || translate(current_setting('search_path'), ' \"', '') || ',') > 0)";

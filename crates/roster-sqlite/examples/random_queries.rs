@@ -10,16 +10,7 @@ use roster_sqlite::{Settings, Sqlite};
 use roster_testkit::queries;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut questions, mut seed) = (10_000, 1);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(flag) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{flag} needs a number"))?.parse()?;
-        match flag.as_str() {
-            "--queries" => questions = value,
-            "--seed" => seed = value,
-            _ => return Err(format!("unknown flag {flag}: use --queries and --seed").into()),
-        }
-    }
+    let (seed, questions) = queries::parse(std::env::args().skip(1))?;
     let directory = tempfile::tempdir()?;
     let settings = Settings::new(directory.path().to_owned(), queries::RULES);
     let store = Arc::new(Sqlite::open(settings)?);

@@ -48,6 +48,22 @@ pub struct Tally {
     pub users: u64,
 }
 
+/// The seed and the number of questions of a command line, `--seed 1 --queries 10000` by default.
+pub fn parse(arguments: impl Iterator<Item = String>) -> Result<(u64, u64), String> {
+    let (mut seed, mut questions) = (1, 10_000);
+    let mut arguments = arguments;
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().and_then(|value| value.parse().ok());
+        let value = value.ok_or_else(|| format!("{flag} needs a number"))?;
+        match flag.as_str() {
+            "--seed" => seed = value,
+            "--queries" => questions = value,
+            _ => return Err(format!("unknown flag {flag}: use --queries and --seed")),
+        }
+    }
+    Ok((seed, questions))
+}
+
 /// Asks an empty store of these [`RULES`] and the oracle so many random questions and compares
 /// the answers.
 pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tally {

@@ -227,7 +227,7 @@ impl Range {
         is_in_order.then(|| Self::of_one(index, key))
     }
 
-    /// The one key of the range, if it has one alone.
+    /// The key of a range of a single key.
     pub fn key(&self) -> Option<&RangeKey> {
         match (&self.from, &self.to) {
             (Bound::Included(from), Bound::Included(to)) if from == to => Some(from),
@@ -262,7 +262,7 @@ impl Range {
             Direction::Descending => &self.to,
         };
         let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else {
-            // Rows without the key come first in descending order, and are in the whole alone.
+            // In descending order, rows without the key come first. Only the whole has them.
             let is_first = sort.direction == Direction::Descending;
             return !is_first || self.is_whole() || row.key != SortKey::Text(None);
         };

@@ -14,7 +14,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The most selective range of which every match is in, and the places of the conditions that it
+/// The most selective range that contains every match, and the places of the conditions that it
 /// answers exactly.
 pub(super) fn best(conjuncts: &[&Expression], sort: SortBy) -> Option<(Range, Vec<usize>)> {
     let mut best: Option<(Rank, Range, Vec<usize>)> = None;

@@ -1,7 +1,9 @@
-//! The events of one user in their order: what they may follow, what they must hold, and what
-//! they come to.
+//! The events of one user or group in their order. Each must be able to follow the one before it
+//! and agree with its record. The last one must agree with the row that there is.
 
-use roster_core::{Attribute, EventKind, Json, Timestamp, attribute::Kind, json};
+use roster_core::{
+    Attribute, EventKind, Json, Timestamp, attribute::Kind, event::changed_of, json,
+};
 
 use super::{
     findings::{Line, name},
@@ -9,16 +11,16 @@ use super::{
     rows::{Entry, Item},
     users::place,
 };
-use roster_core::event::changed_of;
 
-/// The history of one user, as far as it was read.
+/// The history of one user or group, as far as it was read.
 pub(super) struct History {
     span: Span,
     /// Whether the user is purged and the records are still to be erased.
     is_being_erased: bool,
     last: Option<Last>,
-    /// Whether an event holds a record, and one that holds none.
+    /// The first event with a record.
     filled: Option<i64>,
+    /// The first event without one.
     emptied: Option<i64>,
 }
 
@@ -81,7 +83,7 @@ impl History {
         }
     }
 
-    /// Holds an event against its record, and what it says changed against the record before.
+    /// Compares an event with its record, and the changes that it names with the record before.
     fn record(&self, event: &Entry, line: &mut Line, place: &str) -> Option<Json> {
         let Ok(tree) = json::read(&event.record) else {
             line.fault(&place, "its record is no JSON");
@@ -118,7 +120,7 @@ impl History {
         self.last.as_ref().and_then(|last| last.kind).is_some_and(EventKind::is_of_group)
     }
 
-    /// Compares the whole with the group as it is.
+    /// Compares the last event with the group.
     pub(super) fn end_of_group(self, id: &[u8], group: Option<&Item>, line: &mut Line) {
         let place = place("events", id);
         let Some(last) = self.last else {
@@ -133,7 +135,7 @@ impl History {
         line.require(last.is(group), &place, "the last one is not the group that is there");
     }
 
-    /// Compares the whole with the user as it is.
+    /// Compares the last event with the user.
     pub(super) fn end(
         self,
         id: &[u8],

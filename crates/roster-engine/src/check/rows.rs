@@ -223,3 +223,47 @@ impl<T: Row> Pages<T> {
         Ok(if is_next { self.rows.pop_front() } else { None })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use roster_core::PolicyKey;
+
+    use super::*;
+    use crate::check::SearchRow;
+
+    /// A damaged index: every page has the same rows.
+    struct Damaged;
+
+    impl CheckReader for Damaged {
+        type Error = String;
+
+        async fn each(
+            &mut self,
+            _sql: &str,
+            _parameters: &[Cell],
+            mut show: impl FnMut(Values),
+        ) -> Result<(), String> {
+            (0..PAGE).for_each(|_| show(Values(vec![Cell::Bytes(vec![1; 16])])));
+            Ok(())
+        }
+
+        async fn missing(&mut self, _rows: &[SearchRow]) -> Result<Vec<usize>, String> {
+            Ok(Vec::new())
+        }
+
+        fn count_shared_sql(_key: PolicyKey) -> String {
+            String::new()
+        }
+    }
+
+    #[tokio::test]
+    async fn pages_that_do_not_follow_one_another_end() {
+        let mut pages = Pages::<Item>::begin("", vec![Cell::Bytes(Vec::new())]);
+        let mut rows = 0;
+        while pages.take(&mut Damaged, &[1; 16]).await.unwrap().is_some() {
+            rows += 1;
+            assert!(rows <= 10 * PAGE, "it does not end");
+        }
+        assert_eq!((rows, pages.is_out_of_order), (2 * PAGE, true));
+    }
+}

@@ -20,7 +20,7 @@ impl Parameters {
         values
     }
 
-    /// The key of an order, of the row that a page begins after.
+    /// The sort key of the row that a page begins after.
     pub(super) fn sort_key(&mut self, key: &SortKey) -> String {
         match key {
             SortKey::Id => self.push(Vec::<u8>::new()),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 
 use super::data_flags::PlaceFlags;
 use crate::engine::postgres_settings;
@@ -16,7 +16,7 @@ pub(super) struct PrepareFlags {
     place: PlaceFlags,
 
     /// The role of the service: it may read and write rows, and not change the schema
-    #[arg(long, value_name = "ROLE")]
+    #[arg(long, value_name = "ROLE", value_parser = NonEmptyStringValueParser::new())]
     service_role: Option<String>,
 }
 

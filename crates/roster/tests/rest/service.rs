@@ -21,12 +21,12 @@ use roster_http::{
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
 };
-use roster_postgres::{Connector, Postgres};
+use roster_postgres::{Connector, Postgres, prepare};
 use roster_sqlite::Sqlite;
 use roster_testkit::{
     Oracle, TestClock,
     openapi::{Description, Ledger},
-    postgres::Cluster,
+    postgres::{Cluster, SERVICE_ROLE, Schema},
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
@@ -136,7 +136,7 @@ impl Backend {
         let (rules, schema) = (Rules::default(), Arc::new(Cluster::shared().schema()));
         let mut services = Vec::new();
         for _ in 0..count {
-            let store = postgres(&schema.url(), rules).await;
+            let store = postgres(&schema, rules).await;
             services.push(self.serve(Setup::default(), store, Box::new(Arc::clone(&schema))));
         }
         services
@@ -211,16 +211,22 @@ impl Backend {
             }
             Engine::Postgres => {
                 let schema = Cluster::shared().schema();
-                (postgres(&schema.url(), rules).await, Box::new(schema))
+                (postgres(&schema, rules).await, Box::new(schema))
             }
         }
     }
 }
 
-async fn postgres(url: &str, rules: Rules) -> Arc<dyn Store> {
-    let connector = Connector::parse(url).expect("a URL");
-    let settings = roster_postgres::Settings::new(connector, rules);
-    Arc::new(Postgres::open(settings).await.expect("the store opens"))
+/// A store that a role serves which may read and write rows, and nothing else.
+async fn postgres(schema: &Schema, rules: Rules) -> Arc<dyn Store> {
+    let settings = |url: &str| {
+        let connector = Connector::parse(url).expect("a URL");
+        roster_postgres::Settings::new(connector, rules)
+    };
+    let service = settings(&schema.service_url());
+    let prepared = prepare(&settings(&schema.url()), Some(SERVICE_ROLE)).await;
+    prepared.expect("the owner prepares the database");
+    Arc::new(Postgres::open(service).await.expect("the store opens"))
 }
 
 /// The description of a service at this URL, read once in this process.
