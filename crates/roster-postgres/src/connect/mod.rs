@@ -18,6 +18,8 @@ pub(crate) use connection::{Connection, Params};
 pub use hosts::UrlError;
 use tls::Tls;
 
+use crate::failure::WithoutDetail;
+
 /// How long one host may take until it is known that it takes writes.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -142,8 +144,10 @@ impl Connector {
     /// data is large: no timeout of the session ends it.
     pub(crate) async fn connect_for_maintenance(&self) -> Result<Connection, ConnectError> {
         let connection = self.connect_patiently().await?;
-        let refused =
-            |error| ConnectError::Refused { host: self.shown(), reason: tls::told(error) };
+        let refused = |error| ConnectError::Refused {
+            host: self.shown(),
+            reason: WithoutDetail(error).to_string(),
+        };
         set(&connection, MAINTENANCE).await.map_err(refused)?;
         Ok(connection)
     }
@@ -173,7 +177,7 @@ async fn attempt(config: &Config, tls: &Tls) -> Result<Connection, ConnectError>
 
 async fn connect_to(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
     let because = |reason| ConnectError::Refused { host: hosts::name(config), reason };
-    let refused = |error| because(tls::told(error));
+    let refused = |error| because(WithoutDetail(error).to_string());
     let connection = tls.connect(config).await.map_err(because)?;
     let rows = connection.client().query("SHOW transaction_read_only", &[]).await;
     let row = rows.map_err(refused)?.pop();

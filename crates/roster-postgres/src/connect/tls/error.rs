@@ -1,8 +1,9 @@
 //! What is wrong with TLS, in sentences: in the settings, and with a server.
 
-use std::{fmt, io, path::PathBuf};
+use std::{error::Error, io, path::PathBuf};
 
-use tokio_rustls::rustls::{self, CertificateError};
+use tokio_postgres::{Config, config::Host};
+use tokio_rustls::rustls::{self, CertificateError, pki_types::InvalidDnsNameError};
 
 use super::{parameters::Mode, verifier::webpki_error};
 
@@ -91,23 +92,6 @@ pub enum TlsError {
     Unsupported(rustls::Error),
 }
 
-/// Why a wire could not be protected.
-#[derive(Debug)]
-pub(in crate::connect) enum HandshakeError {
-    /// No certificate can be for this name.
-    Host {
-        /// Which one.
-        host: String,
-    },
-    /// The handshake failed.
-    Failed {
-        /// With whom.
-        host: String,
-        /// Why.
-        error: io::Error,
-    },
-}
-
 fn too_weak(mode: Mode, roots: &str) -> String {
     let why = if roots == "system" {
         format!(
@@ -126,59 +110,59 @@ fn no_authorities(error: Option<&str>) -> String {
     }
 }
 
-impl fmt::Display for HandshakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host { host } => write!(f, "no certificate can be for the name {host:?}"),
-            Self::Failed { host, error } => match rustls_error(error) {
-                Some(rustls::Error::InvalidCertificate(found)) => {
-                    f.write_str("the server's certificate ")?;
-                    certificate(f, host, found)
-                }
-                _ => write!(f, "TLS with the server failed: {error}"),
-            },
+/// Why a handshake failed.
+pub(super) fn handshake_failure(error: &(dyn Error + 'static), config: &Config) -> String {
+    let Some(error) = error.downcast_ref::<io::Error>() else {
+        // The driver's text; it has no other one in a handshake.
+        return "the server offers no TLS, which the URL asks for".to_owned();
+    };
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host,
+        Some(Host::Unix(_)) | None => "",
+    };
+    let cause = error.get_ref();
+    if cause.is_some_and(<dyn Error + Send + Sync>::is::<InvalidDnsNameError>) {
+        return format!("no certificate can be for the name {host:?}");
+    }
+    match cause.and_then(|cause| cause.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(fault)) => {
+            format!("the server's certificate {}", certificate_fault(fault, host))
         }
+        _ => format!("TLS with the server failed: {error}"),
     }
 }
-
-impl std::error::Error for HandshakeError {}
 
 /// What is wrong with the certificate of a server.
 #[expect(clippy::wildcard_enum_match_arm, reason = "rustls may add to its errors")]
-fn certificate(f: &mut fmt::Formatter<'_>, host: &str, error: &CertificateError) -> fmt::Result {
-    match error {
+fn certificate_fault(error: &CertificateError, host: &str) -> String {
+    let fault = match error {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            f.write_str("is not trusted: none of the authorities in sslrootcert vouches for it")
+            "is not trusted: none of the authorities in sslrootcert vouches for it"
         }
         CertificateError::ApplicationVerificationFailure => {
-            f.write_str("is not its own: it does not hold the key")
+            "is not its own: it does not hold the key"
         }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            f.write_str("has expired")
-        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            f.write_str("is not valid yet")
+            "is not valid yet"
         }
         CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
-            write!(f, "is not for {host:?}: it names no host (subjectAltName)")
+            return format!("is not for {host:?}: it names no host (subjectAltName)");
         }
         CertificateError::NotValidForNameContext { presented, .. } => {
-            write!(f, "is not for {host:?} but for {}", presented.join(", "))
+            return format!("is not for {host:?} but for {}", presented.join(", "));
         }
-        CertificateError::NotValidForName => write!(f, "is not for {host:?}"),
+        CertificateError::NotValidForName => return format!("is not for {host:?}"),
         CertificateError::Other(other) => match webpki_error(other) {
             Some(webpki::Error::UnsupportedCertVersion) => {
-                f.write_str("is of an old form: it has to be of X.509 version 3")
+                "is of an old form: it has to be of X.509 version 3"
             }
             Some(webpki::Error::CaUsedAsEndEntity) => {
-                f.write_str("is one of an authority (CA:TRUE), and sslrootcert does not hold it")
+                "is one of an authority (CA:TRUE), and sslrootcert does not hold it"
             }
-            _ => write!(f, "is refused: {error}"),
+            _ => return format!("is refused: {error}"),
         },
-        _ => write!(f, "is refused: {error}"),
-    }
-}
-
-fn rustls_error(error: &io::Error) -> Option<&rustls::Error> {
-    error.get_ref()?.downcast_ref()
+        _ => return format!("is refused: {error}"),
+    };
+    fault.to_owned()
 }

@@ -5,11 +5,9 @@
 //! Files are read once, with the URL. Only the authorities of the system are looked for where the
 //! environment says (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as by every other program of the machine.
 
-mod binding;
 mod error;
 mod files;
 mod parameters;
-mod stream;
 #[cfg(test)]
 mod tests;
 mod verifier;
@@ -21,15 +19,15 @@ use tokio_postgres::{
     config::{Host, SslMode},
     error::SqlState,
 };
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::rustls::{ClientConfig, client::Resumption, crypto::ring::default_provider};
 
 use super::Connection;
 use crate::failure::WithoutDetail;
-use error::HandshakeError;
 pub(super) use error::TlsError;
+use error::handshake_failure;
 pub(super) use parameters::take_out;
 use parameters::{Mode, Parameters};
-use stream::Handshakes;
 use verifier::{Trust, Verifier};
 
 /// How the wire to a server is protected.
@@ -38,9 +36,9 @@ pub(super) enum Tls {
     /// Not at all.
     Off,
     /// By TLS if the server offers it and it works, whoever the server is.
-    Preferred(Handshakes),
+    Preferred(MakeRustlsConnect),
     /// By TLS, or there is no connection.
-    Required(Handshakes),
+    Required(MakeRustlsConnect),
 }
 
 impl Tls {
@@ -56,65 +54,67 @@ impl Tls {
                 Trust::Authorities(roots.read()?)
             }
         };
-        let handshakes = Handshakes::new(client(trust, parameters)?);
+        let handshakes = MakeRustlsConnect::new(client(trust, parameters)?);
         let preferred = mode == Mode::Prefer;
         Ok(if preferred { Self::Preferred(handshakes) } else { Self::Required(handshakes) })
     }
 
-    /// Connects to a host, or says why not.
+    /// Connects to a host; a failure is a text for the log.
     pub(super) async fn connect(&self, config: &Config) -> Result<Connection, String> {
-        // PostgreSQL has no TLS on a socket of the file system, and libpq asks for none.
+        // PostgreSQL has no TLS on a Unix socket, and libpq requests none.
         let local = matches!(config.get_hosts().first(), Some(Host::Unix(_)));
         match self {
-            Self::Required(handshakes) if !local => {
-                protected(config, SslMode::Require, handshakes).await.map_err(told)
+            Self::Required(tls) if !local => encrypted(config, SslMode::Require, tls).await,
+            Self::Preferred(tls) if !local => {
+                return match encrypted(config, SslMode::Prefer, tls).await {
+                    // libpq tries again without TLS too.
+                    Err(error) if may_succeed_without_tls(&error) => {
+                        unencrypted(config).await.map_err(|other| {
+                            format!(
+                                "{}; without TLS: {}",
+                                reason(error, config),
+                                reason(other, config)
+                            )
+                        })
+                    }
+                    result => result.map_err(|error| reason(error, config)),
+                };
             }
-            Self::Preferred(handshakes) if !local => preferred(config, handshakes).await,
-            Self::Off | Self::Preferred(_) | Self::Required(_) => clear(config).await.map_err(told),
+            Self::Off | Self::Preferred(_) | Self::Required(_) => unencrypted(config).await,
         }
+        .map_err(|error| reason(error, config))
     }
 }
 
-/// With TLS if that works; as libpq does, once more without it if it does not.
-async fn preferred(config: &Config, handshakes: &Handshakes) -> Result<Connection, String> {
-    match protected(config, SslMode::Prefer, handshakes).await {
-        Ok(connection) => Ok(connection),
-        Err(error) if is_of_tls(&error) => clear(config)
-            .await
-            .map_err(|other| format!("{}; without TLS: {}", told(error), told(other))),
-        Err(error) => Err(told(error)),
-    }
-}
-
-async fn protected(
+async fn encrypted(
     config: &Config,
     mode: SslMode,
-    handshakes: &Handshakes,
+    tls: &MakeRustlsConnect,
 ) -> Result<Connection, Error> {
-    let (client, wire) = config.clone().ssl_mode(mode).connect(handshakes.clone()).await?;
-    Ok(Connection::drive(client, wire))
+    let (client, stream) = config.clone().ssl_mode(mode).connect(tls.clone()).await?;
+    Ok(Connection::drive(client, stream))
 }
 
-async fn clear(config: &Config) -> Result<Connection, Error> {
-    let (client, wire) = config.clone().ssl_mode(SslMode::Disable).connect(NoTls).await?;
-    Ok(Connection::drive(client, wire))
+async fn unencrypted(config: &Config) -> Result<Connection, Error> {
+    let (client, stream) = config.clone().ssl_mode(SslMode::Disable).connect(NoTls).await?;
+    Ok(Connection::drive(client, stream))
 }
 
-/// Whether it may be better without TLS: the handshake failed, or the server lets nobody in this
-/// way (`hostnossl` in its `pg_hba.conf`).
-fn is_of_tls(error: &Error) -> bool {
-    error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
-        || error.source().is_some_and(<dyn std::error::Error>::is::<HandshakeError>)
+/// Whether the handshake failed, or the server accepts no encrypted connection (`hostnossl` in its
+/// `pg_hba.conf`).
+fn may_succeed_without_tls(error: &Error) -> bool {
+    error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION) || is_of_handshake(error)
 }
 
-/// An error for the log.
-pub(super) fn told(error: Error) -> String {
+/// The driver has no other sign of it.
+fn is_of_handshake(error: &Error) -> bool {
+    error.to_string() == "error performing TLS handshake"
+}
+
+/// Why there is no connection.
+fn reason(error: Error, config: &Config) -> String {
     match error.source() {
-        Some(source) if source.is::<HandshakeError>() => source.to_string(),
-        // The driver's words; where it has others, those are told.
-        Some(source) if source.to_string() == "server does not support TLS" => {
-            "the server offers no TLS, which the URL asks for".to_owned()
-        }
+        Some(source) if is_of_handshake(&error) => handshake_failure(source, config),
         _ => WithoutDetail(error).to_string(),
     }
 }

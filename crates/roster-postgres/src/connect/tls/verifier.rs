@@ -10,9 +10,16 @@ use tokio_rustls::rustls::{
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_cert_signed_by_trust_anchor, verify_server_name,
     },
-    crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime},
+    crypto::{
+        WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+        verify_tls13_signature_with_raw_key,
+    },
+    pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime},
     server::ParsedCertificate,
+};
+use x509_cert::{
+    Certificate, Version,
+    der::{Decode as _, Encode as _},
 };
 
 /// Who is let be the server.
@@ -92,12 +99,6 @@ impl Verifier {
     pub(super) const fn new(trust: Trust, algorithms: WebPkiSupportedAlgorithms) -> Self {
         Self { trust, algorithms }
     }
-
-    /// A certificate that cannot even be read is one that nothing is asked of: whoever shows it has
-    /// shown nothing, and no password is bound to it.
-    fn passes(&self, server: &CertificateDer<'_>) -> bool {
-        matches!(self.trust, Trust::Anybody) && ParsedCertificate::try_from(server).is_err()
-    }
 }
 
 impl ServerCertVerifier for Verifier {
@@ -128,9 +129,6 @@ impl ServerCertVerifier for Verifier {
         server: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if self.passes(server) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
         verify_tls12_signature(message, server, signed, &self.algorithms).map_err(not_its_own)
     }
 
@@ -140,15 +138,28 @@ impl ServerCertVerifier for Verifier {
         server: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if self.passes(server) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        verify_tls13_signature(message, server, signed, &self.algorithms).map_err(not_its_own)
+        let algorithms = &self.algorithms;
+        let verified = match old_public_key(server) {
+            Some(key) => verify_tls13_signature_with_raw_key(message, &key, signed, algorithms),
+            None => verify_tls13_signature(message, server, signed, algorithms),
+        };
+        verified.map_err(not_its_own)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
     }
+}
+
+/// The public key of an X.509 certificate of version 1, which rustls does not read. OpenSSL 3.0
+/// makes one where it is given a name and a duration alone.
+fn old_public_key(server: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoDer<'static>> {
+    if ParsedCertificate::try_from(server).is_ok() {
+        return None;
+    }
+    let certificate = Certificate::from_der(server).ok()?.tbs_certificate;
+    let key = certificate.subject_public_key_info.to_der().ok()?;
+    (certificate.version == Version::V1).then(|| key.into())
 }
 
 /// Tells a signature of the handshake from one of an authority.
