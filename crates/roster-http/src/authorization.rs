@@ -15,15 +15,15 @@ use roster_core::{
 
 use crate::{
     access::Check,
-    face::Face,
+    operation::{Need, Operation},
     pressure::{Identity, Standing},
     problem::{Problem, ProblemCode},
-    router::{Need, Operation},
+    state::AppState,
 };
 
 /// Who sends a request, if they may; `standing` is what every answer to them tells of their limit.
 pub(crate) async fn authorize(
-    face: &Face,
+    app: &AppState,
     parts: &Parts,
     address: IpAddr,
     operation: Option<Operation>,
@@ -31,24 +31,27 @@ pub(crate) async fn authorize(
 ) -> Result<Authority, Problem> {
     let need = operation.map_or(Need::Nothing, Operation::needs);
     let (Some(operation), Need::Scope(scope)) = (operation, need) else {
-        face.pressure.charge(&Identity::Address(address), standing)?;
+        app.pressure.charge(&Identity::Address(address), standing)?;
         return Ok(Authority::nobody());
     };
-    let authority = authenticate(face, parts, address).await;
+    let authority = authenticate(app, parts, address).await;
     let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
-    face.pressure.charge(&identity(actor, address), standing)?;
+    app.pressure.charge(&identity(actor, address), standing)?;
     allow(authority?, operation, scope)
 }
 
 /// Who sends a request whose body has come, if they still may. The request was charged when its
 /// head came, and its credential was no guess.
 pub(crate) async fn reauthorize(
-    face: &Face,
+    app: &AppState,
     parts: &Parts,
-    operation: Operation,
+    operation: Option<Operation>,
 ) -> Result<Authority, Problem> {
-    let Need::Scope(scope) = operation.needs() else { return Ok(Authority::nobody()) };
-    allow(face.access.authenticate(parts).await?, operation, scope)
+    let need = operation.map_or(Need::Nothing, Operation::needs);
+    let (Some(operation), Need::Scope(scope)) = (operation, need) else {
+        return Ok(Authority::nobody());
+    };
+    allow(app.access.authenticate(parts).await?, operation, scope)
 }
 
 /// What the caller may do at the interface of the operation, if they have its scope.
@@ -56,42 +59,45 @@ fn allow(authority: Authority, operation: Operation, scope: Scope) -> Result<Aut
     if !authority.may(scope) {
         return Err(missing(scope));
     }
-    let by_scim = matches!(operation, Operation::Scim(_));
-    Ok(if by_scim { authority.through_scim() } else { authority })
+    Ok(if operation.is_scim() { authority.through_scim() } else { authority })
 }
 
-async fn authenticate(face: &Face, parts: &Parts, address: IpAddr) -> Result<Authority, Problem> {
+async fn authenticate(
+    app: &AppState,
+    parts: &Parts,
+    address: IpAddr,
+) -> Result<Authority, Problem> {
     let Some(credential) = name(&parts.headers) else {
-        return face.access.authenticate(parts).await;
+        return app.access.authenticate(parts).await;
     };
-    let Some(wait_s) = face.pressure.locked_for(address, credential) else {
-        return attempt(face, parts, address, credential).await;
+    let Some(wait_s) = app.pressure.locked_for(address, credential) else {
+        return attempt(app, parts, address, credential).await;
     };
-    let refusal = || face.pressure.refuse_attempt(wait_s);
-    let _turn = match face.access.check_of(&parts.headers) {
+    let refusal = || app.pressure.refuse_attempt(wait_s);
+    let _turn = match app.access.check_of(&parts.headers) {
         Check::Nothing => return Err(refusal()),
         Check::Digest => None,
         Check::Signature => {
-            Some(face.pressure.enter_locked_check(address).await.ok_or_else(refusal)?)
+            Some(app.pressure.enter_locked_check(address).await.ok_or_else(refusal)?)
         }
     };
-    let attempt = attempt(face, parts, address, credential).await;
+    let attempt = attempt(app, parts, address, credential).await;
     let is_failed = |problem: &Problem| problem.code == ProblemCode::Unauthenticated;
     attempt.map_err(|problem| if is_failed(&problem) { refusal() } else { problem })
 }
 
 /// Verifies a credential, and keeps count of the outcome for its address.
 async fn attempt(
-    face: &Face,
+    app: &AppState,
     parts: &Parts,
     address: IpAddr,
     credential: &str,
 ) -> Result<Authority, Problem> {
-    let authority = face.access.authenticate(parts).await;
+    let authority = app.access.authenticate(parts).await;
     match &authority {
-        Ok(_) => face.pressure.succeeded(address, credential),
+        Ok(_) => app.pressure.succeeded(address, credential),
         Err(problem) if problem.code == ProblemCode::Unauthenticated => {
-            face.pressure.failed(address);
+            app.pressure.failed(address);
         }
         // The store, or an issuer, does not answer: the credential may be good.
         Err(_) => {}

@@ -4,7 +4,7 @@
 
 mod housekeeping;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -20,8 +20,8 @@ use roster_core::Head;
 
 use crate::{
     front::FrontCounters,
+    operation::Operation,
     pressure::{Reason, Refusals},
-    router::{Operation, routes},
 };
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
@@ -49,7 +49,7 @@ struct OfStatus {
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
-    durations: Vec<(Operation, Histogram)>,
+    durations: Family<OfOperation, Histogram, fn() -> Histogram>,
     users: Family<OfStatus, Gauge>,
     position: Gauge,
     wal: Gauge,
@@ -68,7 +68,7 @@ impl Metrics {
             "Requests answered, by operation and status",
             requests.clone(),
         );
-        let family =
+        let durations =
             Family::<OfOperation, Histogram, fn() -> Histogram>::new_with_constructor(|| {
                 Histogram::new(BUCKETS)
             });
@@ -76,14 +76,8 @@ impl Metrics {
             "http_request_duration",
             "Time from the request's head to the answer's head",
             Unit::Seconds,
-            family.clone(),
+            durations.clone(),
         );
-        let operations = routes().flat_map(|route| route.offers.iter());
-        let durations = operations.map(|(_, operation)| {
-            let label = OfOperation { operation: operation.id() };
-            (*operation, family.get_or_create(&label).clone())
-        });
-        let durations = durations.collect();
         let users = Family::<OfStatus, Gauge>::default();
         registry.register("users", "Users kept, by status", users.clone());
         let position = Gauge::default();
@@ -97,15 +91,14 @@ impl Metrics {
         Self { registry, requests, durations, users, position, wal }
     }
 
-    /// Counts one answered request.
-    pub(crate) fn answered(&self, operation: Option<Operation>, status: u16, took: Duration) {
-        let label = Answered { operation: operation.map_or("none", Operation::id), status };
-        self.requests.get_or_create(&label).inc();
-        let histogram =
-            self.durations.iter().find(|(known, _)| Some(*known) == operation).map(|(_, h)| h);
-        if let Some(histogram) = histogram {
-            histogram.observe(took.as_secs_f64());
-        }
+    /// The durations of an operation.
+    pub(crate) fn duration_of(&self, operation: Operation) -> Histogram {
+        self.durations.get_or_create(&OfOperation { operation: operation.id() }).clone()
+    }
+
+    /// Counts a request that was answered.
+    pub(crate) fn answered(&self, operation: &'static str, status: u16) {
+        self.requests.get_or_create(&Answered { operation, status }).inc();
     }
 
     /// The page, with the counters of the store as they are now.

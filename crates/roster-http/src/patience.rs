@@ -4,10 +4,7 @@
 //! write. A read that is late is dropped. A write that is late is given up if it has not begun;
 //! otherwise its result is awaited, so that the caller always learns it.
 
-use std::{
-    pin::{Pin, pin},
-    time::Duration,
-};
+use std::{pin::pin, time::Duration};
 
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use roster_core::{Start, StoreError};
@@ -21,18 +18,31 @@ use crate::{
 /// The default time limit of a read.
 pub const READ_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// Runs a read until its time limit: `most`, or the shorter time that the caller prefers.
-pub(crate) async fn in_time<T, E: From<Problem>>(
+/// The time limit of a read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadLimit {
     most: Duration,
-    headers: &HeaderMap,
-    reading: Pin<&mut impl Future<Output = Result<T, E>>>,
-) -> Result<T, E> {
-    let preferred = preferred_wait(headers).filter(|wait| *wait < most);
-    timeout(preferred.unwrap_or(most), reading).await.unwrap_or_else(|_| {
-        Err(E::from(match preferred.map(|wait| wait.as_secs()) {
+    preferred: Option<Duration>,
+}
+
+impl ReadLimit {
+    /// The limit `most`, or the shorter one that the caller prefers.
+    pub(crate) fn of(most: Duration, headers: &HeaderMap) -> Self {
+        Self { most, preferred: preferred_wait(headers).filter(|wait| *wait < most) }
+    }
+}
+
+/// Runs a read until its time limit.
+pub(crate) async fn in_time<T>(
+    limit: ReadLimit,
+    reading: impl Future<Output = T>,
+) -> Result<T, Problem> {
+    let ReadLimit { most, preferred } = limit;
+    timeout(preferred.unwrap_or(most), reading).await.map_err(|_| {
+        match preferred.map(|wait| wait.as_secs()) {
             Some(wait) => late(format!("there was no answer within {wait} s, as you asked for")),
             None => StoreError::TimedOut.into(),
-        }))
+        }
     })
 }
 
@@ -98,19 +108,20 @@ mod tests {
     async fn a_read_that_yields_lets_other_tasks_run_first() {
         let went = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&went);
-        let reading = pin!(async move {
+        let reading = async move {
             spawn(async move { went.store(true, Ordering::Relaxed) });
             yield_now().await;
-            Ok::<_, Problem>(seen.load(Ordering::Relaxed))
-        });
-        let answer = in_time(READ_WAIT_MAX, &HeaderMap::new(), reading).await;
+            seen.load(Ordering::Relaxed)
+        };
+        let limit = ReadLimit::of(READ_WAIT_MAX, &HeaderMap::new());
+        let answer = in_time(limit, reading).await;
         assert!(answer.unwrap(), "it went on at once");
     }
 
     #[tokio::test]
     async fn a_reading_that_is_late_is_given_up() {
-        let reading = pin!(pending::<Result<(), Problem>>());
-        let answer = in_time(SHORT, &HeaderMap::new(), reading).await;
+        let limit = ReadLimit::of(SHORT, &HeaderMap::new());
+        let answer = in_time(limit, pending::<()>()).await;
         assert_eq!(answer.unwrap_err().code, ProblemCode::Unavailable);
     }
 

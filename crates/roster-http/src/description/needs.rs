@@ -4,7 +4,7 @@
 use roster_core::Json;
 
 use super::tree::{at, component, members, object, set, string, text};
-use crate::router::{Need, Operation, routes};
+use crate::operation::{Need, Operation};
 
 /// The same paths, each operation with what it needs.
 pub(super) fn add_needs(paths: Json) -> Json {
@@ -20,7 +20,7 @@ fn in_item(item: Json) -> Json {
             let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
             set(&mut operation, "security", security);
             // SCIM describes all its refusals at once.
-            if matches!(named, Operation::Scim(_)) {
+            if named.is_scim() {
                 return (name, operation);
             }
             let mut responses = members(at(&operation, &["responses"])).to_vec();
@@ -37,7 +37,6 @@ fn in_item(item: Json) -> Json {
 /// What an operation needs, by its id; nothing where it is none.
 fn need(operation: &Json) -> Option<(Operation, Need)> {
     let id = operation.member("operationId").and_then(text)?;
-    let offered = routes().flat_map(|route| route.offers);
-    let operation = offered.map(|(_, operation)| *operation).find(|one| one.id() == id)?;
+    let operation = Operation::ALL.iter().copied().find(|operation| operation.id() == id)?;
     Some((operation, operation.needs()))
 }

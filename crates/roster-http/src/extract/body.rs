@@ -3,12 +3,12 @@
 //! The media type is judged before a byte is read. JSON alone is taken, which is also what keeps a
 //! web page elsewhere from writing without a preflight (section 8 of our contract: no form types).
 
+use axum::body::Body;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
 };
-use hyper::body::Incoming;
 
 use crate::{
     front::{BodyFault, Peer, read_body},
@@ -60,7 +60,7 @@ pub(crate) fn check_lines(headers: &HeaderMap) -> Result<(), Problem> {
 pub(crate) async fn read_bytes(
     kind: BodyKind,
     headers: &HeaderMap,
-    body: Incoming,
+    body: Body,
     bytes_max: usize,
     peer: &Peer,
 ) -> Result<Bytes, Problem> {

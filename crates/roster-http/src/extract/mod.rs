@@ -1,21 +1,34 @@
 //! From the parts of a request to values, each kind in its own file.
 //!
-//! What cannot be read is a problem at once; nothing here knows the directory.
+//! What cannot be read is a problem at once.
 
 mod accept;
+mod authorized;
 mod body;
+mod collection;
 mod idempotency;
 mod parse;
+mod path;
 mod precondition;
 mod prefer;
 mod query;
-mod user_id;
+mod read_options;
+mod write_options;
 
 pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, SCIM_JSON, negotiate};
+pub(crate) use authorized::{Authorized, AuthorizedBody};
 pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};
+pub(crate) use collection::{
+    Wrong, boolean, duplicate, invalid, limit, read_each, refused, target, unknown,
+};
 pub(crate) use idempotency::{idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;
+pub(crate) use path::{
+    DeletedUserIdPath, GroupIdPath, KeyIdPath, MemberPath, UserIdPath, group_id, no_deleted_user,
+    user_id,
+};
 pub(crate) use precondition::{EntityTags, preconditions, tags, weak_preconditions};
 pub(crate) use prefer::{Return, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters, refuse_parameters};
-pub(crate) use user_id::user_id;
+pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions};
+pub(crate) use write_options::WriteOptions;

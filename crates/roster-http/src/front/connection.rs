@@ -13,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use axum::{body::Body, response::Response};
+use http::{HeaderValue, Method, Request, StatusCode, Version, header};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -25,9 +26,9 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::body::Body;
 use super::{
     Handle, Peer,
+    body::{MonitoredBody, length},
     counters::FrontCounters,
     seats::Seat,
     settings::FrontSettings,
@@ -196,8 +197,8 @@ async fn converse<H: Handle>(
 async fn answer<H: Handle>(
     link: Arc<Link<H>>,
     request: Request<Incoming>,
-    mut exchange: Exchange,
-) -> Result<Response<Body>, Infallible> {
+    exchange: Exchange,
+) -> Result<Response<MonitoredBody>, Infallible> {
     let Link { shared, peer } = link.as_ref();
     let head_only = request.method() == Method::HEAD;
     let http2 = request.version() == Version::HTTP_2;
@@ -220,12 +221,7 @@ async fn answer<H: Handle>(
     if head_only {
         leave_body_out(&mut response);
     }
-    // What is made while it is sent is answered to its end: until then it may be us who are slow.
-    if !response.body().is_streamed() {
-        exchange.answer();
-    }
-    response.body_mut().attach(exchange);
-    Ok(response)
+    Ok(MonitoredBody::monitor(response, exchange))
 }
 
 /// How long the head of a request is, without its framing.
@@ -238,24 +234,18 @@ fn head_bytes<B>(request: &Request<B>) -> usize {
 
 /// Marks an HTTP/1 answer as the last of its connection (RFC 9112 9.6). For answers that leave a
 /// request body unread; the front does it by itself for 408 and 413.
-pub fn close_after(response: &mut Response<Body>) {
+pub fn close_after(response: &mut Response) {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// The answer to HEAD: the length that GET would send, and no content (RFC 9110 9.3.2). hyper
 /// does so for HTTP/1 alone.
-fn leave_body_out(response: &mut Response<Body>) {
-    if response.body().is_streamed() {
-        *response.body_mut() = Body::empty();
-        return;
-    }
-    let length = response.body().len();
-    if length > 0 {
-        response
-            .headers_mut()
-            .entry(header::CONTENT_LENGTH)
-            .or_insert_with(|| HeaderValue::from(length));
-        *response.body_mut() = Body::empty();
+fn leave_body_out(response: &mut Response) {
+    let length = length(response.body());
+    *response.body_mut() = Body::empty();
+    if let Some(length @ 1..) = length {
+        let headers = response.headers_mut();
+        headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
     }
 }
 

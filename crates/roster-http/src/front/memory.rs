@@ -137,12 +137,6 @@ impl ConnectionMemory {
         HeldBytes { memory: Arc::clone(self), bytes }
     }
 
-    /// Counts bytes against the budget, unless the connection or its caller then exceeds its
-    /// share. Less than one step is always granted.
-    pub(crate) fn try_hold(self: &Arc<Self>, bytes: usize) -> Option<HeldBytes> {
-        self.may_hold(bytes).then(|| self.hold(bytes))
-    }
-
     /// Whether the connection or its caller holds more than its share: no further request of it
     /// is carried out.
     pub(crate) fn is_over(&self) -> bool {
@@ -175,7 +169,9 @@ impl ConnectionMemory {
         (self.held_by_caller(), self.reported.load(Ordering::Relaxed))
     }
 
-    fn may_hold(&self, bytes: usize) -> bool {
+    /// Whether the connection and its caller may hold more bytes: less than one step always, more
+    /// only within their share. A refusal is counted.
+    pub(crate) fn may_hold(&self, bytes: usize) -> bool {
         let granted = self.has_room_for(bytes);
         if !granted {
             self.budget.refusals.up();
@@ -303,6 +299,12 @@ impl Drop for SpilledBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl ConnectionMemory {
+        fn try_hold(self: &Arc<Self>, bytes: usize) -> Option<HeldBytes> {
+            self.may_hold(bytes).then(|| self.hold(bytes))
+        }
+    }
 
     const KIB: usize = 1024;
 

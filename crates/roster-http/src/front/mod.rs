@@ -8,7 +8,8 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use http::{Request, Response};
+use axum::response::Response;
+use http::Request;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio_rustls::rustls::ServerConfig;
@@ -28,7 +29,7 @@ mod watch;
 mod wire;
 
 pub use accept::serve;
-pub use body::{Body, BodySender, Chunk, Gone, Room};
+pub use body::{BodySender, Gone, Room, StreamedBody};
 pub use connection::close_after;
 pub use counters::{FrontCounters, Tally};
 pub use memory::{
@@ -40,6 +41,7 @@ pub use settings::{Floor, FrontSettings};
 pub use tls::{LeastTls, tls_config};
 pub use upload::Upload;
 
+pub(crate) use body::length;
 pub(crate) use memory::{ConnectionMemory, HeldBytes, SpilledBytes};
 use watch::Watch;
 
@@ -50,10 +52,10 @@ pub trait Handle: Send + Sync + 'static {
         &self,
         request: Request<Incoming>,
         peer: &Peer,
-    ) -> impl Future<Output = Response<Body>> + Send;
+    ) -> impl Future<Output = Response> + Send;
 
     /// The answer in place of that of a handler that panicked: a 500 that tells nothing.
-    fn on_panic(&self) -> Response<Body>;
+    fn on_panic(&self) -> Response;
 }
 
 /// Who is at the other end, and what the front holds it to.

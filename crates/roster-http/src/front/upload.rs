@@ -12,9 +12,9 @@ use std::{
     time::Duration,
 };
 
+use axum::body::Body;
 use bytes::Bytes;
 use http_body::Body as _;
-use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{BodyFault, Floor, Peer, watch::Receiving};
@@ -22,7 +22,7 @@ use super::{BodyFault, Floor, Peer, watch::Receiving};
 /// A request body of any length, held to its floor.
 #[derive(Debug)]
 pub struct Upload {
-    incoming: Incoming,
+    incoming: Body,
     peer: Peer,
     /// What of the present window was spent waiting, and what came in it.
     waited: Duration,
@@ -36,7 +36,7 @@ pub struct Upload {
 
 impl Upload {
     /// Begins to take in a body.
-    pub fn new(incoming: Incoming, peer: &Peer) -> Self {
+    pub fn new(incoming: Body, peer: &Peer) -> Self {
         Self {
             incoming,
             receiving: Some(Receiving::start(peer.watch.clone())),

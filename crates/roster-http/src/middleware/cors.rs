@@ -6,7 +6,7 @@
 //! not count goes through the origin guard and is told nothing of this.
 
 use http::{
-    HeaderMap, HeaderValue, Method, Response,
+    HeaderMap, HeaderValue, Method,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
         ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
@@ -52,18 +52,37 @@ impl Cors {
         known.filter(|_| only && !is_open)
     }
 
-    /// Tells a page of a listed origin's browser that it may have this answer, whatever it is.
-    pub(crate) fn tell<B>(&self, parts: &Parts, is_open: bool, response: &mut Response<B>) {
-        let headers = response.headers_mut();
-        if !self.origins.is_empty() {
+    /// What the response to a request tells a browser.
+    pub(crate) fn grant(&self, parts: &Parts, is_open: bool) -> CorsGrant {
+        let is_preflight = parts.method == Method::OPTIONS
+            && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        CorsGrant {
+            varies: !self.origins.is_empty(),
+            origin: self.listed(&parts.headers, is_open).cloned(),
+            is_preflight,
+        }
+    }
+}
+
+/// What a response tells a browser.
+#[derive(Debug)]
+pub(crate) struct CorsGrant {
+    varies: bool,
+    /// The listed origin of the request, whose pages may read the response.
+    origin: Option<HeaderValue>,
+    is_preflight: bool,
+}
+
+impl CorsGrant {
+    /// Adds the headers of CORS.
+    pub(crate) fn tell(self, headers: &mut HeaderMap) {
+        if self.varies {
             headers.append(VARY, BY_ORIGIN);
         }
-        let Some(origin) = self.listed(&parts.headers, is_open) else { return };
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        let Some(origin) = self.origin else { return };
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-        let preflight = parts.method == Method::OPTIONS
-            && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        if let Some(methods) = headers.get(ALLOW).cloned().filter(|_| preflight) {
+        if let Some(methods) = headers.get(ALLOW).cloned().filter(|_| self.is_preflight) {
             headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
             headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED);
             headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);

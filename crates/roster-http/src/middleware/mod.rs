@@ -1,7 +1,4 @@
-//! What stands between a request and its handler, in this order: request id, metrics and log,
-//! problem writer, then the guards here: host and origin, cheap limits. Health passes without
-//! guards, and what comes from a listed origin without the guard of origins. The order itself is in
-//! `app.rs`, on one screen.
+//! The guards between a request and its handler. The endpoint runs them.
 
 mod cors;
 mod direct;
@@ -9,7 +6,7 @@ mod host;
 mod limits;
 mod origin;
 
-pub(crate) use cors::Cors;
+pub(crate) use cors::{Cors, CorsGrant};
 pub(crate) use direct::check_direct;
 pub(crate) use host::Hosts;
 pub(crate) use limits::check_limits;

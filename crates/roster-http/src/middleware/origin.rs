@@ -11,8 +11,8 @@ use http::{
 };
 
 use crate::{
+    operation::Operation,
     problem::{Problem, ProblemCode},
-    router::Operation,
 };
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

@@ -3,16 +3,19 @@
 //! Only text that is safe to send gets in here. What failed inside goes along as a cause for the
 //! log, which the outermost layer writes once; it never reaches the body.
 
-use std::{borrow::Cow, mem};
+use std::{borrow::Cow, error::Error, iter::successors, mem, sync::Arc};
 
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
 use http::{
-    HeaderName, HeaderValue, Response, StatusCode,
+    HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
 use roster_core::{Capped, Json, StoreError, Violation, json::write_json};
 
 use super::code::ProblemCode;
-use crate::front::Body;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -124,8 +127,8 @@ impl Problem {
         self
     }
 
-    /// The answer. `type` leads to the page that this service shows of the code.
-    pub(crate) fn into_response(mut self, base_url: &str, request_id: &str) -> Response<Body> {
+    /// The response. `type` leads to the page that this service shows of the code.
+    pub(crate) fn write(mut self, base_url: &str, request_id: &str) -> Response {
         let kind = self.code.kind();
         let sent = mem::take(&mut self.headers);
         let mut response = Response::new(Body::from(self.into_text(base_url, request_id)));
@@ -138,6 +141,17 @@ impl Problem {
             headers.append(name, value);
         }
         response
+    }
+
+    /// Logs what failed inside, with its causes.
+    pub(crate) fn log(&self, request_id: &str) {
+        let Some(cause) = &self.cause else { return };
+        let first: &(dyn Error + 'static) = cause;
+        let causes =
+            successors(Some(first), |error: &&(dyn Error + 'static)| Error::source(*error));
+        let causes: Vec<String> = causes.map(ToString::to_string).collect();
+        let (code, cause) = (self.code.as_str(), causes.join(": "));
+        tracing::error!(request_id, code, cause, "a request failed");
     }
 
     /// The body.
@@ -204,5 +218,18 @@ impl Fault {
         let position = self.position.and_then(|position| i64::try_from(position).ok());
         members.extend(position.map(|position| ("position".to_owned(), Json::Int(position))));
         Json::Object(members)
+    }
+}
+
+/// A problem among the extensions of a response. The endpoint writes it, since it knows the base
+/// URL, the request id and the interface.
+#[derive(Clone)]
+pub(crate) struct ProblemExtension(pub(crate) Arc<Problem>);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::default();
+        response.extensions_mut().insert(ProblemExtension(Arc::new(self)));
+        response
     }
 }

@@ -9,5 +9,5 @@ mod failure;
 pub mod registry;
 pub mod violations;
 
-pub(crate) use answer::{Fault, NO_STORE, Problem};
+pub(crate) use answer::{Fault, NO_STORE, Problem, ProblemExtension};
 pub(crate) use code::ProblemCode;

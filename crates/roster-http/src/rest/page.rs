@@ -1,30 +1,32 @@
-//! What the pages of every collection have alike: weak tag, place in the log, link, envelope.
+//! Responses to lists: the weak tag, the position in the log, the link and the envelope.
 //!
-//! The tag follows from where the log stands and from what was asked in which form, so a caller
-//! that polls an unchanged collection is answered before any page is read.
+//! The tag follows from the position of the log, the query and the media type. A caller that polls
+//! an unchanged collection gets 304 before any page is read.
 
-use bytes::Bytes;
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
 use http::{
-    HeaderValue, Method, Response, StatusCode,
+    HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
     request::Parts,
 };
-use roster_core::{Position, json::write_text};
+use roster_core::{Position, Stored, json::write_text, list::Total};
 use sha2::{Digest, Sha256};
 
-use super::answer::{PRIVATE, position};
+use super::respond::{PRIVATE, position};
 use crate::{
     extract::{EntityTags, Media, tags},
-    face::Face,
-    front::Body,
     problem::{Problem, ProblemCode},
+    state::AppState,
 };
 
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
-/// A page as it was asked for.
-pub(super) struct View<'a> {
-    face: &'a Face,
+/// The response to a list.
+pub(super) struct PageResponse<'a> {
+    app: &'a AppState,
     parts: &'a Parts,
     media: Media,
     /// Whether the path offers other forms too.
@@ -32,15 +34,15 @@ pub(super) struct View<'a> {
     digest: String,
 }
 
-impl<'a> View<'a> {
-    /// The page of a request, in this form.
-    pub(super) fn new(face: &'a Face, parts: &'a Parts, media: Media, varies: bool) -> Self {
+impl<'a> PageResponse<'a> {
+    /// The response to a request, in this form.
+    pub(super) fn new(app: &'a AppState, parts: &'a Parts, media: Media, varies: bool) -> Self {
         let digest = digest(&parts.uri, media.content_type);
-        Self { face, parts, media, varies, digest }
+        Self { app, parts, media, varies, digest }
     }
 
-    /// The answer without a page: the caller knows it, or asks for headers alone.
-    pub(super) async fn without_page(&self) -> Result<Option<Response<Body>>, Problem> {
+    /// The response without a page: the caller has the page, or wants headers alone.
+    pub(super) async fn without_page(&self) -> Result<Option<Response>, Problem> {
         let headers = &self.parts.headers;
         // A weak tag matches no If-Match (RFC 9110 section 13.1.1).
         if matches!(tags(headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
@@ -52,10 +54,9 @@ impl<'a> View<'a> {
         if known.is_none() && !head_only {
             return Ok(None);
         }
-        let number = self.face.directory.head().await?.position;
+        let number = self.app.directory.head().await?.position;
         if known.is_some_and(|known| known.hold_weakly(&self.tag(number))) {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            let mut response = StatusCode::NOT_MODIFIED.into_response();
             self.describe(&mut response, number);
             return Ok(Some(response));
         }
@@ -68,15 +69,10 @@ impl<'a> View<'a> {
         Ok(Some(response))
     }
 
-    /// The answer with a page that was read at this place in the log; `next` is the target of the
+    /// The response with a page that was read at this place in the log; `next` is the target of the
     /// page after it.
-    pub(super) fn page(
-        &self,
-        number: i64,
-        body: impl Into<Bytes>,
-        next: Option<&str>,
-    ) -> Response<Body> {
-        let mut response = Response::new(Body::full(body));
+    pub(super) fn page(&self, number: i64, body: Vec<u8>, next: Option<&str>) -> Response {
+        let mut response = Response::new(Body::from(body));
         self.describe(&mut response, number);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.media.header());
@@ -86,14 +82,14 @@ impl<'a> View<'a> {
         response
     }
 
-    /// The headers of a page, whether or not it is sent.
-    fn describe(&self, response: &mut Response<Body>, number: i64) {
+    /// Adds the headers of a page, whether or not it is sent.
+    fn describe(&self, response: &mut Response, number: i64) {
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, PRIVATE);
         if self.varies {
             headers.insert(VARY, BY_ACCEPT);
         }
-        position(headers, self.face.directory.log_id(), number);
+        position(headers, self.app.directory.log_id(), number);
         if let Ok(value) = HeaderValue::try_from(format!("W/\"{}\"", self.tag(number))) {
             headers.insert(ETAG, value);
         }
@@ -101,7 +97,7 @@ impl<'a> View<'a> {
 
     /// The tag without its quotation marks.
     fn tag(&self, number: i64) -> String {
-        let log = self.face.directory.log_id();
+        let log = self.app.directory.log_id();
         format!("{}-{}", Position { log, number }, self.digest)
     }
 }
@@ -117,25 +113,61 @@ pub(super) fn link(target: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("<{target}>; rel=\"next\"")).ok()
 }
 
-/// Begins the envelope of so many bytes of items.
-pub(super) fn open(bytes: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes + 256);
-    out.extend_from_slice(b"{\"items\":[");
-    out
+/// The envelope of a page: what follows its items.
+#[derive(Default)]
+pub(super) struct Envelope<'a> {
+    pub(super) next_cursor: Option<&'a str>,
+    pub(super) examined: Option<usize>,
+    pub(super) total: Option<Total>,
+}
+
+impl Envelope<'_> {
+    /// The page as JSON: `write` appends an item, and `bytes` is how many all items take, about.
+    pub(super) fn write<T>(
+        &self,
+        items: &[T],
+        bytes: usize,
+        mut write: impl FnMut(&T, &mut Vec<u8>) -> Option<()>,
+    ) -> Result<Vec<u8>, Problem> {
+        let mut out = Vec::with_capacity(bytes + items.len() + 256);
+        out.extend_from_slice(b"{\"items\":[");
+        for (index, item) in items.iter().enumerate() {
+            separate(index, &mut out);
+            write(item, &mut out).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        }
+        out.extend_from_slice(b"],\"next_cursor\":");
+        match self.next_cursor {
+            Some(cursor) => write_text(&mut out, cursor),
+            None => out.extend_from_slice(b"null"),
+        }
+        if let Some(examined) = self.examined {
+            out.extend_from_slice(format!(",\"examined\":{examined}").as_bytes());
+        }
+        if let Some(Total::Exactly(total) | Total::AtLeast(total)) = self.total {
+            out.extend_from_slice(format!(",\"total\":{total}").as_bytes());
+        }
+        if let Some(Total::AtLeast(_)) = self.total {
+            out.extend_from_slice(b",\"total_relation\":\"at_least\"");
+        }
+        out.push(b'}');
+        Ok(out)
+    }
+}
+
+/// Appends a record.
+pub(super) fn write_record(stored: &Stored, out: &mut Vec<u8>) -> Option<()> {
+    out.extend_from_slice(&stored.record);
+    Some(())
+}
+
+/// How many bytes records take.
+pub(super) fn record_bytes(items: &[Stored]) -> usize {
+    items.iter().map(|item| item.record.len()).sum()
 }
 
 /// Sets an item apart from the one before it.
 pub(super) fn separate(index: usize, out: &mut Vec<u8>) {
     if index > 0 {
         out.push(b',');
-    }
-}
-
-/// Ends the items, and says where the next page begins; further members may follow.
-pub(super) fn close_items(next: Option<&str>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"],\"next_cursor\":");
-    match next {
-        Some(cursor) => write_text(out, cursor),
-        None => out.extend_from_slice(b"null"),
     }
 }

@@ -1,40 +1,61 @@
 //! What the service says about itself: the service document, the description, the reference, and
 //! a page for each problem.
 
+use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
 use http::{
-    HeaderValue, Response,
+    HeaderValue,
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY},
 };
 
 use crate::{
     description,
-    extract::{HTML, JSON, Media, negotiate, refuse_parameters},
-    face::{Call, Face},
-    front::Body,
+    extract::{HTML, JSON, Media, NoParameters, negotiate},
     pages::service_document,
     problem::{Problem, ProblemCode},
+    request::Call,
+    state::AppState,
 };
 
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
-pub(super) fn get_service(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    let made = |_| Some(service_document(&face.settings, face.directory.rules()));
-    document(face, call, &[JSON], made)
+/// `GET /`: returns the service document.
+pub(crate) async fn get_service(
+    State(app): State<AppState>,
+    _: NoParameters,
+    call: Call,
+) -> Result<Response, Problem> {
+    let made = |_| Some(service_document(&app.settings, app.directory.rules()));
+    document(&app, &call, &[JSON], made)
 }
 
-pub(super) fn get_description(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    document(face, call, &[JSON], |_| Some(face.pages.description.clone()))
+/// `GET /openapi.json`: returns the description.
+pub(crate) async fn get_description(
+    State(app): State<AppState>,
+    _: NoParameters,
+    call: Call,
+) -> Result<Response, Problem> {
+    document(&app, &call, &[JSON], |_| Some(app.pages.description.clone()))
 }
 
-pub(super) fn get_docs(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    document(face, call, &[HTML], |_| Some(face.pages.docs.clone()))
+/// `GET /docs`: returns the reference as a page.
+pub(crate) async fn get_docs(
+    State(app): State<AppState>,
+    _: NoParameters,
+    call: Call,
+) -> Result<Response, Problem> {
+    document(&app, &call, &[HTML], |_| Some(app.pages.docs.clone()))
 }
 
-pub(super) fn list_problems(face: &Face, call: &Call<'_>) -> Result<Response<Body>, Problem> {
-    let base_url = &face.settings.base_url;
-    document(face, call, &[JSON, HTML], |media| {
+/// `GET /problems`: returns all problem codes.
+pub(crate) async fn list_problems(
+    State(app): State<AppState>,
+    _: NoParameters,
+    call: Call,
+) -> Result<Response, Problem> {
+    let base_url = &app.settings.base_url;
+    document(&app, &call, &[JSON, HTML], |media| {
         Some(if media == HTML {
             description::problem_list_page(base_url)
         } else {
@@ -43,13 +64,14 @@ pub(super) fn list_problems(face: &Face, call: &Call<'_>) -> Result<Response<Bod
     })
 }
 
-pub(super) fn get_problem(
-    face: &Face,
-    code: &str,
-    call: &Call<'_>,
-) -> Result<Response<Body>, Problem> {
-    let base_url = &face.settings.base_url;
-    document(face, call, &[JSON, HTML], |media| {
+/// `GET /problems/{code}`: returns what a problem code means.
+pub(crate) async fn get_problem(
+    State(app): State<AppState>,
+    _: NoParameters,
+    call: Call,
+) -> Result<Response, Problem> {
+    let (code, base_url) = (call.segment(), &app.settings.base_url);
+    document(&app, &call, &[JSON, HTML], |media| {
         if media == HTML {
             description::problem_page(code, base_url)
         } else {
@@ -58,17 +80,16 @@ pub(super) fn get_problem(
     })
 }
 
-/// A document in the form that the caller likes best; without one there is no such problem.
+/// A document in the form that the caller prefers; `made` returns `None` for an unknown problem.
 fn document(
-    face: &Face,
-    call: &Call<'_>,
+    app: &AppState,
+    call: &Call,
     offered: &[Media],
     made: impl FnOnce(Media) -> Option<Bytes>,
-) -> Result<Response<Body>, Problem> {
-    refuse_parameters(call.parts.uri.query())?;
+) -> Result<Response, Problem> {
     let media = negotiate(&call.parts.headers, offered)?;
     let body = made(media).ok_or_else(|| Problem::new(ProblemCode::ProblemNotFound))?;
-    let mut response = Response::new(Body::full(body));
+    let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, NO_CACHE);
@@ -76,7 +97,7 @@ fn document(
         headers.insert(VARY, BY_ACCEPT);
     }
     if media == HTML {
-        headers.insert(CONTENT_SECURITY_POLICY, face.pages.policy.clone());
+        headers.insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
     }
     Ok(response)
 }

@@ -2,8 +2,9 @@
 //!
 //! An entity tag is weak, `W/"<version>"`: one version may be shown in many ways.
 
+use axum::{body::Body, response::Response};
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG},
 };
 use roster_core::{
@@ -20,9 +21,8 @@ use roster_scim::{
 use super::{Refused, asked::Asked};
 use crate::{
     extract::{Media, Return},
-    face::Face,
-    front::Body,
     problem::{Problem, ProblemCode},
+    state::AppState,
 };
 
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -30,13 +30,13 @@ pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idem
 pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// The absolute URL that the face is below.
-pub(super) fn base(face: &Face) -> String {
-    format!("{}/scim/v2", face.settings.base_url)
+pub(super) fn base(app: &AppState) -> String {
+    format!("{}/scim/v2", app.settings.base_url)
 }
 
 /// The direct groups of users, where they are shown: one question for all of them.
 pub(super) async fn groups_of(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     users: Vec<UserId>,
     projection: &Projection,
@@ -44,21 +44,21 @@ pub(super) async fn groups_of(
     if users.is_empty() || !shows_groups(projection) {
         return Ok(GroupsOf::new());
     }
-    Ok(face.directory.groups().groups_of(may, users).await?)
+    Ok(app.directory.groups().groups_of(may, users).await?)
 }
 
 /// A user.
 pub(super) async fn user(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     status: StatusCode,
     stored: &Stored,
     projection: &Projection,
     media: Media,
-) -> Result<Response<Body>, Refused> {
-    let mut groups = groups_of(face, may, vec![stored.id], projection).await?;
+) -> Result<Response, Refused> {
+    let mut groups = groups_of(app, may, vec![stored.id], projection).await?;
     let groups = groups.remove(&stored.id).unwrap_or_default();
-    let base = base(face);
+    let base = base(app);
     let mut body = Vec::with_capacity(stored.record.len() + 640);
     let writer = UserWriter::new(&base, projection);
     let written = writer.write(&stored.record, &groups, &mut body);
@@ -73,20 +73,20 @@ pub(super) async fn user(
 
 /// What a write came to.
 pub(super) async fn written(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     status: StatusCode,
     outcome: &Outcome,
     asked: &Asked,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response, Refused> {
     let mut response = if asked.wanted == Some(Return::Minimal) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() =
             if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
-        describe(response.headers_mut(), &base(face), &outcome.stored);
+        describe(response.headers_mut(), &base(app), &outcome.stored);
         response
     } else {
-        user(face, may, status, &outcome.stored, &asked.projection, asked.media).await?
+        user(app, may, status, &outcome.stored, &asked.projection, asked.media).await?
     };
     let headers = response.headers_mut();
     if outcome.replayed {
@@ -99,15 +99,15 @@ pub(super) async fn written(
 }
 
 /// The user is as the caller knows it.
-pub(super) fn not_modified(face: &Face, stored: &Stored) -> Response<Body> {
+pub(super) fn not_modified(app: &AppState, stored: &Stored) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
-    describe(response.headers_mut(), &base(face), stored);
+    describe(response.headers_mut(), &base(app), stored);
     response
 }
 
 /// What became of a user that is gone.
-pub(super) fn gone(outcome: &Outcome) -> Response<Body> {
+pub(super) fn gone(outcome: &Outcome) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     if outcome.replayed {
@@ -118,7 +118,7 @@ pub(super) fn gone(outcome: &Outcome) -> Response<Body> {
 }
 
 /// A JSON text that is no user.
-pub(super) fn text(body: Vec<u8>, media: Media) -> Response<Body> {
+pub(super) fn text(body: Vec<u8>, media: Media) -> Response {
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media.header());
@@ -127,7 +127,7 @@ pub(super) fn text(body: Vec<u8>, media: Media) -> Response<Body> {
 }
 
 /// A tree as an answer.
-pub(super) fn tree(tree: &Json, media: Media) -> Response<Body> {
+pub(super) fn tree(tree: &Json, media: Media) -> Response {
     let mut body = Vec::with_capacity(4096);
     write_json(&mut body, tree);
     text(body, media)

@@ -14,20 +14,21 @@ use crate::{
         BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, idempotency, idempotency_key,
         negotiate, parameters, preferred_return, weak_preconditions,
     },
-    face::{Call, Face, UnreadCall},
     patience::Patience,
     pressure::Class,
     problem::Problem,
+    request::{Call, UnreadCall},
+    state::AppState,
 };
 
-impl Call<'_> {
+impl Call {
     /// How what a caller sends is read.
     pub(super) fn profile(&self) -> Profile {
-        profile(self.authority.may(Scope::ScimStrict))
+        profile(self.authority().may(Scope::ScimStrict))
     }
 }
 
-impl UnreadCall<'_> {
+impl UnreadCall {
     /// How what a caller sends is read.
     pub(super) fn profile(&self) -> Profile {
         profile(self.had(Scope::ScimStrict))
@@ -52,8 +53,8 @@ pub(super) fn pairs<'a>(
 
 /// Refuses a filter in a URL where the settings say so: it may hold an address, and what keeps
 /// URLs keeps that too (RFC 7644 section 7.5.2).
-pub(super) fn guard_filter(face: &Face, request: &ListRequest) -> Result<(), ScimError> {
-    if !face.settings.scim_filter_guard || request.filter.is_none() {
+pub(super) fn guard_filter(app: &AppState, request: &ListRequest) -> Result<(), ScimError> {
+    if !app.settings.scim_filter_guard || request.filter.is_none() {
         return Ok(());
     }
     let detail = "filter: not in a URL, which logs keep; send it by POST to .search";
@@ -71,15 +72,15 @@ pub(super) fn projection(
 
 /// Reads the body as one JSON text, and converts it.
 pub(super) async fn body<'a, T: Send + 'static>(
-    face: &Face,
-    call: UnreadCall<'a>,
+    app: &AppState,
+    call: UnreadCall,
     convert: impl FnOnce(Json) -> T + Send + 'static,
-) -> Result<(Call<'a>, T, bytes::Bytes), Refused> {
+) -> Result<(Call, T, bytes::Bytes), Refused> {
     let kind = match call.profile() {
         Profile::Tolerant => BodyKind::Scim,
         Profile::Strict => BodyKind::ScimStrict,
     };
-    Ok(call.read(face, kind, face.settings.body_bytes_max, convert).await?)
+    Ok(call.read(app, kind, app.settings.body_bytes_max, convert).await?)
 }
 
 /// The terms of a write, and how it is to be answered.
@@ -132,11 +133,11 @@ impl Asked {
     /// Has the write carried out once it may begin, unless its caller would not wait so long.
     pub(super) async fn carry_out<T, E: Into<Refused>>(
         &self,
-        face: &Face,
+        app: &AppState,
         write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Refused> {
         let write = async { Ok::<_, Problem>(write.await) };
-        let write = face.pressure.with_admission(Class::Writes, write);
+        let write = app.pressure.with_admission(Class::Writes, write);
         let outcome = match &self.patience {
             Some(patience) => patience.hold(write).await?,
             None => write.await?,

@@ -5,6 +5,7 @@
 //! done for a key that has ended meanwhile, it is charged to its caller's rate limit, and it waits
 //! for its place among the writes.
 
+use axum::extract::State;
 use std::{mem, net::IpAddr};
 
 use http::request::Parts;
@@ -24,7 +25,7 @@ use roster_scim::{
 };
 
 use super::{
-    Answered, Refused, ScimOperation,
+    Answered, Refused,
     answer::{base, tree},
     asked::{body, media},
     fault::in_scim,
@@ -35,32 +36,34 @@ use crate::{
     authorization::identity,
     authorization::reauthorize,
     extract::idempotency_key,
-    face::{Face, UnreadCall},
+    operation::Operation,
     pressure::Class,
     problem::{Problem, ProblemCode},
-    router::Operation,
+    request::UnreadCall,
+    state::AppState,
 };
 
-pub(super) async fn bulk(face: &Face, call: UnreadCall<'_>) -> Answered {
-    let media = media(call.parts)?;
+pub(crate) async fn bulk(State(app): State<AppState>, call: UnreadCall) -> Answered {
+    let app = &app;
+    let media = media(&call.parts)?;
     if idempotency_key(&call.parts.headers)?.is_some() {
         let detail = "a bulk request takes no Idempotency-Key: its operations happen one by one; \
                       send those again that have no answer";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
     let profile = call.profile();
-    let (call, sent, _) = body(face, call, move |tree| bulk::read(tree, profile)).await?;
-    let (parts, caller, address) = (call.parts, call.caller(), call.client);
+    let (call, sent, _) = body(app, call, move |tree| bulk::read(tree, profile)).await?;
+    let (parts, caller, address) = (&call.parts, call.caller(), call.client());
     let writing = Writing { parts, caller, address, profile };
     let mut run = Run::new(sent?, SERVED);
-    let base = base(face);
+    let base = base(app);
     // The request itself pays for its first operation.
     let mut paid = true;
     while let Some(step) = run.next_step() {
         let place = place(&base, &step);
-        let charged = if mem::take(&mut paid) { Ok(()) } else { writing.charge(face) };
+        let charged = if mem::take(&mut paid) { Ok(()) } else { writing.charge(app) };
         let done = match charged {
-            Ok(()) => Box::pin(writing.carry_out(face, &step)).await,
+            Ok(()) => Box::pin(writing.carry_out(app, &step)).await,
             Err(problem) => Err(problem.into()),
         };
         let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
@@ -85,84 +88,84 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     /// Charges an operation to the caller; beyond the limit it is refused with 429.
-    fn charge(&self, face: &Face) -> Result<(), Problem> {
-        face.pressure.charge(&identity(&self.caller.actor, self.address), &mut None)
+    fn charge(&self, app: &AppState) -> Result<(), Problem> {
+        app.pressure.charge(&identity(&self.caller.actor, self.address), &mut None)
     }
 
-    async fn carry_out(&self, face: &Face, step: &Step) -> Result<(u16, Outcome), Refused> {
-        let operation = Operation::Scim(ScimOperation::Bulk);
-        let authority = reauthorize(face, self.parts, operation).await?;
+    async fn carry_out(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), Refused> {
+        let operation = Some(Operation::ScimBulk);
+        let authority = reauthorize(app, self.parts, operation).await?;
         authority.permit::<ReadUsers>().map_err(Problem::from)?;
         let may = authority.permit().map_err(Problem::from)?;
         if step.kind == GROUP.name {
-            self.upon_group(face, may, step).await
+            self.upon_group(app, may, step).await
         } else {
-            self.upon_user(face, may, step).await
+            self.upon_user(app, may, step).await
         }
     }
 
     async fn upon_user(
         &self,
-        face: &Face,
+        app: &AppState,
         may: Permit<WriteUsers>,
         step: &Step,
     ) -> Result<(u16, Outcome), Refused> {
         let terms = self.terms(step);
-        let (directory, profile) = (&face.directory, self.profile);
+        let (directory, profile) = (&app.directory, self.profile);
         Ok(match &step.act {
             Act::Create(sent) => {
                 let draft = user::read(sent.clone(), profile, Sent::Created)?;
                 // What does not exist has no version to be held to.
                 let terms = Terms::of(self.caller.clone());
-                (201, pass(face, directory.create(may, draft, terms)).await?)
+                (201, pass(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
                 let id = user_id(id)?;
                 let draft = user::read(sent.clone(), profile, Sent::Replaced)?;
-                (200, pass(face, directory.replace(may, id, draft, terms)).await?)
+                (200, pass(app, directory.replace(may, id, draft, terms)).await?)
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), profile)?;
-                let patch = patch_user(face, may, user_id(id)?, operations, profile, terms);
-                (200, pass(face, patch).await?)
+                let patch = patch_user(app, may, user_id(id)?, operations, profile, terms);
+                (200, pass(app, patch).await?)
             }
             Act::Delete(id) => {
                 let id = user_id(id)?;
-                (204, pass(face, directory.delete(may, id, terms)).await?)
+                (204, pass(app, directory.delete(may, id, terms)).await?)
             }
         })
     }
 
     async fn upon_group(
         &self,
-        face: &Face,
+        app: &AppState,
         may: Permit<WriteUsers>,
         step: &Step,
     ) -> Result<(u16, Outcome), Refused> {
         let terms = self.terms(step);
-        let desk = face.directory.groups();
+        let desk = app.directory.groups();
         Ok(match &step.act {
             Act::Create(sent) => {
                 let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
                 let terms = Terms::of(self.caller.clone());
-                (201, pass(face, of_groups(desk.create(may, draft, members, terms))).await?)
+                (201, pass(app, of_groups(desk.create(may, draft, members, terms))).await?)
             }
             Act::Replace(id, sent) => {
                 let id = group_id(id)?;
                 let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
                 let edit = GroupEdit::Replace(Box::new(draft));
                 let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
-                (200, pass(face, of_groups(change)).await?)
+                (200, pass(app, of_groups(change)).await?)
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), self.profile)?;
                 let id = group_id(id)?;
-                let patch = patch_group(face, may, id, operations, self.profile, terms);
-                (200, pass(face, patch).await?)
+                let patch = patch_group(app, may, id, operations, self.profile, terms);
+                (200, pass(app, patch).await?)
             }
             Act::Delete(id) => {
                 let id = group_id(id)?;
-                (204, pass(face, of_groups(desk.delete(may, id, terms))).await?)
+                (204, pass(app, of_groups(desk.delete(may, id, terms))).await?)
             }
         })
     }
@@ -177,10 +180,10 @@ impl Writing<'_> {
 
 /// Lets a write pass when there is room for it.
 async fn pass<E: Into<Refused>>(
-    face: &Face,
+    app: &AppState,
     write: impl Future<Output = Result<Outcome, E>>,
 ) -> Result<Outcome, Refused> {
-    let _admitted = face.pressure.admit(Class::Writes).await?;
+    let _admitted = app.pressure.admit(Class::Writes).await?;
     write.await.map_err(Into::into)
 }
 

@@ -4,21 +4,21 @@ use roster_core::list::PageKey;
 use roster_scim::{ScimError, ScimType};
 
 use super::limits::CURSOR_KEEP_MS;
-use crate::{cursor::ListCursors, face::Face, problem::Problem};
+use crate::{cursor::ListCursors, problem::Problem, state::AppState};
 
 /// The cursor of the page after this key.
 pub(super) fn seal(
-    face: &Face,
+    app: &AppState,
     cursors: &ListCursors<'_>,
     after: &PageKey,
     count: usize,
 ) -> Result<String, Problem> {
-    cursors.seal_scim(after, count, face.directory.now())
+    cursors.seal_scim(after, count, app.directory.now())
 }
 
 /// Where the page of a cursor begins, and its size. `count` is what the request asks for.
 pub(super) fn open(
-    face: &Face,
+    app: &AppState,
     cursors: &ListCursors<'_>,
     cursor: &str,
     count: Option<usize>,
@@ -28,7 +28,7 @@ pub(super) fn open(
         let detail = "cursor: it does not belong to this list and caller";
         return Err(ScimError::new(ScimType::InvalidCursor, detail));
     };
-    if face.directory.now().as_millis().saturating_sub(issued.as_millis()) > CURSOR_KEEP_MS {
+    if app.directory.now().as_millis().saturating_sub(issued.as_millis()) > CURSOR_KEEP_MS {
         let detail = "cursor: it is older than a day; begin again";
         return Err(ScimError::new(ScimType::ExpiredCursor, detail));
     }

@@ -1,5 +1,6 @@
 //! What the service says of itself (RFC 7644 section 4): made of the tables that the rest follows.
 
+use axum::extract::State;
 use percent_encoding::percent_decode_str;
 use roster_core::{Json, limits::BULK_OPERATIONS_MAX};
 use roster_scim::{
@@ -15,33 +16,43 @@ use super::{
     answer::{base, tree},
     asked::media,
     limits::CURSOR_KEEP_MS,
+    me_is_not_implemented,
 };
-use crate::{
-    extract::parameters,
-    face::{Call, Face},
-};
+use crate::{extract::parameters, request::Call, state::AppState};
 
-pub(super) fn get_config(face: &Face, call: &Call<'_>) -> Answered {
-    let bulk = (BULK_OPERATIONS_MAX, face.settings.body_bytes_max);
+pub(crate) async fn get_config(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    let bulk = (BULK_OPERATIONS_MAX, app.settings.body_bytes_max);
     let abilities = Abilities { bulk: Some(bulk), cursor_timeout_s: CURSOR_KEEP_MS / 1000 };
-    let docs = format!("{}/docs", face.settings.base_url);
-    shown(call, Some(service_provider_config(&base(face), &docs, abilities)))
+    let docs = format!("{}/docs", app.settings.base_url);
+    shown(&call, Some(service_provider_config(&base(app), &docs, abilities)))
 }
 
-pub(super) fn list_resource_types(face: &Face, call: &Call<'_>) -> Answered {
-    shown(call, Some(resource_types(&base(face))))
+pub(crate) async fn list_resource_types(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    shown(&call, Some(resource_types(&base(app))))
 }
 
-pub(super) fn get_resource_type(face: &Face, name: &str, call: &Call<'_>) -> Answered {
-    shown(call, find_resource_type(&base(face), &decoded(name)))
+pub(crate) async fn get_resource_type(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    let name = call.segment();
+    shown(&call, find_resource_type(&base(app), &decoded(name)))
 }
 
-pub(super) fn list_schemas(face: &Face, call: &Call<'_>) -> Answered {
-    shown(call, Some(schemas(&base(face))))
+pub(crate) async fn list_schemas(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    shown(&call, Some(schemas(&base(app))))
 }
 
-pub(super) fn get_schema(face: &Face, urn: &str, call: &Call<'_>) -> Answered {
-    shown(call, find_schema(&base(face), &decoded(urn)))
+pub(crate) async fn get_schema(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    let urn = call.segment();
+    shown(&call, find_schema(&base(app), &decoded(urn)))
+}
+
+/// `GET /scim/v2/Me`: callers are services, none of which is a user (RFC 7644 section 3.11).
+pub(crate) async fn get_me() -> Refused {
+    me_is_not_implemented()
 }
 
 /// Clients escape the colons of a URN.
@@ -50,8 +61,8 @@ fn decoded(segment: &str) -> String {
 }
 
 /// RFC 7644 section 4: paging and order are passed over, a filter is refused.
-fn shown(call: &Call<'_>, found: Option<Json>) -> Answered {
-    let media = media(call.parts)?;
+fn shown(call: &Call, found: Option<Json>) -> Answered {
+    let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     if given.iter().any(|parameter| parameter.name.eq_ignore_ascii_case("filter")) {
         let detail = "what the service says of itself is not filtered; leave filter out";

@@ -1,21 +1,20 @@
 //! Errors of the face: SCIM's own, and what all faces share in SCIM's form (RFC 7644 section 3.12).
 
+use axum::{body::Body, response::Response};
 use http::{
-    HeaderName, HeaderValue, Method, Response, StatusCode,
+    HeaderName, HeaderValue, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
-    request::Parts,
 };
 use roster_core::json::write_json;
 use roster_scim::{ScimError, ScimType};
 
 use crate::{
     extract::SCIM_JSON,
-    front::Body,
     problem::{NO_STORE, Problem, ProblemCode},
 };
 
 /// The answer to a refusal.
-pub(super) fn answer(error: &ScimError) -> Response<Body> {
+pub(super) fn answer(error: &ScimError) -> Response {
     let mut body = Vec::with_capacity(256);
     write_json(&mut body, &error.to_json());
     let mut response = Response::new(Body::from(body));
@@ -27,15 +26,8 @@ pub(super) fn answer(error: &ScimError) -> Response<Body> {
     response
 }
 
-/// The answer to a problem that a request of this face met.
-pub(crate) fn from_problem(problem: Problem, parts: &Parts) -> Response<Body> {
-    let code = problem.code;
-    // The methods that SCIM has for it (RFC 7644 section 3.11); no other is offered anywhere.
-    let writes = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
-    let is_me = parts.uri.path().ends_with("/Me") && writes.contains(&parts.method);
-    if code == ProblemCode::MethodNotAllowed && is_me {
-        return answer(&super::not_implemented());
-    }
+/// The response to a problem that a request of SCIM met.
+pub(crate) fn from_problem(problem: Problem) -> Response {
     let (error, headers) = in_scim(problem);
     let status = error.status;
     let mut response = answer(&error);

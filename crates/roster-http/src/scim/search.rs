@@ -4,8 +4,7 @@
 //! A filter that speaks of what one kind does not have finds none of that kind; where neither has
 //! it, it is refused. Pages go by index alone.
 
-use std::pin::pin;
-
+use axum::extract::State;
 use roster_core::Json;
 use roster_scim::{
     ListRequest, ScimError, ScimType,
@@ -21,13 +20,14 @@ use super::{
 };
 use crate::{
     extract::Media,
-    face::{Call, Face, UnreadCall},
-    patience::in_time,
+    patience::{ReadLimit, in_time},
+    request::{Call, UnreadCall},
+    state::AppState,
 };
 
 /// What one kind gives to a page.
 #[derive(Default)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// How many match in all.
     pub(super) total: u64,
     /// How many are here.
@@ -38,15 +38,16 @@ pub(super) struct Part {
     pub(super) text: Vec<u8>,
 }
 
-pub(super) async fn search(face: &Face, call: UnreadCall<'_>) -> Answered {
-    let media = media(call.parts)?;
-    let (call, tree, _) = body(face, call, |tree| tree).await?;
-    let page = pin!(page(face, &call, tree, media));
-    in_time(face.settings.read_wait_max, &call.parts.headers, page).await
+pub(crate) async fn search(State(app): State<AppState>, call: UnreadCall) -> Answered {
+    let app = &app;
+    let media = media(&call.parts)?;
+    let (call, tree, _) = body(app, call, |tree| tree).await?;
+    let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
+    in_time(limit, page(app, &call, tree, media)).await?
 }
 
-async fn page(face: &Face, call: &Call<'_>, tree: Json, media: Media) -> Answered {
-    let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
+async fn page(app: &AppState, call: &Call, tree: Json, media: Media) -> Answered {
+    let (may, actor, profile) = (call.permit()?, call.authority().actor(), call.profile());
     let of_users = ListRequest::of_body(&USER, tree.clone(), profile)?;
     let mut of_groups = ListRequest::of_body(&GROUP, tree, profile)?;
     if of_users.cursor.is_some() {
@@ -54,7 +55,7 @@ async fn page(face: &Face, call: &Call<'_>, tree: Json, media: Media) -> Answere
         return Err(ScimError::new(ScimType::InvalidCursor, detail).into());
     }
     let (start, count) = (of_users.start_index, of_users.count.unwrap_or(COUNT_DEFAULT));
-    let first = Box::pin(users::part(face, may, actor, profile, &of_users)).await;
+    let first = Box::pin(users::part(app, may, actor, profile, &of_users)).await;
     let known = first.as_ref().map_or(0, |part| part.total);
     let here = first.as_ref().map_or(0, |part| part.items);
     let room = count.saturating_sub(here);
@@ -62,7 +63,7 @@ async fn page(face: &Face, call: &Call<'_>, tree: Json, media: Media) -> Answere
     let is_their_turn = first.as_ref().map_or(true, |part| part.ends);
     of_groups.start_index = start.saturating_sub(known).max(1);
     of_groups.count = Some(if is_their_turn { room } else { 0 });
-    let second = Box::pin(groups::part(face, may, actor, profile, &of_groups)).await;
+    let second = Box::pin(groups::part(app, may, actor, profile, &of_groups)).await;
     let (first, second) = match (first, second) {
         (Err(refused), Err(_)) => return Err(refused),
         (first, second) => (unless_unknown(first)?, unless_unknown(second)?),

@@ -6,11 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{Request, Response, StatusCode};
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use roster_http::front::{
-    Body, BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Port,
-    Upload, read_body, serve,
+    BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Port,
+    StreamedBody, Upload, read_body, serve,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -25,25 +29,25 @@ pub(crate) const BODY_BYTES_MAX: usize = 100_000;
 pub(crate) struct Probe;
 
 impl Handle for Probe {
-    async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+    async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Response {
         let path = request.uri().path().to_owned();
         if let Some(bytes) = path.strip_prefix("/big/") {
-            return Response::new(Body::full(vec![b'x'; bytes.parse().unwrap()]));
+            return Response::new(Body::from(vec![b'x'; bytes.parse().unwrap()]));
         }
         if let Some(wait_ms) = path.strip_prefix("/wait/") {
             tokio::time::sleep(Duration::from_millis(wait_ms.parse().unwrap())).await;
-            return Response::new(Body::full("late"));
+            return Response::new(Body::from("late"));
         }
         if let Some(work) = path.strip_prefix("/stream/") {
-            let (body, sender) = Body::streamed(peer);
+            let (body, sender) = StreamedBody::new(peer);
             tokio::spawn(stream(work.to_owned(), sender));
-            return Response::new(body);
+            return body.into_response();
         }
         if let Some(rest_ms) = path.strip_prefix("/upload/") {
-            let (body, sender) = Body::streamed(peer);
-            let upload = Upload::new(request.into_body(), peer);
+            let (body, sender) = StreamedBody::new(peer);
+            let upload = Upload::new(Body::new(request.into_body()), peer);
             tokio::spawn(take_in(upload, sender, rest_ms.parse().unwrap()));
-            return Response::new(body);
+            return body.into_response();
         }
         match path.as_str() {
             "/panic" => panic!("a handler fails at once"),
@@ -52,20 +56,20 @@ impl Handle for Probe {
                 panic!("a handler fails later")
             }
             "/read" => match read_body(request.into_body(), BODY_BYTES_MAX, peer).await {
-                Ok(bytes) => Response::new(Body::full(format!("read {}", bytes.len()))),
+                Ok(bytes) => Response::new(Body::from(format!("read {}", bytes.len()))),
                 Err(BodyFault::NoMemory) => status(StatusCode::SERVICE_UNAVAILABLE),
                 Err(BodyFault::TooLarge) => status(StatusCode::PAYLOAD_TOO_LARGE),
                 Err(BodyFault::TooSlow) => status(StatusCode::REQUEST_TIMEOUT),
                 Err(BodyFault::Aborted) => status(StatusCode::BAD_REQUEST),
             },
-            "/tls" => Response::new(Body::full(format!("tls {}", peer.tls))),
+            "/tls" => Response::new(Body::from(format!("tls {}", peer.tls))),
             "/unread" => status(StatusCode::NOT_FOUND),
-            _ => Response::new(Body::full("hello")),
+            _ => Response::new(Body::from("hello")),
         }
     }
 
-    fn on_panic(&self) -> Response<Body> {
-        let mut response = Response::new(Body::full("sorry"));
+    fn on_panic(&self) -> Response {
+        let mut response = Response::new(Body::from("sorry"));
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         response
     }
@@ -115,7 +119,7 @@ async fn take_in(mut upload: Upload, sender: BodySender, rest_ms: u64) {
     sender.finish();
 }
 
-pub(crate) fn status(status: StatusCode) -> Response<Body> {
+pub(crate) fn status(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response

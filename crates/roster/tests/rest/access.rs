@@ -5,7 +5,7 @@ use std::time::Duration;
 use roster_core::access::Scope;
 use roster_http::{
     PressureSettings,
-    router::{self, Need, Operation},
+    operation::{Need, Operation},
 };
 use serde_json::{Value, json};
 
@@ -26,13 +26,10 @@ pub(crate) const NOBODY: &str = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
 /// Every operation of every face, with its method and a target.
 pub(crate) fn operations() -> Vec<(Operation, String, String)> {
-    let mut all = Vec::new();
-    for route in router::routes() {
-        for (method, operation) in route.offers {
-            all.push((*operation, method.to_string(), target(route.path)));
-        }
-    }
-    all
+    let case = |operation: Operation| {
+        (operation, operation.method().to_string(), target(operation.path()))
+    };
+    Operation::ALL.iter().copied().map(case).collect()
 }
 
 fn body(operation: Operation) -> Option<Value> {

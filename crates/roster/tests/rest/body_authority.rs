@@ -6,10 +6,7 @@
 
 use std::time::Duration;
 
-use roster_http::{
-    description,
-    router::{self, Operation},
-};
+use roster_http::{description, operation::Operation};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -92,20 +89,14 @@ fn uploads() -> Vec<Upload> {
     let document = description::openapi("http://roster.test");
     let document: Value = serde_json::from_slice(&document).expect("the document is JSON");
     let mut uploads = Vec::new();
-    for route in router::routes() {
-        for (method, operation) in route.offers {
-            let described = &document["paths"][route.path][method.as_str().to_ascii_lowercase()];
-            assert_eq!(described["operationId"], operation.id());
-            let content = described["requestBody"]["content"].as_object();
-            for media_type in content.into_iter().flat_map(|content| content.keys()) {
-                let (method, media_type) = (method.to_string(), media_type.clone());
-                uploads.push(Upload {
-                    operation: *operation,
-                    method,
-                    route: route.path,
-                    media_type,
-                });
-            }
+    for operation in Operation::ALL.iter().copied() {
+        let (method, route) = (operation.method().to_string(), operation.path());
+        let described = &document["paths"][route][method.to_ascii_lowercase()];
+        assert_eq!(described["operationId"], operation.id());
+        let content = described["requestBody"]["content"].as_object();
+        for media_type in content.into_iter().flat_map(|content| content.keys()) {
+            let (method, media_type) = (method.clone(), media_type.clone());
+            uploads.push(Upload { operation, method, route, media_type });
         }
     }
     assert!(uploads.len() >= 28, "{} are known", uploads.len());
@@ -115,13 +106,13 @@ fn uploads() -> Vec<Upload> {
 /// The operations that change something and have no request body, each with its target.
 fn without_body(fixture: &Fixture) -> Vec<(Operation, String, String)> {
     let with_body: Vec<Operation> = uploads().iter().map(|upload| upload.operation).collect();
-    let offers = router::routes().flat_map(|route| {
-        let target = fixture.target(route.path);
-        route.offers.iter().map(move |(method, operation)| (*operation, method, target.clone()))
-    });
-    let changing =
-        offers.filter(|(operation, method, _)| !method.is_safe() && !with_body.contains(operation));
-    changing.map(|(operation, method, target)| (operation, method.to_string(), target)).collect()
+    let changing = Operation::ALL.iter().copied();
+    let changing = changing
+        .filter(|operation| !operation.method().is_safe() && !with_body.contains(operation));
+    let case = |operation: Operation| {
+        (operation, operation.method().to_string(), fixture.target(operation.path()))
+    };
+    changing.map(case).collect()
 }
 
 /// All that callers could have changed, without what shows that a key was used.

@@ -1,7 +1,7 @@
 //! Who may call: one scope opens the face.
 
 use roster_core::access::Scope;
-use roster_http::router::SCIM_ROUTES;
+use roster_http::operation::Operation;
 
 use crate::{
     service::Backend,
@@ -16,10 +16,8 @@ fn targets() -> Vec<(String, String)> {
             .replace("{name}", "User")
             .replace("{urn}", "urn:ietf:params:scim:schemas:core:2.0:User")
     };
-    let offers = SCIM_ROUTES.iter().flat_map(|route| {
-        route.offers.iter().map(move |(method, _)| (method.to_string(), filled(route.path)))
-    });
-    offers.collect()
+    let operations = Operation::ALL.iter().filter(|operation| operation.is_scim());
+    operations.map(|operation| (operation.method().to_string(), filled(operation.path()))).collect()
 }
 
 pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(backend: Backend) {

@@ -7,9 +7,8 @@ use roster_core::{
 
 use crate::{
     cursor::ListCursors,
-    extract::Parameter,
+    extract::{self, Parameter, boolean, invalid, limit, read_each, unknown},
     problem::{Problem, ProblemCode},
-    rest::query::{self, boolean, invalid, limit, read_each, unknown},
 };
 
 /// What the list of deleted users asks for.
@@ -66,6 +65,6 @@ impl<'a> DeletedListQuery<'a> {
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        query::target(path, &self.given, cursor)
+        extract::target(path, &self.given, cursor)
     }
 }

@@ -1,42 +1,122 @@
-//! Users that have left the collection and are kept for a while: they may come back, or be
-//! forgotten for good.
+//! Deleted users: `/deleted-users` and `/deleted-users/{user_id}`. They can be restored or purged.
 //!
-//! A refusal here speaks of deleted users: whoever looks for one is never sent to the collection.
+//! A refusal here speaks of deleted users, so that nobody is sent to the collection.
 
-mod get;
-mod list;
 mod list_query;
-mod purge;
 mod record;
-mod restore;
 
-pub(super) use get::get;
-pub(super) use list::list;
-pub(super) use purge::purge;
-pub(super) use restore::restore;
-
-use roster_core::{Failure, Refusal, Taken, UserId};
-
-use crate::{
-    extract::user_id,
-    problem::{Fault, Problem, ProblemCode},
+use axum::{extract::State, response::Response};
+use bytes::Bytes;
+use http::header::CONTENT_LOCATION;
+use roster_core::{
+    Failure, Mode, Outcome, Refusal, Stored, Taken,
+    access::{PurgeUsers, WriteUsers},
+    list::Total,
 };
 
-/// The id of the path; a text that is no id names nobody.
-fn deleted_id(segment: &str) -> Result<UserId, Problem> {
-    user_id(segment).map_err(|_| absent())
+use self::{
+    list_query::DeletedListQuery,
+    record::{size, write},
+};
+use super::{
+    page::{Envelope, PageResponse},
+    respond::{delete_response, insert, read_response, write_response},
+};
+use crate::{
+    cursor::List,
+    extract::{
+        AcceptsJson, Authorized, DeletedUserIdPath, JSON, ReadOptions, WriteOptions, negotiate,
+        no_deleted_user,
+    },
+    pressure::Class,
+    problem::{Fault, Problem, ProblemCode},
+    request::Call,
+    state::AppState,
+};
+
+/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first.
+pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
+    let parts = &call.parts;
+    let media = negotiate(&parts.headers, &[JSON])?;
+    let _admitted = app.pressure.admit(Class::of_list(parts.uri.query())).await?;
+    let cursors = app.cursors.of(List::DeletedUsers, call.authority().actor());
+    let query = DeletedListQuery::read(parts.uri.query(), cursors)?;
+    let response = PageResponse::new(&app, parts, media, false);
+    if let Some(response) = response.without_page().await? {
+        return Ok(response);
+    }
+    let permit = call.permit::<WriteUsers>()?;
+    let page = app.directory.list_deleted(permit, query.page.clone()).await?;
+    let next = page.next.map(|place| query.seal(place)).transpose()?;
+    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
+    let total = query.count.then_some(Total::Exactly(page.total));
+    let envelope = Envelope { next_cursor: next.as_deref(), total, ..Envelope::default() };
+    let body = envelope.write(&page.items, page.items.iter().map(size).sum(), |deleted, out| {
+        write(deleted, app.settings.deleted_keep, out);
+        Some(())
+    })?;
+    Ok(response.page(page.position, body, target.as_deref()))
 }
 
-/// Nobody of that id is kept.
-fn absent() -> Problem {
-    let detail = "no deleted user has this id; look it up with GET /deleted-users";
-    Problem::saying(ProblemCode::UserNotFound, detail)
+/// `GET /deleted-users/{user_id}`: returns a deleted user.
+pub(crate) async fn get(
+    State(app): State<AppState>,
+    ReadOptions(preconditions): ReadOptions,
+    DeletedUserIdPath(id): DeletedUserIdPath,
+    Authorized(permit): Authorized<WriteUsers>,
+) -> Result<Response, Problem> {
+    let get = app.directory.get_deleted(permit, id);
+    let deleted = app.pressure.with_admission(Class::Reads, get).await?;
+    let deleted = deleted.ok_or_else(no_deleted_user)?;
+    let mut out = Vec::with_capacity(size(&deleted));
+    write(&deleted, app.settings.deleted_keep, &mut out);
+    read_response(Stored { record: Bytes::from(out), ..deleted.stored }, preconditions)
+}
+
+/// `DELETE /deleted-users/{user_id}`: purges a deleted user for good.
+pub(crate) async fn purge(
+    State(app): State<AppState>,
+    Authorized(permit): Authorized<PurgeUsers>,
+    options: WriteOptions,
+    DeletedUserIdPath(id): DeletedUserIdPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let terms = options.terms(&call, b"");
+    let purge = async { app.directory.purge(permit, id, terms).await.map_err(refused) };
+    let mut outcome = options.execute(&app, purge).await?;
+    if options.mode == Mode::DryRun {
+        // A purge leaves no record: the response has the one that would be purged.
+        let deleted = app.directory.get_deleted(permit, id).await?.ok_or_else(no_deleted_user)?;
+        outcome = Outcome { stored: deleted.stored, ..outcome };
+    }
+    delete_response(&app, &options, &outcome)
+}
+
+/// `POST /deleted-users/{user_id}/restore`: returns a deleted user to the collection.
+pub(crate) async fn restore(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    _: AcceptsJson,
+    DeletedUserIdPath(id): DeletedUserIdPath,
+    Authorized(permit): Authorized<WriteUsers>,
+    call: Call,
+) -> Result<Response, Problem> {
+    let terms = options.terms(&call, b"");
+    let restore = async { app.directory.restore(permit, id, terms).await.map_err(refused) };
+    let outcome = options.execute(&app, restore).await?;
+    let mut response = write_response(&app, &options, outcome)?;
+    if options.mode == Mode::Write {
+        // The content is the user at its own URL (RFC 9110 section 8.7).
+        let location = format!("{}/users/{id}", app.settings.base_path());
+        insert(response.headers_mut(), CONTENT_LOCATION, location)?;
+    }
+    Ok(response)
 }
 
 /// Why a deleted user stays as it is.
 fn refused(failure: Failure) -> Problem {
     match failure {
-        Failure::Refused(Refusal::NotFound) => absent(),
+        Failure::Refused(Refusal::NotFound) => no_deleted_user(),
         Failure::Refused(Refusal::Taken(by_others)) => taken(by_others),
         Failure::Refused(refusal) => refusal.into(),
         Failure::Store(error) => error.into(),

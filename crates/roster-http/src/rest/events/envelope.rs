@@ -6,7 +6,10 @@
 
 use roster_core::{Event, EventsPage, LogId, Position, UserId, json::write_text};
 
-use crate::rest::page::{close_items, open, separate};
+use crate::{
+    problem::Problem,
+    rest::page::{Envelope, separate},
+};
 
 /// What an event has besides its record, about.
 const FRAME_BYTES: usize = 512;
@@ -16,17 +19,14 @@ pub(super) fn envelope(
     page: &EventsPage,
     log: LogId,
     base_url: &str,
-    next: Option<&str>,
-) -> Vec<u8> {
-    let records = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES);
-    let mut out = open(records.sum());
-    for (index, (number, event)) in page.events.iter().enumerate() {
-        separate(index, &mut out);
-        write(event, Position { log, number: *number }, base_url, &mut out);
-    }
-    close_items(next, &mut out);
-    out.push(b'}');
-    out
+    next_cursor: Option<&str>,
+) -> Result<Vec<u8>, Problem> {
+    let bytes = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES).sum();
+    let envelope = Envelope { next_cursor, ..Envelope::default() };
+    envelope.write(&page.events, bytes, |(number, event), out| {
+        write(event, Position { log, number: *number }, base_url, out);
+        Some(())
+    })
 }
 
 fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {

@@ -5,9 +5,8 @@ use roster_core::{
 };
 
 use crate::{
-    extract::Parameter,
+    extract::{Parameter, Wrong, invalid, limit, read_each, target, unknown},
     problem::{Problem, ProblemCode},
-    rest::query::{Wrong, invalid, limit, read_each, target, unknown},
 };
 
 /// What a page of events asks for.

@@ -10,9 +10,8 @@ use roster_core::{
 
 use crate::{
     cursor::ListCursors,
-    extract::Parameter,
+    extract::{self, Parameter, Wrong, boolean, invalid, limit, read_each, unknown},
     problem::{Problem, ProblemCode},
-    rest::query::{self, Wrong, boolean, invalid, limit, read_each, unknown},
 };
 
 /// What the list of groups asks for.
@@ -62,7 +61,7 @@ impl<'a> GroupListQuery<'a> {
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        query::target(path, &self.given, cursor)
+        extract::target(path, &self.given, cursor)
     }
 }
 
@@ -109,7 +108,7 @@ impl<'a> MemberListQuery<'a> {
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        query::target(path, &self.given, cursor)
+        extract::target(path, &self.given, cursor)
     }
 }
 

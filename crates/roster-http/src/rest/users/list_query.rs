@@ -18,9 +18,8 @@ use roster_core::{
 
 use crate::{
     cursor::ListCursors,
-    extract::{Parameter, parameters},
+    extract::{self, Parameter, Wrong, boolean, duplicate, invalid, limit, parameters, unknown},
     problem::{Fault, Problem, ProblemCode},
-    rest::query::{self, Wrong, boolean, invalid, limit},
 };
 
 /// What a list asks for.
@@ -61,7 +60,7 @@ impl<'a> ListQuery<'a> {
             let taken = if let Some((_, reason)) = reason {
                 Err(("conflicting-parameter", (*reason).to_owned()))
             } else if twice && name != "id" {
-                Err(query::duplicate())
+                Err(duplicate())
             } else if name == "cursor" {
                 cursor = Some(parameter.value().into_owned());
                 Ok(())
@@ -80,7 +79,7 @@ impl<'a> ListQuery<'a> {
             faults.push(|| Fault::of_parameter("sort", "conflicting-parameter", detail));
         }
         if !faults.is_empty() {
-            return Err(query::refused(faults));
+            return Err(extract::refused(faults));
         }
         // The rest was understood: what is wrong with the filter is a problem of its own.
         let filter = filter.map(|text| Filter::parse(&text)).transpose().map_err(refused)?;
@@ -129,7 +128,7 @@ impl<'a> ListQuery<'a> {
                 let status = status.ok_or_else(|| invalid("give active or suspended"))?;
                 self.conditions.insert("status", Expression::status(status));
             }
-            _ => return Err(query::unknown()),
+            _ => return Err(unknown()),
         }
         Ok(())
     }
@@ -141,7 +140,7 @@ impl<'a> ListQuery<'a> {
 
     /// The target of the next page.
     pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        query::target(path, &self.given, cursor)
+        extract::target(path, &self.given, cursor)
     }
 }
 

@@ -1,20 +1,133 @@
-//! The collection of users and the single user.
+//! Users: `/users` and `/users/{user_id}`.
 
-mod bulk;
-mod create;
-mod delete;
-mod get;
-mod list;
+pub(crate) mod bulk;
 mod list_query;
-mod patch;
-mod replace;
 
-pub(crate) use bulk::{
-    Bulk, EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX,
+use axum::{
+    extract::{FromRequest as _, FromRequestParts as _, Request, State},
+    response::Response,
 };
-pub(super) use create::create;
-pub(super) use delete::delete;
-pub(super) use get::get;
-pub(super) use list::list;
-pub(super) use patch::patch;
-pub(super) use replace::replace;
+use roster_core::{
+    Draft, Json,
+    access::{ReadUsers, WriteUsers},
+    plan::Plan,
+};
+
+use self::list_query::ListQuery;
+use super::{
+    page::{Envelope, PageResponse, record_bytes, write_record},
+    respond::{create_response, delete_response, read_response, write_response},
+};
+use crate::{
+    cursor::List,
+    extract::{
+        Authorized, AuthorizedBody, JSON, NDJSON, ReadOptions, UserIdPath, WriteOptions, negotiate,
+        sends_lines,
+    },
+    pressure::Class,
+    problem::{Problem, ProblemCode},
+    request::{Call, UnreadCall},
+    state::AppState,
+};
+
+/// `GET /users`: returns a page of the collection, or all of it as NDJSON.
+pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
+    let parts = &call.parts;
+    let media = negotiate(&parts.headers, &[JSON, NDJSON])?;
+    if media == NDJSON {
+        return bulk::export(&app, &call).await;
+    }
+    let permit = call.permit()?;
+    let class = Class::of_list(parts.uri.query());
+    let _admitted = app.pressure.admit(class).await?;
+    let cursors = app.cursors.of(List::Users, call.authority().actor());
+    let query = ListQuery::read(parts.uri.query(), cursors)?;
+    let response = PageResponse::new(&app, parts, media, true);
+    if let Some(response) = response.without_page().await? {
+        return Ok(response);
+    }
+    let is_scan = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
+    let _scan = if is_scan { Some(app.pressure.admit_scan().await?) } else { None };
+    let page = app.directory.list(permit, query.page.clone()).await?;
+    let next = page.next.as_ref().map(|place| query.seal(place)).transpose()?;
+    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
+    let (next_cursor, examined) = (next.as_deref(), page.examined);
+    let envelope = Envelope { next_cursor, examined, total: page.total };
+    let body = envelope.write(&page.items, record_bytes(&page.items), |item, out| match &query
+        .members
+    {
+        None => write_record(item, out),
+        Some(members) => members.project(&item.record, out),
+    })?;
+    Ok(response.page(page.position, body, target.as_deref()))
+}
+
+/// `POST /users`: creates a user, or imports users that are sent as NDJSON.
+pub(crate) async fn create(
+    State(app): State<AppState>,
+    request: Request,
+) -> Result<Response, Problem> {
+    if sends_lines(request.headers()) {
+        return bulk::import(&app, UnreadCall::from_request(request, &app).await?).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    let options = WriteOptions::from_request_parts(&mut parts, &app).await?;
+    let request = Request::from_parts(parts, body);
+    let body = AuthorizedBody::<Draft>::from_request(request, &app).await?;
+    let terms = body.terms(&options);
+    let create = app.directory.create(body.permit, body.value, terms);
+    let outcome = options.execute(&app, create).await?;
+    create_response(&app, &options, outcome, "users")
+}
+
+/// `GET /users/{user_id}`: returns a user.
+pub(crate) async fn get(
+    State(app): State<AppState>,
+    ReadOptions(preconditions): ReadOptions,
+    UserIdPath(id): UserIdPath,
+    Authorized(permit): Authorized<ReadUsers>,
+) -> Result<Response, Problem> {
+    let get = app.directory.get(permit, id);
+    let stored = app.pressure.with_admission(Class::Reads, get).await?;
+    let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
+    read_response(stored, preconditions)
+}
+
+/// `PUT /users/{user_id}`: replaces a user. Never creates one.
+pub(crate) async fn replace(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    UserIdPath(id): UserIdPath,
+    body: AuthorizedBody<Draft>,
+) -> Result<Response, Problem> {
+    let terms = body.terms(&options);
+    let replace = app.directory.replace(body.permit, id, body.value, terms);
+    let outcome = options.execute(&app, replace).await?;
+    write_response(&app, &options, outcome)
+}
+
+/// `PATCH /users/{user_id}`: changes members of a user by JSON Merge Patch (RFC 7396).
+pub(crate) async fn patch(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    UserIdPath(id): UserIdPath,
+    body: AuthorizedBody<Json>,
+) -> Result<Response, Problem> {
+    let terms = body.terms(&options);
+    let patch = app.directory.patch(body.permit, id, body.value, terms);
+    let outcome = options.execute(&app, patch).await?;
+    write_response(&app, &options, outcome)
+}
+
+/// `DELETE /users/{user_id}`: deletes a user, who can be restored for a while.
+pub(crate) async fn delete(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    UserIdPath(id): UserIdPath,
+    Authorized(permit): Authorized<WriteUsers>,
+    call: Call,
+) -> Result<Response, Problem> {
+    let delete = app.directory.delete(permit, id, options.terms(&call, b""));
+    let outcome = options.execute(&app, delete).await?;
+    delete_response(&app, &options, &outcome)
+}

@@ -1,7 +1,8 @@
 //! From stored groups to answers, with their members where they are shown.
 
+use axum::{body::Body, response::Response};
 use http::{
-    HeaderMap, HeaderValue, Response, StatusCode,
+    HeaderMap, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG},
 };
 use roster_core::{
@@ -17,8 +18,6 @@ use roster_scim::{
 
 use crate::{
     extract::{Media, Return},
-    face::Face,
-    front::Body,
     pressure::SHORT_PAGE_MAX,
     problem::{Problem, ProblemCode},
     scim::{
@@ -26,6 +25,7 @@ use crate::{
         answer::{IDEMPOTENT_REPLAYED, PREFERENCE_APPLIED, PRIVATE, base},
         asked::Asked,
     },
+    state::AppState,
 };
 
 /// What a member takes in an answer, about.
@@ -40,12 +40,12 @@ pub(super) struct Shown {
 /// The group of that id as it is to be shown; `None` where there is none. With members it is one
 /// snapshot: few come with the first question, many with one that asks for all.
 pub(super) async fn shown(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     id: GroupId,
     projection: &Projection,
 ) -> Result<Option<Shown>, Refused> {
-    let desk = face.directory.groups();
+    let desk = app.directory.groups();
     if !shows_members(projection) {
         let stored = desk.get(may, id).await?;
         return Ok(stored.map(|stored| Shown { stored, members: Vec::new() }));
@@ -68,13 +68,13 @@ pub(super) fn group_of(stored: &Stored) -> Result<Group, Problem> {
 
 /// A group as an answer.
 pub(super) fn group(
-    face: &Face,
+    app: &AppState,
     status: StatusCode,
     shown: &Shown,
     projection: &Projection,
     media: Media,
 ) -> Answered {
-    let base = base(face);
+    let base = base(app);
     let mut body = Vec::with_capacity(640 + shown.members.len() * MEMBER_BYTES);
     let writer = GroupWriter { base: &base, projection };
     writer.write(&group_of(&shown.stored)?, &shown.members, &mut body);
@@ -88,7 +88,7 @@ pub(super) fn group(
 
 /// What a write came to.
 pub(super) async fn written(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     status: StatusCode,
     outcome: Outcome,
@@ -99,13 +99,13 @@ pub(super) async fn written(
         let mut response = Response::new(Body::empty());
         *response.status_mut() =
             if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
-        describe(response.headers_mut(), &base(face), &outcome.stored);
+        describe(response.headers_mut(), &base(app), &outcome.stored);
         response
     } else {
-        let now = shown(face, may, outcome.stored.id, &asked.projection).await?;
+        let now = shown(app, may, outcome.stored.id, &asked.projection).await?;
         let members = now.map(|now| now.members).unwrap_or_default();
         let shown = Shown { stored: outcome.stored, members };
-        group(face, status, &shown, &asked.projection, asked.media)?
+        group(app, status, &shown, &asked.projection, asked.media)?
     };
     let headers = response.headers_mut();
     if replayed {
@@ -118,10 +118,10 @@ pub(super) async fn written(
 }
 
 /// The group is as the caller knows it.
-pub(super) fn not_modified(face: &Face, stored: &Stored) -> Response<Body> {
+pub(super) fn not_modified(app: &AppState, stored: &Stored) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
-    describe(response.headers_mut(), &base(face), stored);
+    describe(response.headers_mut(), &base(app), stored);
     response
 }
 

@@ -1,8 +1,7 @@
 //! `GET /scim/v2/Groups` and `POST /scim/v2/Groups/.search`: one page of the groups (RFC 7644
 //! sections 3.4.2 and 3.4.3, RFC 9865).
 
-use std::pin::pin;
-
+use axum::extract::State;
 use roster_core::{
     Actor,
     access::{Permit, ReadUsers},
@@ -15,67 +14,70 @@ use super::{
 };
 use crate::{
     extract::{Media, parameters},
-    face::{Call, Face, UnreadCall},
-    patience::in_time,
+    patience::{ReadLimit, in_time},
+    request::{Call, UnreadCall},
     scim::{
         Answered, Refused,
         answer::{base, text},
         asked::{body, guard_filter, media, pairs},
         search::Part,
     },
+    state::AppState,
 };
 
-pub(in crate::scim) async fn list(face: &Face, call: &Call<'_>) -> Answered {
-    let media = media(call.parts)?;
+pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     let request = ListRequest::of_parameters(&GROUP, pairs(&given))?;
-    guard_filter(face, &request)?;
-    let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
-    page(face, may, actor, (media, profile), request).await
+    guard_filter(app, &request)?;
+    let (may, actor, profile) = (call.permit()?, call.authority().actor(), call.profile());
+    page(app, may, actor, (media, profile), request).await
 }
 
-pub(in crate::scim) async fn search(face: &Face, call: UnreadCall<'_>) -> Answered {
-    let media = media(call.parts)?;
-    let (call, tree, _) = body(face, call, |tree| tree).await?;
-    let (may, actor, profile) = (call.permit()?, call.authority.actor(), call.profile());
+pub(crate) async fn search(State(app): State<AppState>, call: UnreadCall) -> Answered {
+    let app = &app;
+    let media = media(&call.parts)?;
+    let (call, tree, _) = body(app, call, |tree| tree).await?;
+    let (may, actor, profile) = (call.permit()?, call.authority().actor(), call.profile());
     let request = ListRequest::of_body(&GROUP, tree, profile)?;
-    let page = pin!(page(face, may, actor, (media, profile), request));
-    in_time(face.settings.read_wait_max, &call.parts.headers, page).await
+    let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
+    in_time(limit, page(app, may, actor, (media, profile), request)).await?
 }
 
 /// What there is of groups on a page that shows more than groups.
-pub(in crate::scim) async fn part(
-    face: &Face,
+pub(crate) async fn part(
+    app: &AppState,
     may: Permit<ReadUsers>,
     actor: &Actor,
     profile: Profile,
     request: &ListRequest,
 ) -> Result<Part, Refused> {
-    let asking = Asking::read(face, may, actor, request, profile)?;
+    let asking = Asking::read(app, may, actor, request, profile)?;
     let found = asking.by_index(request.start_index).await?;
     let mut text = Vec::new();
-    write(face, request, &found, &mut text)?;
+    write(app, request, &found, &mut text)?;
     let (total, items) = (found.total.unwrap_or(0), found.items.len());
     let reached = request.start_index.saturating_add(u64::try_from(items).unwrap_or(u64::MAX));
     Ok(Part { total, items, ends: reached > total, text })
 }
 
 async fn page(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     actor: &Actor,
     (media, profile): (Media, Profile),
     request: ListRequest,
 ) -> Answered {
-    let asking = Asking::read(face, may, actor, &request, profile)?;
+    let asking = Asking::read(app, may, actor, &request, profile)?;
     let found = match &request.cursor {
         Some(cursor) => asking.by_cursor(cursor, request.count).await?,
         None => asking.by_index(request.start_index).await?,
     };
-    Ok(text(rendered(face, &request, &found)?, media))
+    Ok(text(rendered(app, &request, &found)?, media))
 }
 
-fn rendered(face: &Face, request: &ListRequest, found: &Found) -> Result<Vec<u8>, Refused> {
+fn rendered(app: &AppState, request: &ListRequest, found: &Found) -> Result<Vec<u8>, Refused> {
     let envelope = Envelope {
         total: found.total,
         start_index: found.start_index,
@@ -84,18 +86,18 @@ fn rendered(face: &Face, request: &ListRequest, found: &Found) -> Result<Vec<u8>
     };
     let mut out = Vec::with_capacity(found.items.len() * 640 + 256);
     envelope.open(&mut out);
-    write(face, request, found, &mut out)?;
+    write(app, request, found, &mut out)?;
     Envelope::close(&mut out);
     Ok(out)
 }
 
 fn write(
-    face: &Face,
+    app: &AppState,
     request: &ListRequest,
     found: &Found,
     out: &mut Vec<u8>,
 ) -> Result<(), Refused> {
-    let base = base(face);
+    let base = base(app);
     let writer = GroupWriter { base: &base, projection: &request.projection };
     for (index, shown) in found.items.iter().enumerate() {
         if index > 0 {

@@ -20,7 +20,6 @@ use roster_scim::{
 use super::answer::{Shown, group_of, shown};
 use crate::{
     cursor::{List, ListCursors},
-    face::Face,
     pressure::{Class, SHORT_PAGE_MAX},
     problem::Problem,
     scim::{
@@ -28,6 +27,7 @@ use crate::{
         limits::{PAGE_MEMBERS_MAX, SKIP_MAX},
         walk::Walk,
     },
+    state::AppState,
 };
 
 /// A page.
@@ -40,7 +40,7 @@ pub(super) struct Found {
 
 /// A question for groups.
 pub(super) struct Asking<'a> {
-    face: &'a Face,
+    app: &'a AppState,
     may: Permit<ReadUsers>,
     actor: &'a Actor,
     projection: &'a Projection,
@@ -59,7 +59,7 @@ struct Run {
 
 impl<'a> Asking<'a> {
     pub(super) fn read(
-        face: &'a Face,
+        app: &'a AppState,
         may: Permit<ReadUsers>,
         actor: &'a Actor,
         request: &'a ListRequest,
@@ -77,14 +77,14 @@ impl<'a> Asking<'a> {
             member: filter.member,
             ..GroupQuery::first(request.count.unwrap_or(COUNT_DEFAULT))
         };
-        Ok(Self { face, may, actor, projection: &request.projection, query, filter, text })
+        Ok(Self { app, may, actor, projection: &request.projection, query, filter, text })
     }
 
     /// The page that begins at an index.
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
-        let _admitted = self.face.pressure.admit(self.class()).await?;
+        let _admitted = self.app.pressure.admit(self.class()).await?;
         let cursors = self.cursors(List::ScimGroupsByIndex);
-        let kept = Walk::new(self.face, self.may, cursors, Direction::Ascending);
+        let kept = Walk::new(self.app, self.may, cursors, Direction::Ascending);
         let known = if start == 1 { None } else { kept.before(start).await? };
         let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place.id)));
         self.query.after = after;
@@ -116,10 +116,10 @@ impl<'a> Asking<'a> {
     ) -> Result<Found, Refused> {
         let cursors = self.cursors(List::ScimGroups);
         if !cursor.is_empty() {
-            let (after, limit) = cursor::open(self.face, &cursors, cursor, count)?;
+            let (after, limit) = cursor::open(self.app, &cursors, cursor, count)?;
             (self.query.after, self.query.limit) = (Some(after.id), limit);
         }
-        let _admitted = self.face.pressure.admit(self.class()).await?;
+        let _admitted = self.app.pressure.admit(self.class()).await?;
         let run = self.run(0).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;
@@ -128,7 +128,7 @@ impl<'a> Asking<'a> {
         let next_cursor = match last {
             Some(id) => {
                 let after = PageKey { key: SortKey::Id, id };
-                Some(cursor::seal(self.face, &cursors, &after, self.query.limit)?)
+                Some(cursor::seal(self.app, &cursors, &after, self.query.limit)?)
             }
             None => None,
         };
@@ -160,7 +160,7 @@ impl<'a> Asking<'a> {
             let wanted = if left > 0 { left } else { limit - run.items.len() };
             let query =
                 GroupQuery { after, limit: wanted.min(PAGE_SIZE_MAX), ..self.query.clone() };
-            let page = self.face.directory.groups().list(self.may, query).await?;
+            let page = self.app.directory.groups().list(self.may, query).await?;
             run.ended = page.next.is_none();
             after = page.next;
             if left > 0 {
@@ -180,7 +180,7 @@ impl<'a> Asking<'a> {
         let (mut items, mut examined) = (Vec::new(), 0);
         loop {
             let query = GroupQuery { after, limit: PAGE_SIZE_MAX, ..self.query.clone() };
-            let page = self.face.directory.groups().list(self.may, query).await?;
+            let page = self.app.directory.groups().list(self.may, query).await?;
             examined += page.items.len();
             for stored in page.items {
                 if self.matches(&stored)? {
@@ -225,7 +225,7 @@ impl<'a> Asking<'a> {
                 break;
             }
             // Who is gone by now was there when the page was read: shown without members.
-            let now = shown(self.face, self.may, stored.id, self.projection).await?;
+            let now = shown(self.app, self.may, stored.id, self.projection).await?;
             let now = now.unwrap_or(Shown { stored, members: Vec::new() });
             members += now.members.len();
             items.push(now);
@@ -240,7 +240,7 @@ impl<'a> Asking<'a> {
             return Ok(u64::try_from(all.len()).unwrap_or(u64::MAX));
         }
         let query = GroupQuery { limit: 0, count: true, after: None, ..self.query.clone() };
-        match self.face.directory.groups().list(self.may, query).await?.total {
+        match self.app.directory.groups().list(self.may, query).await?.total {
             Some(Total::Exactly(total)) => Ok(total),
             Some(Total::AtLeast(_)) | None => {
                 let detail = format!(
@@ -261,6 +261,6 @@ impl<'a> Asking<'a> {
 
     /// The cursors of this caller and filter.
     fn cursors(&self, list: List) -> ListCursors<'a> {
-        self.face.cursors.of(list, self.actor).with("filter", Some(self.text))
+        self.app.cursors.of(list, self.actor).with("filter", Some(self.text))
     }
 }

@@ -3,6 +3,7 @@
 //! The operations are applied to the group that the writer loaded. Its list of members is not read
 //! for it: the command names the members to add and to remove.
 
+use axum::extract::State;
 use http::StatusCode;
 use roster_core::{
     Failure, Group, GroupId, Outcome, Refusal, Terms,
@@ -21,30 +22,33 @@ use roster_scim::{
 
 use super::{answer::written, group_id, told};
 use crate::{
-    face::{Face, UnreadCall},
+    request::UnreadCall,
     scim::{
         Answered, Refused,
         asked::{Asked, body},
         edit::{edit, result_of_edit},
     },
+    state::AppState,
 };
 
-pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
-    let asked = Asked::of(&GROUP, call.parts, call.profile())?;
+pub(crate) async fn patch(State(app): State<AppState>, call: UnreadCall) -> Answered {
+    let app = &app;
+    let segment = &call.segment().to_owned();
+    let asked = Asked::of(&GROUP, &call.parts, call.profile())?;
     let id = group_id(segment)?;
     let profile = asked.profile;
     let read = move |tree| patch::read(tree, profile);
-    let (call, operations, bytes) = body(face, call, read).await?;
+    let (call, operations, bytes) = body(app, call, read).await?;
     let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let terms = asked.terms(call.parts, call.caller(), &bytes);
-    let patch = patch_group(face, may, id, operations?, profile, terms);
-    let outcome = asked.carry_out(face, patch).await?;
-    written(face, may_read, StatusCode::OK, outcome, &asked).await
+    let terms = asked.terms(&call.parts, call.caller(), &bytes);
+    let patch = patch_group(app, may, id, operations?, profile, terms);
+    let outcome = asked.carry_out(app, patch).await?;
+    written(app, may_read, StatusCode::OK, outcome, &asked).await
 }
 
 /// Patches a group.
-pub(in crate::scim) async fn patch_group(
-    face: &Face,
+pub(crate) async fn patch_group(
+    app: &AppState,
     may: Permit<WriteUsers>,
     id: GroupId,
     operations: Vec<Operation>,
@@ -52,7 +56,7 @@ pub(in crate::scim) async fn patch_group(
     terms: Terms,
 ) -> Result<Outcome, Refused> {
     let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, profile));
-    match face.directory.groups().edit(may, id, edit, terms).await {
+    match app.directory.groups().edit(may, id, edit, terms).await {
         result @ Err(Failure::Refused(Refusal::EditRefused)) => result_of_edit(result, &refusal),
         result => told(result),
     }

@@ -2,15 +2,19 @@
 
 use super::user_id;
 use crate::{
-    face::{Call, Face},
+    request::Call,
     scim::{Answered, answer::gone, asked::Asked},
+    state::AppState,
 };
+use axum::extract::State;
 
-pub(in crate::scim) async fn delete(face: &Face, segment: &str, call: &Call<'_>) -> Answered {
-    let asked = Asked::read(call.parts, call.profile())?;
+pub(crate) async fn delete(State(app): State<AppState>, call: Call) -> Answered {
+    let app = &app;
+    let segment = call.segment();
+    let asked = Asked::read(&call.parts, call.profile())?;
     let id = user_id(segment)?;
-    let terms = asked.terms(call.parts, call.caller(), b"");
-    let delete = face.directory.delete(call.permit()?, id, terms);
-    let outcome = asked.carry_out(face, delete).await?;
+    let terms = asked.terms(&call.parts, call.caller(), b"");
+    let delete = app.directory.delete(call.permit()?, id, terms);
+    let outcome = asked.carry_out(app, delete).await?;
     Ok(gone(&outcome))
 }

@@ -8,12 +8,12 @@ mod page;
 mod patch;
 mod replace;
 
-pub(super) use create::create;
-pub(super) use delete::delete;
-pub(super) use get::get;
-pub(super) use list::{list, part, search};
-pub(super) use patch::{patch, patch_user};
-pub(super) use replace::replace;
+pub(crate) use create::create;
+pub(crate) use delete::delete;
+pub(crate) use get::get;
+pub(crate) use list::{list, part, search};
+pub(crate) use patch::{patch, patch_user};
+pub(crate) use replace::replace;
 
 use roster_core::UserId;
 use roster_scim::ScimError;

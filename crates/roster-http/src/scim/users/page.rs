@@ -17,13 +17,13 @@ use roster_scim::{ScimError, ScimType};
 
 use crate::{
     cursor::List,
-    face::Face,
     pressure::{AdmissionGuard, Class, SHORT_PAGE_MAX},
     scim::{
         Refused, cursor,
         limits::{PAGE_BYTES_MAX, SKIP_MAX},
         walk::Walk,
     },
+    state::AppState,
 };
 
 /// A page.
@@ -38,19 +38,19 @@ pub(super) struct Found {
 
 /// The page that begins at an index. `keeps_end`: its end counts even where it holds all there is.
 pub(super) async fn by_index(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     actor: &Actor,
     query: PageQuery,
     start: u64,
     keeps_end: bool,
 ) -> Result<Found, Refused> {
-    let (_admitted, _scan) = admit(face, &query).await?;
-    let cursors = face.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
-    let kept = Walk::new(face, may, cursors, query.sort.direction);
+    let (_admitted, _scan) = admit(app, &query).await?;
+    let cursors = app.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
+    let kept = Walk::new(app, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
-    let mut walk = Steps { face, may, query, after, ended: false, counted: None };
+    let mut walk = Steps { app, may, query, after, ended: false, counted: None };
     let passed = walk.pass_over(start - from).await?;
     let items = walk.take().await?;
 
@@ -75,7 +75,7 @@ pub(super) async fn by_index(
 
 /// Steps over pages of the store.
 struct Steps<'a> {
-    face: &'a Face,
+    app: &'a AppState,
     may: Permit<ReadUsers>,
     query: PageQuery,
     /// Where it goes on; `None` at the start, and at the end.
@@ -89,7 +89,7 @@ impl Steps<'_> {
     async fn next(&mut self, limit: usize) -> Result<Vec<Stored>, StoreError> {
         let count = self.query.is_unconditional();
         let query = PageQuery { after: self.after.take(), limit, count, ..self.query.clone() };
-        let page = self.face.directory.list(self.may, query).await?;
+        let page = self.app.directory.list(self.may, query).await?;
         self.counted = page.total;
         self.ended = page.next.is_none();
         self.after = page.next;
@@ -130,7 +130,7 @@ impl Steps<'_> {
             total
         } else {
             let query = PageQuery { limit: 0, count: true, after: None, ..self.query.clone() };
-            self.face.directory.list(self.may, query).await?.total
+            self.app.directory.list(self.may, query).await?.total
         };
         match total {
             Some(Total::Exactly(total)) => Ok(total),
@@ -154,22 +154,22 @@ fn last(query: &PageQuery, items: &[Stored]) -> Option<PageKey> {
 
 /// The page that a cursor leads to; an empty one begins.
 pub(super) async fn by_cursor(
-    face: &Face,
+    app: &AppState,
     may: Permit<ReadUsers>,
     actor: &Actor,
     mut query: PageQuery,
     cursor: &str,
     count: Option<usize>,
 ) -> Result<Found, Refused> {
-    let cursors = face.cursors.of(List::ScimUsers, actor).with_query(&query);
+    let cursors = app.cursors.of(List::ScimUsers, actor).with_query(&query);
     let begins = cursor.is_empty();
     if !begins {
-        let (after, limit) = cursor::open(face, &cursors, cursor, count)?;
+        let (after, limit) = cursor::open(app, &cursors, cursor, count)?;
         (query.after, query.limit) = (Some(after), limit);
     }
-    let (_admitted, _scan) = admit(face, &query).await?;
+    let (_admitted, _scan) = admit(app, &query).await?;
     query.count = query.is_unconditional() || begins;
-    let page = face.directory.list(may, query.clone()).await?;
+    let page = app.directory.list(may, query.clone()).await?;
     let total = match page.total {
         Some(Total::Exactly(total)) => Some(total),
         // RFC 9865 section 2: it may be left out.
@@ -177,7 +177,7 @@ pub(super) async fn by_cursor(
     };
     let next = page.next.filter(|_| query.limit > 0);
     let next_cursor = match &next {
-        Some(after) => Some(cursor::seal(face, &cursors, after, query.limit)?),
+        Some(after) => Some(cursor::seal(app, &cursors, after, query.limit)?),
         None => None,
     };
     Ok(Found { items: page.items, total, start_index: None, next_cursor, end: None })
@@ -185,12 +185,12 @@ pub(super) async fn by_cursor(
 
 /// Admits a page to the lists, and to the long lists if it is long or needs a scan.
 async fn admit<'f>(
-    face: &'f Face,
+    app: &'f AppState,
     query: &PageQuery,
 ) -> Result<(AdmissionGuard<'f>, Option<AdmissionGuard<'f>>), Refused> {
     let many = query.limit > SHORT_PAGE_MAX;
-    let admitted = face.pressure.admit(if many { Class::LongLists } else { Class::Lists }).await?;
+    let admitted = app.pressure.admit(if many { Class::LongLists } else { Class::Lists }).await?;
     let is_scan = !many && !Plan::of(query).is_bounded(query);
-    let scan = if is_scan { Some(face.pressure.admit_scan().await?) } else { None };
+    let scan = if is_scan { Some(app.pressure.admit_scan().await?) } else { None };
     Ok((admitted, scan))
 }

@@ -3,6 +3,7 @@
 //! The operations are applied to the SCIM form of the user that the writer loaded, so that no other
 //! write comes in between.
 
+use axum::extract::State;
 use http::StatusCode;
 use roster_core::{
     Draft, Outcome, Terms, User, UserId,
@@ -18,41 +19,44 @@ use roster_scim::{
 
 use super::user_id;
 use crate::{
-    face::{Face, UnreadCall},
     problem::{Problem, ProblemCode},
+    request::UnreadCall,
     scim::{
         Answered, Refused,
         answer::{base, written},
         asked::{Asked, body},
         edit::{edit, result_of_edit},
     },
+    state::AppState,
 };
 
-pub(in crate::scim) async fn patch(face: &Face, segment: &str, call: UnreadCall<'_>) -> Answered {
-    let asked = Asked::read(call.parts, call.profile())?;
+pub(crate) async fn patch(State(app): State<AppState>, call: UnreadCall) -> Answered {
+    let app = &app;
+    let segment = &call.segment().to_owned();
+    let asked = Asked::read(&call.parts, call.profile())?;
     let id = user_id(segment)?;
     let profile = asked.profile;
     let read = move |tree| patch::read(tree, profile);
-    let (call, operations, bytes) = body(face, call, read).await?;
+    let (call, operations, bytes) = body(app, call, read).await?;
     let (may, may_read) = (call.permit()?, call.permit::<ReadUsers>()?);
-    let terms = asked.terms(call.parts, call.caller(), &bytes);
-    let patch = patch_user(face, may, id, operations?, profile, terms);
-    let outcome = asked.carry_out(face, patch).await?;
-    written(face, may_read, StatusCode::OK, &outcome, &asked).await
+    let terms = asked.terms(&call.parts, call.caller(), &bytes);
+    let patch = patch_user(app, may, id, operations?, profile, terms);
+    let outcome = asked.carry_out(app, patch).await?;
+    written(app, may_read, StatusCode::OK, &outcome, &asked).await
 }
 
 /// Patches a user.
-pub(in crate::scim) async fn patch_user(
-    face: &Face,
+pub(crate) async fn patch_user(
+    app: &AppState,
     may: Permit<WriteUsers>,
     id: UserId,
     operations: Vec<Operation>,
     profile: Profile,
     terms: Terms,
 ) -> Result<Outcome, Refused> {
-    let base = base(face);
+    let base = base(app);
     let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, profile));
-    result_of_edit(face.directory.edit(may, id, edit, terms).await, &refusal)
+    result_of_edit(app.directory.edit(may, id, edit, terms).await, &refusal)
 }
 
 /// What the operations make of the user.

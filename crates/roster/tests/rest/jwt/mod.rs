@@ -6,7 +6,7 @@ mod issuer;
 use std::time::Duration;
 
 use roster_core::{Clock as _, access::Scope};
-use roster_http::{PressureSettings, TokenIssuer, router::Need};
+use roster_http::{PressureSettings, TokenIssuer, operation::Need};
 use serde_json::{Value, json};
 
 use crate::{

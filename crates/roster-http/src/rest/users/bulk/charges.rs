@@ -8,7 +8,7 @@ use std::{net::IpAddr, pin::Pin, sync::Arc};
 use roster_core::Actor;
 use tokio::time::{Sleep, sleep};
 
-use crate::{authorization::identity, face::Face, pressure::Limiter};
+use crate::{authorization::identity, pressure::Limiter, state::AppState};
 
 /// What the lines of one import are charged to.
 pub(super) struct LineCharges {
@@ -22,8 +22,8 @@ pub(super) struct LineCharges {
 }
 
 impl LineCharges {
-    pub(super) fn new(face: &Face, actor: Actor, address: IpAddr) -> Self {
-        Self { limiter: face.pressure.limiter(), actor, address, paid: true, wait: None }
+    pub(super) fn new(app: &AppState, actor: Actor, address: IpAddr) -> Self {
+        Self { limiter: app.pressure.limiter(), actor, address, paid: true, wait: None }
     }
 
     /// Charges a line; if that is one too many, the import has to wait.

@@ -8,8 +8,12 @@
 
 use std::time::Duration;
 
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
 use http::{
-    HeaderMap, HeaderValue, Method, Response,
+    HeaderMap, HeaderValue, Method,
     header::{CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, VARY},
 };
 use roster_core::{
@@ -21,15 +25,17 @@ use roster_core::{
 };
 use tokio::time::sleep;
 
-use super::{super::list_query::ListQuery, place, places::Place};
+use super::super::list_query::ListQuery;
 use crate::{
     access::Lease,
     cursor::List,
     extract::{EntityTags, NDJSON, tags},
-    face::{Call, Face},
-    front::{Body, BodySender, Room},
+    front::{BodySender, Room, StreamedBody},
     problem::{Problem, ProblemCode},
-    rest::answer,
+    request::Call,
+    rest::respond,
+    state::AppState,
+    transfers::{Place, place},
 };
 
 /// Users that are read at a time: more than a page may have, which tells the engine that nobody
@@ -48,13 +54,10 @@ const OF_PAGES: [(&str, &str); 5] = [
 /// Milliseconds after which a page is asked for again that the store had no time for.
 const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
-pub(in crate::rest::users) async fn export(
-    face: &Face,
-    call: &Call<'_>,
-) -> Result<Response<Body>, Problem> {
+pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let may = call.permit()?;
-    let parts = call.parts;
-    let cursors = face.cursors.of(List::Users, call.authority.actor());
+    let parts = &call.parts;
+    let cursors = app.cursors.of(List::Users, call.authority().actor());
     let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), cursors)?;
     let ListQuery { mut page, members, .. } = query;
     page.limit = STREAMED_AT_ONCE;
@@ -64,27 +67,27 @@ pub(in crate::rest::users) async fn export(
         return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
     }
     if parts.method == Method::HEAD {
-        let position = face.directory.head().await?.position;
+        let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
-        describe(face, response.headers_mut(), position);
+        describe(app, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = place(face, &call.identity(), &face.bulk.exports, "exports")?;
-    let first = face.directory.list(may, page.clone()).await?;
-    let (body, sender) = Body::streamed(call.peer);
-    let mut response = Response::new(body);
-    describe(face, response.headers_mut(), first.position);
-    let (directory, lease) = (face.directory.clone(), face.lease(parts)?);
-    let walk = Walk { directory, lease, page, members, request_id: call.request_id.to_owned() };
+    let place = place(&app.pressure, &call.identity(), &app.transfers.exports, "exports")?;
+    let first = app.directory.list(may, page.clone()).await?;
+    let (body, sender) = StreamedBody::new(call.peer());
+    let mut response = body.into_response();
+    describe(app, response.headers_mut(), first.position);
+    let (directory, lease) = (app.directory.clone(), call.lease(app)?);
+    let walk = Walk { directory, lease, page, members, request_id: call.request_id().to_owned() };
     tokio::spawn(walk.send(first, sender, place));
     Ok(response)
 }
 
-fn describe(face: &Face, headers: &mut HeaderMap, position: i64) {
+fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
     headers.insert(CONTENT_TYPE, NDJSON.header());
-    headers.insert(CACHE_CONTROL, answer::PRIVATE);
+    headers.insert(CACHE_CONTROL, respond::PRIVATE);
     headers.insert(VARY, HeaderValue::from_static("Accept"));
-    answer::position(headers, face.directory.log_id(), position);
+    respond::position(headers, app.directory.log_id(), position);
 }
 
 /// An export on its way.

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use axum::response::{IntoResponse as _, Response};
 use http::{
-    HeaderName, HeaderValue, Response,
+    HeaderName, HeaderValue,
     header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT},
 };
 use roster_core::Mode;
@@ -18,23 +19,21 @@ use super::{
     import_query::ImportQuery,
     intake::Intake,
     outbox::{Aside, deliver},
-    place,
 };
 use crate::{
     extract::{NDJSON, check_lines, negotiate},
-    face::{Face, UnreadCall},
-    front::Body,
+    front::StreamedBody,
     problem::{Problem, ProblemCode},
-    rest::answer::PRIVATE,
+    request::UnreadCall,
+    rest::respond::PRIVATE,
+    state::AppState,
+    transfers::place,
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 
-pub(in crate::rest::users) async fn import(
-    face: &Face,
-    call: UnreadCall<'_>,
-) -> Result<Response<Body>, Problem> {
+pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response, Problem> {
     let headers = &call.parts.headers;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         let detail = "an import takes no Idempotency-Key: after a break, send the stream again \
@@ -44,19 +43,20 @@ pub(in crate::rest::users) async fn import(
     let query = ImportQuery::read(call.parts.uri.query())?;
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
-    let place = place(face, &call.identity(), &face.bulk.imports, "imports")?;
+    let place = place(&app.pressure, &call.identity(), &app.transfers.imports, "imports")?;
 
-    let (parts, peer, client) = (call.parts, call.peer, call.client);
-    let request_id = call.request_id.to_owned();
-    let (mut upload, lease, caller) = call.stream(face)?;
-    let charges = LineCharges::new(face, caller.actor.clone(), client);
+    let (peer, client) = (call.context().peer.clone(), call.context().client);
+    let request_id = call.context().request_id().to_owned();
+    let expects_continue = headers.contains_key(EXPECT);
+    let (mut upload, lease, caller) = call.stream(app)?;
+    let charges = LineCharges::new(app, caller.actor.clone(), client);
     // hyper asks for a body that waits to be asked for only as long as no answer has begun.
-    let first = if parts.headers.contains_key(EXPECT) { Some(upload.next().await) } else { None };
-    let (body, sender) = Body::streamed(peer);
+    let first = if expects_continue { Some(upload.next().await) } else { None };
+    let (body, sender) = StreamedBody::new(&peer);
     let (verdicts, parcels) = mpsc::channel(1);
     let aside = Aside {
-        directory: face.settings.spill_dir.clone(),
-        has_room: face.settings.has_room.clone(),
+        directory: app.settings.spill_dir.clone(),
+        has_room: app.settings.has_room.clone(),
         memory: Arc::clone(peer.memory()),
     };
     tokio::spawn(async move {
@@ -65,13 +65,13 @@ pub(in crate::rest::users) async fn import(
             tracing::error!(request_id, cause, "the verdicts of an import were lost");
         }
     });
-    let intake = Intake::new(face, query, (lease, caller, charges), upload, verdicts);
+    let intake = Intake::new(app, query, (lease, caller, charges), upload, verdicts);
     tokio::spawn(async move {
         intake.run(first).await;
         drop(place);
     });
 
-    let mut response = Response::new(body);
+    let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, NDJSON.header());
     headers.insert(CACHE_CONTROL, PRIVATE);

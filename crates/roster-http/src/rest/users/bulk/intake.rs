@@ -29,9 +29,9 @@ use super::{
 use crate::{
     access::Lease,
     extract::JsonParser,
-    face::Face,
     front::{BodyFault, Upload},
     problem::Problem,
+    state::AppState,
 };
 
 /// After so many lines other tasks of this thread have their turn.
@@ -83,27 +83,27 @@ pub(super) struct Intake {
 
 impl Intake {
     pub(super) fn new(
-        face: &Face,
+        app: &AppState,
         query: ImportQuery,
         (lease, caller, charges): (Lease<WriteUsers>, Caller, LineCharges),
         upload: Upload,
         verdicts: mpsc::Sender<Parcel>,
     ) -> Self {
         let dry = query.mode == Mode::DryRun;
-        let clashes = dry.then(|| Clashes::new(face.directory.rules(), query.on_conflict));
+        let clashes = dry.then(|| Clashes::new(app.directory.rules(), query.on_conflict));
         Self {
-            directory: face.directory.clone(),
+            directory: app.directory.clone(),
             lease,
             query,
             caller,
-            base_url: face.settings.base_url.clone(),
-            batches: Arc::clone(&face.bulk.batches),
+            base_url: app.settings.base_url.clone(),
+            batches: Arc::clone(&app.transfers.batches),
             upload,
             source: Source::Open,
             lines: Lines::new(USER_BYTES_MAX),
             next: None,
             charges,
-            parser: face.json.clone(),
+            parser: app.json.clone(),
             number: 0,
             batch: Batch::default(),
             flight: Flight::new(),

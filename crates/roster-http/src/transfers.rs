@@ -1,4 +1,4 @@
-//! Places for transfers of one kind: so many in total, and so many for each caller.
+//! Imports and exports that run: so many in total, and so many for each caller.
 //!
 //! A caller may keep its places as long as it likes, so one caller must not be able to take them
 //! all. Only a hash of who the caller is is kept.
@@ -9,9 +9,43 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use http::{HeaderValue, header::RETRY_AFTER};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::pressure::Identity;
+use crate::{
+    pressure::{Identity, Pressure, Reason},
+    problem::{Problem, ProblemCode},
+};
+
+/// Most imports that run at a time.
+pub(crate) const IMPORTS_MAX: usize = 8;
+/// Most imports of one caller that run at a time.
+pub(crate) const IMPORTS_PER_CALLER_MAX: usize = 2;
+/// Most exports that run at a time.
+pub(crate) const EXPORTS_MAX: usize = 32;
+/// Most exports of one caller that run at a time.
+pub(crate) const EXPORTS_PER_CALLER_MAX: usize = 8;
+/// Most batches of all imports together that the store is given at a time: they must not fill the
+/// queue that single writes wait in too.
+const BATCHES_IN_FLIGHT_MAX: usize = 6;
+
+/// The room that bulk transfers share.
+#[derive(Debug)]
+pub(crate) struct Transfers {
+    pub(crate) imports: Places,
+    pub(crate) exports: Places,
+    pub(crate) batches: Arc<Semaphore>,
+}
+
+impl Transfers {
+    pub(crate) fn new() -> Self {
+        Self {
+            imports: Places::new(IMPORTS_MAX, IMPORTS_PER_CALLER_MAX),
+            exports: Places::new(EXPORTS_MAX, EXPORTS_PER_CALLER_MAX),
+            batches: Arc::new(Semaphore::new(BATCHES_IN_FLIGHT_MAX)),
+        }
+    }
+}
 
 /// The places.
 #[derive(Debug)]
@@ -27,7 +61,7 @@ type Taken = Mutex<HashMap<u64, usize>>;
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     caller: u64,
     taken: Arc<Taken>,
     _permit: OwnedSemaphorePermit,
@@ -35,7 +69,7 @@ pub(super) struct Place {
 
 /// Why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoPlace {
+pub(crate) enum NoPlace {
     /// The caller has taken all of its own.
     OfCaller,
     /// All places are taken.
@@ -43,7 +77,7 @@ pub(super) enum NoPlace {
 }
 
 impl Places {
-    pub(super) fn new(max: usize, per_caller_max: usize) -> Self {
+    pub(crate) fn new(max: usize, per_caller_max: usize) -> Self {
         Self {
             free: Arc::new(Semaphore::new(max)),
             per_caller_max,
@@ -53,7 +87,7 @@ impl Places {
     }
 
     /// Takes a place for a caller.
-    pub(super) fn take(&self, caller: &Identity<'_>) -> Result<Place, NoPlace> {
+    pub(crate) fn take(&self, caller: &Identity<'_>) -> Result<Place, NoPlace> {
         let caller = self.hasher.hash_one(caller.canonical());
         let mut taken = lock(&self.taken);
         if taken.get(&caller).is_some_and(|count| *count >= self.per_caller_max) {
@@ -79,6 +113,29 @@ impl Drop for Place {
 
 fn lock(taken: &Taken) -> MutexGuard<'_, HashMap<u64, usize>> {
     taken.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place among the transfers that run, or a refusal; `what` names them.
+pub(crate) fn place(
+    pressure: &Pressure,
+    caller: &Identity<'_>,
+    places: &Places,
+    what: &'static str,
+) -> Result<Place, Problem> {
+    places.take(caller).map_err(|no_place| {
+        let (reason, code, detail) = match no_place {
+            NoPlace::OfCaller => {
+                let detail = format!("too many {what} of this caller are running; try again later");
+                (Reason::RateLimited, ProblemCode::RateLimited, detail)
+            }
+            NoPlace::AtAll => {
+                let detail = format!("too many {what} are running; try again later");
+                (Reason::Overloaded, ProblemCode::Overloaded, detail)
+            }
+        };
+        pressure.refused(reason);
+        Problem::saying(code, detail).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
+    })
 }
 
 #[cfg(test)]

@@ -4,16 +4,14 @@
 
 use roster_core::{Capped, limits::PAGE_SIZE_MAX};
 
-use crate::{
-    extract::{Parameter, parameters},
-    problem::{Fault, Problem, ProblemCode},
-};
+use super::{Parameter, parameters};
+use crate::problem::{Fault, Problem, ProblemCode};
 
 /// What is wrong with a parameter: the code of the fault, and a sentence.
-pub(super) type Wrong = (&'static str, String);
+pub(crate) type Wrong = (&'static str, String);
 
 /// Has each parameter taken, none of them twice; all faults make one problem.
-pub(super) fn read_each<'a>(
+pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), Wrong>,
 ) -> Result<Vec<Parameter<'a>>, Problem> {
@@ -33,24 +31,24 @@ pub(super) fn read_each<'a>(
 }
 
 /// The problem of a query with faults.
-pub(super) fn refused(faults: Capped<Fault>) -> Problem {
+pub(crate) fn refused(faults: Capped<Fault>) -> Problem {
     Problem::listing(ProblemCode::InvalidQuery, "parameter", faults)
 }
 
-pub(super) fn duplicate() -> Wrong {
+pub(crate) fn duplicate() -> Wrong {
     ("duplicate-parameter", "give this parameter once".to_owned())
 }
 
-pub(super) fn unknown() -> Wrong {
+pub(crate) fn unknown() -> Wrong {
     ("unknown-parameter", "there is no such parameter".to_owned())
 }
 
-pub(super) fn invalid(detail: &str) -> Wrong {
+pub(crate) fn invalid(detail: &str) -> Wrong {
     ("invalid-value", detail.to_owned())
 }
 
 /// How many items a page has at most.
-pub(super) fn limit(text: &str) -> Result<usize, Wrong> {
+pub(crate) fn limit(text: &str) -> Result<usize, Wrong> {
     let detail = format!("give a number from 1 to {PAGE_SIZE_MAX}");
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -60,7 +58,7 @@ pub(super) fn limit(text: &str) -> Result<usize, Wrong> {
     limit.ok_or(("out-of-range", detail))
 }
 
-pub(super) fn boolean(text: &str) -> Result<bool, Wrong> {
+pub(crate) fn boolean(text: &str) -> Result<bool, Wrong> {
     match text {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -69,7 +67,7 @@ pub(super) fn boolean(text: &str) -> Result<bool, Wrong> {
 }
 
 /// The target of another page: a query as it was sent, with another cursor.
-pub(super) fn target(path: &str, given: &[Parameter<'_>], cursor: &str) -> String {
+pub(crate) fn target(path: &str, given: &[Parameter<'_>], cursor: &str) -> String {
     let kept = given.iter().filter(|given| given.name != "cursor");
     let mut target = format!("{path}?");
     for parameter in kept {

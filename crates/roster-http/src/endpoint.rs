@@ -1,0 +1,223 @@
+//! What happens before and after every handler, in this order.
+//!
+//! Before: the host guard, the guard of the open mode and that of origins; cheap limits; the rate
+//! limit, authentication and the scope; the memory that the connection holds. Health passes by all
+//! of these. After: problems are logged and written, the response is measured, and it gets the
+//! headers that every response has.
+
+use std::{
+    net::IpAddr,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    extract::Request,
+    handler::Handler,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderName, HeaderValue, Method, header::X_CONTENT_TYPE_OPTIONS, request::Parts};
+use prometheus_client::metrics::histogram::Histogram;
+use roster_core::{Actor, access::Authority};
+
+use crate::{
+    authorization::{authorize, identity},
+    front::{Peer, length},
+    middleware::{CorsGrant, check_direct, check_limits, check_origin},
+    operation::Operation,
+    patience::{ReadLimit, in_time},
+    pressure::{Reason, Standing, holds_too_much},
+    problem::{Problem, ProblemCode, ProblemExtension},
+    request::RequestContext,
+    request_id::{self, X_REQUEST_ID},
+    scim,
+    state::AppState,
+};
+
+pub(crate) const NOSNIFF: (HeaderName, HeaderValue) =
+    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+
+/// A handler with all that happens before and after it.
+#[derive(Clone)]
+pub(crate) struct Endpoint<H> {
+    /// `None` if the route does not offer the method, or there is no route.
+    operation: Option<Operation>,
+    duration: Option<Histogram>,
+    handler: H,
+}
+
+impl<H> Endpoint<H> {
+    /// The endpoint of an operation.
+    pub(crate) fn of(operation: Operation, handler: H, app: &AppState) -> Self {
+        let duration = Some(app.metrics.duration_of(operation));
+        Self { operation: Some(operation), duration, handler }
+    }
+
+    /// The endpoint of requests that are for no operation.
+    pub(crate) const fn of_none(handler: H) -> Self {
+        Self { operation: None, duration: None, handler }
+    }
+}
+
+impl<H, T> Handler<T, AppState> for Endpoint<H>
+where
+    H: Handler<T, AppState>,
+    T: 'static,
+{
+    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+    fn call(self, request: Request, app: AppState) -> Self::Future {
+        Box::pin(async move {
+            let started = Instant::now();
+            let (mut parts, body) = request.into_parts();
+            let Some(peer) = parts.extensions.remove::<Peer>() else {
+                return Problem::new(ProblemCode::Internal).into_response();
+            };
+            let operation = self.operation;
+            let request_id = app.request_ids.of(&parts.headers);
+            let client = app.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
+            let address = *client.as_ref().unwrap_or(&peer.address.ip());
+            let mut after = After {
+                operation,
+                started,
+                client: address,
+                method: parts.method.clone(),
+                is_scim: scim::is_below(app.settings.base_path(), &parts),
+                cors: app.cors.grant(&parts, app.access.is_open()),
+                standing: None,
+                peer: peer.clone(),
+                request_id: request_id.clone(),
+            };
+            let guarded = guard(&app, &parts, &peer, operation, client, &mut after.standing).await;
+            let response = match guarded {
+                Ok(authority) => {
+                    let is_limited = operation.is_some_and(|operation| !operation.is_probe());
+                    let limit = (parts.method.is_safe() && is_limited)
+                        .then(|| ReadLimit::of(app.settings.read_wait_max, &parts.headers));
+                    let context =
+                        RequestContext { peer, client: address, request_id, operation, authority };
+                    parts.extensions.insert(context);
+                    let request = Request::from_parts(parts, body);
+                    let handled = self.handler.call(request, app.clone());
+                    match limit {
+                        Some(limit) => in_time(limit, handled).await.into_response(),
+                        None => handled.await,
+                    }
+                }
+                Err(problem) => problem.into_response(),
+            };
+            after.finish(&app, self.duration.as_ref(), response)
+        })
+    }
+}
+
+/// Decides whether the handler may run, and for whom.
+async fn guard(
+    app: &AppState,
+    parts: &Parts,
+    peer: &Peer,
+    operation: Option<Operation>,
+    client: Result<IpAddr, Problem>,
+    standing: &mut Option<Standing>,
+) -> Result<Authority, Problem> {
+    if operation.is_some_and(Operation::is_health) {
+        return Ok(Authority::nobody());
+    }
+    app.hosts.check(parts, peer.tls)?;
+    let is_open = app.access.is_open();
+    if is_open {
+        check_direct(parts, peer.address.ip())?;
+    }
+    if app.cors.listed(&parts.headers, is_open).is_none() {
+        check_origin(parts, &app.settings.base_url, peer.tls, operation)?;
+    }
+    check_limits(parts, app.settings.uri_bytes_max)?;
+    let client = client?;
+    let authority = authorize(app, parts, client, operation, standing).await?;
+    check_memory(&authority, peer, client)?;
+    Ok(authority)
+}
+
+/// Charges what the connection holds to the caller who has authenticated on it, or who calls
+/// through a trusted proxy, and refuses the request where that is too much.
+fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<(), Problem> {
+    let actor = authority.actor();
+    if !matches!(actor, Actor::Anonymous) || client != peer.address.ip() {
+        peer.memory().assign(identity(actor, client));
+    }
+    if peer.memory().is_over() { Err(holds_too_much()) } else { Ok(()) }
+}
+
+/// What is needed of a request once its handler has taken it.
+struct After {
+    operation: Option<Operation>,
+    started: Instant,
+    client: IpAddr,
+    method: Method,
+    is_scim: bool,
+    cors: CorsGrant,
+    standing: Option<Standing>,
+    peer: Peer,
+    request_id: HeaderValue,
+}
+
+impl After {
+    fn finish(
+        self,
+        app: &AppState,
+        duration: Option<&Histogram>,
+        mut response: Response,
+    ) -> Response {
+        let problem = response.extensions_mut().remove::<ProblemExtension>();
+        if let Some(problem) =
+            problem.and_then(|ProblemExtension(problem)| Arc::into_inner(problem))
+        {
+            if let Some(reason) = Reason::of(problem.code) {
+                app.pressure.refused(reason);
+            }
+            response = self.write(app, problem);
+        }
+        // A caller above its share of memory gets 503 instead of the result of a read. The response
+        // to a write is never replaced.
+        let bytes = length(response.body()).unwrap_or(0);
+        if self.method.is_safe() && !self.peer.memory().may_hold(bytes) {
+            response = self.write(app, holds_too_much());
+        }
+        self.measure(app, duration, response.status().as_u16(), self.started.elapsed());
+        let headers = response.headers_mut();
+        self.cors.tell(headers);
+        app.pressure.tell(self.standing, headers);
+        headers.insert(NOSNIFF.0, NOSNIFF.1);
+        headers.insert(X_REQUEST_ID, self.request_id);
+        response
+    }
+
+    /// The response to a problem. What failed inside is logged here and only here.
+    fn write(&self, app: &AppState, problem: Problem) -> Response {
+        let request_id = request_id::text(&self.request_id);
+        problem.log(request_id);
+        if self.is_scim {
+            scim::from_problem(problem)
+        } else {
+            problem.write(&app.settings.base_url, request_id)
+        }
+    }
+
+    fn measure(&self, app: &AppState, duration: Option<&Histogram>, status: u16, took: Duration) {
+        let operation = self.operation.map_or("none", Operation::id);
+        app.metrics.answered(operation, status);
+        if let Some(duration) = duration {
+            duration.observe(took.as_secs_f64());
+        }
+        tracing::debug!(
+            request_id = request_id::text(&self.request_id),
+            client = %self.client,
+            method = self.method.as_str(),
+            operation,
+            status,
+            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            "answered"
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! One request on its way to its handler, and the extractors that take all of it.
+
+use std::net::IpAddr;
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, Request},
+};
+use bytes::Bytes;
+use http::{HeaderValue, request::Parts};
+use roster_core::{
+    Caller, Json,
+    access::{Authority, Permit, Right, Scope},
+};
+
+use crate::{
+    access::Lease,
+    authorization::{identity, reauthorize},
+    extract::{BodyKind, read_bytes},
+    front::{Peer, Upload},
+    operation::Operation,
+    pressure::Identity,
+    problem::{Problem, ProblemCode},
+    request_id,
+    state::AppState,
+};
+
+/// What is known of a request before its handler runs. It is an extension of the request.
+#[derive(Clone)]
+pub(crate) struct RequestContext {
+    pub(crate) peer: Peer,
+    /// The address that the request comes from: the peer's, or what a trusted proxy says.
+    pub(crate) client: IpAddr,
+    pub(crate) request_id: HeaderValue,
+    /// `None` if the route does not offer the method, or there is no route.
+    pub(crate) operation: Option<Operation>,
+    /// Who calls, and what they may do.
+    pub(crate) authority: Authority,
+}
+
+impl RequestContext {
+    /// The context of a request.
+    pub(crate) fn of(parts: &Parts) -> Result<&Self, Problem> {
+        parts.extensions.get().ok_or_else(|| Problem::new(ProblemCode::Internal))
+    }
+
+    pub(crate) fn request_id(&self) -> &str {
+        request_id::text(&self.request_id)
+    }
+
+    /// Who the request is charged to.
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        identity(self.authority.actor(), self.client)
+    }
+
+    /// The segments of a path that the route names, as they were sent.
+    pub(crate) fn segments<'p>(&self, path: &'p str) -> [&'p str; 2] {
+        let pattern = self.operation.map_or("", Operation::path);
+        let mut segments = segments(pattern, path);
+        [(); 2].map(|()| segments.next().unwrap_or_default())
+    }
+}
+
+/// A request without its body: who calls is known, and no more of the request is waited for.
+pub(crate) struct Call {
+    pub(crate) parts: Parts,
+    context: RequestContext,
+}
+
+impl FromRequest<AppState> for Call {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &AppState) -> Result<Self, Problem> {
+        Self::of(request.into_parts().0)
+    }
+}
+
+impl Call {
+    fn of(mut parts: Parts) -> Result<Self, Problem> {
+        let context = parts.extensions.remove::<RequestContext>();
+        let context = context.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        Ok(Self { parts, context })
+    }
+
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.context.peer
+    }
+
+    pub(crate) fn client(&self) -> IpAddr {
+        self.context.client
+    }
+
+    pub(crate) fn request_id(&self) -> &str {
+        self.context.request_id()
+    }
+
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.context.authority
+    }
+
+    /// The first segment of the path that the route names, as it was sent.
+    pub(crate) fn segment(&self) -> &str {
+        self.context.segments(self.parts.uri.path())[0]
+    }
+
+    /// Who calls, for the change log.
+    pub(crate) fn caller(&self) -> Caller {
+        self.context.authority.caller(self.request_id())
+    }
+
+    /// Who the request is charged to.
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        self.context.identity()
+    }
+
+    /// The proof that the caller may do what the operation does.
+    pub(crate) fn permit<R: Right>(&self) -> Result<Permit<R>, Problem> {
+        Ok(self.context.authority.permit()?)
+    }
+
+    /// The permission for work of this request that runs on after its response has begun.
+    pub(crate) fn lease<R: Right>(&self, app: &AppState) -> Result<Lease<R>, Problem> {
+        Lease::new(&app.access, &self.parts.headers)
+    }
+}
+
+/// The segments at the places that a pattern names. A base path in front of the pattern has
+/// segments of its own.
+fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'p str> {
+    let count = pattern.split('/').count();
+    let skipped = path.split('/').count().saturating_sub(count);
+    let sent = path.split('/').skip(skipped);
+    let pairs = pattern.split('/').zip(sent);
+    pairs.filter(|(name, _)| name.starts_with('{')).map(|(_, segment)| segment)
+}
+
+/// A request whose body is to be read. It gives no permit, since a body may take long to come:
+/// what the caller may do is decided after the last byte.
+pub(crate) struct UnreadCall {
+    pub(crate) parts: Parts,
+    context: RequestContext,
+    body: Body,
+}
+
+impl FromRequest<AppState> for UnreadCall {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &AppState) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let Call { parts, context } = Call::of(parts)?;
+        Ok(Self { parts, context, body })
+    }
+}
+
+impl UnreadCall {
+    /// What is known of the request.
+    pub(crate) const fn context(&self) -> &RequestContext {
+        &self.context
+    }
+
+    /// The first segment of the path that the route names, as it was sent.
+    pub(crate) fn segment(&self) -> &str {
+        self.context.segments(self.parts.uri.path())[0]
+    }
+
+    /// Whether the caller had a scope when the head came.
+    pub(crate) fn had(&self, scope: Scope) -> bool {
+        self.context.authority.may(scope)
+    }
+
+    /// Who the request is charged to.
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        self.context.identity()
+    }
+
+    /// Reads the whole body as JSON and converts it, then authenticates and authorizes the caller
+    /// again. A long body is parsed and converted on a thread that serves no requests.
+    pub(crate) async fn read<T: Send + 'static>(
+        self,
+        app: &AppState,
+        kind: BodyKind,
+        bytes_max: usize,
+        convert: impl FnOnce(Json) -> T + Send + 'static,
+    ) -> Result<(Call, T, Bytes), Problem> {
+        let Self { parts, mut context, body } = self;
+        let bytes = read_bytes(kind, &parts.headers, body, bytes_max, &context.peer).await?;
+        let converted = app.json.parse(&bytes, convert).await?;
+        context.authority = reauthorize(app, &parts, context.operation).await?;
+        Ok((Call { parts, context }, converted, bytes))
+    }
+
+    /// The body piece by piece. The lease authorizes each step that is taken with a piece.
+    pub(crate) fn stream<R: Right>(
+        self,
+        app: &AppState,
+    ) -> Result<(Upload, Lease<R>, Caller), Problem> {
+        let lease = Lease::new(&app.access, &self.parts.headers)?;
+        let caller = self.context.authority.caller(self.context.request_id());
+        Ok((Upload::new(self.body, &self.context.peer), lease, caller))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_those_that_the_route_names() {
+        let found = |pattern, path| segments(pattern, path).collect::<Vec<_>>();
+        assert_eq!(found("/users/{user_id}", "/users/x%2Fy"), ["x%2Fy"]);
+        assert_eq!(found("/users/{user_id}/events", "/v1/users/x/events"), ["x"]);
+        let member = "/groups/{group_id}/members/{member_id}";
+        assert_eq!(found(member, "/a/b/groups/x/members/y"), ["x", "y"]);
+        assert!(found("/users", "/users").is_empty());
+    }
+}

@@ -1,0 +1,170 @@
+//! Responses about one record. The bytes of the record are sent as they are stored.
+
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
+};
+use roster_core::{
+    Attribute, Json, LogId, Mode, Outcome, Position, Preconditions, Stored,
+    attribute::Kind,
+    json::{self, write_json},
+};
+
+use crate::{
+    extract::{JSON, Return, WriteOptions},
+    problem::{Problem, ProblemCode},
+    state::AppState,
+};
+
+pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
+const ROSTER_POSITION: HeaderName = HeaderName::from_static("roster-position");
+const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+/// The response to a read of one record, or that the caller has it already (RFC 9110 section 13.2.2:
+/// `If-Match` first, then `If-None-Match`).
+pub(super) fn read_response(
+    stored: Stored,
+    preconditions: Preconditions,
+) -> Result<Response, Problem> {
+    if preconditions.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
+        let detail = format!("it is at version {}", stored.version);
+        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
+    }
+    if preconditions.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
+        return Ok(without_content(StatusCode::NOT_MODIFIED, stored.version));
+    }
+    Ok(record(stored))
+}
+
+/// A record with its entity tag.
+fn record(stored: Stored) -> Response {
+    let mut response = Response::new(Body::from(stored.record));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON.header());
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    entity_tag(headers, stored.version);
+    response
+}
+
+/// A response without content about a record.
+fn without_content(status: StatusCode, version: i64) -> Response {
+    let mut response = status.into_response();
+    response.headers_mut().insert(CACHE_CONTROL, PRIVATE);
+    entity_tag(response.headers_mut(), version);
+    response
+}
+
+/// The response to a write: the record, nothing if the caller prefers that (RFC 7240), or the
+/// record that a dry run would have made.
+pub(super) fn write_response(
+    app: &AppState,
+    options: &WriteOptions,
+    outcome: Outcome,
+) -> Result<Response, Problem> {
+    if options.mode == Mode::DryRun {
+        return dry_run_response(app, &outcome);
+    }
+    let (replayed, number) = (outcome.replayed, outcome.position);
+    let mut response = if options.wanted == Some(Return::Minimal) {
+        without_content(StatusCode::NO_CONTENT, outcome.stored.version)
+    } else {
+        record(outcome.stored)
+    };
+    let headers = response.headers_mut();
+    position(headers, app.directory.log_id(), number);
+    mark_replayed(headers, replayed);
+    if let Some(wanted) = options.wanted {
+        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
+    }
+    Ok(response)
+}
+
+/// The response to a write that creates a record of this collection.
+pub(super) fn create_response(
+    app: &AppState,
+    options: &WriteOptions,
+    outcome: Outcome,
+    collection: &str,
+) -> Result<Response, Problem> {
+    let location = format!("{}/{collection}/{}", app.settings.base_path(), outcome.stored.id);
+    let mut response = write_response(app, options, outcome)?;
+    if options.mode == Mode::Write {
+        *response.status_mut() = StatusCode::CREATED;
+        insert(response.headers_mut(), LOCATION, location)?;
+    }
+    Ok(response)
+}
+
+/// The response to a write that leaves no record.
+pub(super) fn delete_response(
+    app: &AppState,
+    options: &WriteOptions,
+    outcome: &Outcome,
+) -> Result<Response, Problem> {
+    if options.mode == Mode::DryRun {
+        return dry_run_response(app, outcome);
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    position(headers, app.directory.log_id(), outcome.position);
+    mark_replayed(headers, outcome.replayed);
+    Ok(response)
+}
+
+/// The record that a write would make, without the members that only the write itself makes.
+fn dry_run_response(app: &AppState, outcome: &Outcome) -> Result<Response, Problem> {
+    let record = json::read(&outcome.stored.record).ok();
+    let Some(Json::Object(mut members)) = record else {
+        return Err(Problem::new(ProblemCode::Internal));
+    };
+    members.retain(|(name, _)| {
+        let attribute = Attribute::from_name(name);
+        !attribute.is_some_and(|attribute| matches!(attribute.kind(), Kind::ServerMade))
+    });
+    let mut out = Vec::with_capacity(outcome.stored.record.len());
+    write_json(&mut out, &Json::Object(members));
+    let mut response = Response::new(Body::from(out));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON.header());
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    headers.insert(DRY_RUN, HeaderValue::from_static("true"));
+    position(headers, app.directory.log_id(), outcome.position);
+    Ok(response)
+}
+
+/// Inserts a header whose value is made of ids and of the base path.
+pub(super) fn insert(
+    headers: &mut HeaderMap,
+    name: HeaderName,
+    value: String,
+) -> Result<(), Problem> {
+    let value = HeaderValue::try_from(value).map_err(|_| Problem::new(ProblemCode::Internal))?;
+    headers.insert(name, value);
+    Ok(())
+}
+
+fn mark_replayed(headers: &mut HeaderMap, replayed: bool) {
+    if replayed {
+        headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
+}
+
+/// The place in the change log that an answer reflects.
+pub(super) fn position(headers: &mut HeaderMap, log: LogId, number: i64) {
+    if let Ok(value) = HeaderValue::try_from(Position { log, number }.to_string()) {
+        headers.insert(ROSTER_POSITION, value);
+    }
+}
+
+/// A strong tag: the version, the same on every node.
+fn entity_tag(headers: &mut HeaderMap, version: i64) {
+    if let Ok(value) = HeaderValue::try_from(format!("\"{version}\"")) {
+        headers.insert(ETAG, value);
+    }
+}

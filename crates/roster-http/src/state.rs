@@ -1,0 +1,98 @@
+//! What all handlers work with: the directory, and what is made of the settings once.
+
+use std::{
+    ops::Deref,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use roster_core::Directory;
+use roster_scim::walk::Places;
+
+use crate::{
+    access::Access,
+    cursor::Cursors,
+    extract::JsonParser,
+    front::FrontCounters,
+    metrics::Metrics,
+    middleware::{Cors, Hosts},
+    pages::Pages,
+    pressure::Pressure,
+    readiness::Readiness,
+    request_id::RequestIds,
+    settings::FaceSettings,
+    transfers::Transfers,
+};
+
+/// What every handler may use.
+#[derive(Clone)]
+pub(crate) struct AppState(Arc<Shared>);
+
+/// What the clones of an [`AppState`] share.
+pub(crate) struct Shared {
+    pub(crate) directory: Directory,
+    pub(crate) access: Arc<Access>,
+    pub(crate) settings: FaceSettings,
+    pub(crate) hosts: Hosts,
+    pub(crate) cors: Cors,
+    pub(crate) request_ids: RequestIds,
+    pub(crate) cursors: Cursors,
+    pub(crate) metrics: Metrics,
+    pub(crate) pages: Pages,
+    pub(crate) transfers: Transfers,
+    pub(crate) json: JsonParser,
+    /// Where SCIM's pages by index ended, if the store does not keep that.
+    pub(crate) walk_places: Mutex<Places>,
+    pub(crate) readiness: Readiness,
+    draining: AtomicBool,
+    pub(crate) pressure: Pressure,
+}
+
+impl AppState {
+    pub(crate) fn new(
+        directory: Directory,
+        settings: FaceSettings,
+        front: Arc<FrontCounters>,
+    ) -> Self {
+        let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
+        let pressure = Pressure::new(&settings.pressure);
+        let access = Access::new(directory.clone(), settings.issuers.clone(), settings.require_key);
+        Self(Arc::new(Shared {
+            hosts: Hosts::new(hosts, &settings.base_url),
+            cors: Cors::new(&settings.cors_origins),
+            request_ids: RequestIds::new(),
+            cursors: Cursors::new(&directory.secret()),
+            metrics: Metrics::new(front, pressure.refusals(), &settings.housekeeping),
+            pressure,
+            pages: Pages::new(&settings),
+            transfers: Transfers::new(),
+            json: JsonParser::new(),
+            walk_places: Mutex::default(),
+            access: Arc::new(access),
+            readiness: Readiness::default(),
+            draining: AtomicBool::new(false),
+            directory,
+            settings,
+        }))
+    }
+
+    /// From here on the service says that it is about to stop.
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the service is about to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
+
+impl Deref for AppState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
