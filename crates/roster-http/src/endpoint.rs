@@ -5,12 +5,7 @@
 //! of these. After: problems are logged and written, the response is measured, and it gets the
 //! headers that every response has.
 
-use std::{
-    net::IpAddr,
-    pin::Pin,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{net::IpAddr, pin::Pin, sync::Arc, time::Instant};
 
 use axum::{
     extract::Request,
@@ -30,7 +25,7 @@ use crate::{
     pressure::{Reason, Standing, holds_too_much},
     problem::{Problem, ProblemCode, ProblemExtension},
     request::RequestContext,
-    request_id::{self, X_REQUEST_ID},
+    request_id::X_REQUEST_ID,
     scim,
     state::AppState,
 };
@@ -78,26 +73,29 @@ where
             let request_id = app.request_ids.of(&parts.headers);
             let client = app.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
             let address = *client.as_ref().unwrap_or(&peer.address.ip());
-            let mut after = After {
-                operation,
-                started,
+            let mut context = Arc::new(RequestContext {
+                peer,
                 client: address,
+                request_id,
+                operation,
+                authority: Authority::nobody(),
+            });
+            let mut after = After {
+                started,
                 method: parts.method.clone(),
                 is_scim: scim::is_below(app.settings.base_path(), &parts),
                 cors: app.cors.grant(&parts, app.access.is_open()),
                 standing: None,
-                peer: peer.clone(),
-                request_id: request_id.clone(),
             };
-            let guarded = guard(&app, &parts, &peer, operation, client, &mut after.standing).await;
+            let standing = &mut after.standing;
+            let guarded = guard(&app, &parts, &context.peer, operation, client, standing).await;
             let response = match guarded {
                 Ok(authority) => {
                     let is_limited = operation.is_some_and(|operation| !operation.is_probe());
                     let limit = (parts.method.is_safe() && is_limited)
                         .then(|| ReadLimit::of(app.settings.read_wait_max, &parts.headers));
-                    let context =
-                        RequestContext { peer, client: address, request_id, operation, authority };
-                    parts.extensions.insert(context);
+                    Arc::make_mut(&mut context).authority = authority;
+                    parts.extensions.insert(Arc::clone(&context));
                     let request = Request::from_parts(parts, body);
                     let handled = self.handler.call(request, app.clone());
                     match limit {
@@ -107,7 +105,7 @@ where
                 }
                 Err(problem) => problem.into_response(),
             };
-            after.finish(&app, self.duration.as_ref(), response)
+            after.finish(&app, context, self.duration.as_ref(), response)
         })
     }
 }
@@ -151,21 +149,18 @@ fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<()
 
 /// What is needed of a request once its handler has taken it.
 struct After {
-    operation: Option<Operation>,
     started: Instant,
-    client: IpAddr,
     method: Method,
     is_scim: bool,
     cors: CorsGrant,
     standing: Option<Standing>,
-    peer: Peer,
-    request_id: HeaderValue,
 }
 
 impl After {
     fn finish(
         self,
         app: &AppState,
+        context: Arc<RequestContext>,
         duration: Option<&Histogram>,
         mut response: Response,
     ) -> Response {
@@ -176,26 +171,27 @@ impl After {
             if let Some(reason) = Reason::of(problem.code) {
                 app.pressure.refused(reason);
             }
-            response = self.write(app, problem);
+            response = self.write(app, &context, problem);
         }
         // A caller above its share of memory gets 503 instead of the result of a read. The response
         // to a write is never replaced.
         let bytes = length(response.body()).unwrap_or(0);
-        if self.method.is_safe() && !self.peer.memory().may_hold(bytes) {
-            response = self.write(app, holds_too_much());
+        if self.method.is_safe() && !context.peer.memory().may_hold(bytes) {
+            response = self.write(app, &context, holds_too_much());
         }
-        self.measure(app, duration, response.status().as_u16(), self.started.elapsed());
+        self.measure(app, &context, duration, response.status().as_u16());
         let headers = response.headers_mut();
         self.cors.tell(headers);
         app.pressure.tell(self.standing, headers);
         headers.insert(NOSNIFF.0, NOSNIFF.1);
-        headers.insert(X_REQUEST_ID, self.request_id);
+        // Usually nothing else holds the context any more.
+        headers.insert(X_REQUEST_ID, Arc::unwrap_or_clone(context).request_id);
         response
     }
 
     /// The response to a problem. What failed inside is logged here and only here.
-    fn write(&self, app: &AppState, problem: Problem) -> Response {
-        let request_id = request_id::text(&self.request_id);
+    fn write(&self, app: &AppState, context: &RequestContext, problem: Problem) -> Response {
+        let request_id = context.request_id();
         problem.log(request_id);
         if self.is_scim {
             scim::from_problem(problem)
@@ -204,15 +200,22 @@ impl After {
         }
     }
 
-    fn measure(&self, app: &AppState, duration: Option<&Histogram>, status: u16, took: Duration) {
-        let operation = self.operation.map_or("none", Operation::id);
+    fn measure(
+        &self,
+        app: &AppState,
+        context: &RequestContext,
+        duration: Option<&Histogram>,
+        status: u16,
+    ) {
+        let took = self.started.elapsed();
+        let operation = context.operation.map_or("none", Operation::id);
         app.metrics.answered(operation, status);
         if let Some(duration) = duration {
             duration.observe(took.as_secs_f64());
         }
         tracing::debug!(
-            request_id = request_id::text(&self.request_id),
-            client = %self.client,
+            request_id = context.request_id(),
+            client = %context.client,
             method = self.method.as_str(),
             operation,
             status,

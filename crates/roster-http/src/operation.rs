@@ -123,7 +123,8 @@ operations! {
     ScimDeleteGroup DELETE "/scim/v2/Groups/{id}" "scimDeleteGroup" Scim;
     ScimBulk POST "/scim/v2/Bulk" "scimBulk" Scim;
     ScimGetMe GET "/scim/v2/Me" "scimGetMe" Scim;
-    ScimGetServiceProviderConfig GET "/scim/v2/ServiceProviderConfig" "scimGetServiceProviderConfig" Scim;
+    ScimGetServiceProviderConfig GET "/scim/v2/ServiceProviderConfig"
+        "scimGetServiceProviderConfig" Scim;
     ScimListResourceTypes GET "/scim/v2/ResourceTypes" "scimListResourceTypes" Scim;
     ScimGetResourceType GET "/scim/v2/ResourceTypes/{name}" "scimGetResourceType" Scim;
     ScimListSchemas GET "/scim/v2/Schemas" "scimListSchemas" Scim;
@@ -168,12 +169,11 @@ pub struct Route {
 pub fn routes() -> Vec<Route> {
     let mut routes: Vec<Route> = Vec::new();
     for operation in Operation::ALL.iter().copied() {
-        match routes.iter_mut().find(|route| route.path == operation.path()) {
-            Some(route) => route.operations.push(operation),
-            None => {
-                let (path, operations) = (operation.path(), vec![operation]);
-                routes.push(Route { path, operations, allow: String::new() });
-            }
+        let path = operation.path();
+        if let Some(route) = routes.iter_mut().find(|route| route.path == path) {
+            route.operations.push(operation);
+        } else {
+            routes.push(Route { path, operations: vec![operation], allow: String::new() });
         }
     }
     for route in &mut routes {

@@ -1,6 +1,6 @@
 //! One request on its way to its handler, and the extractors that take all of it.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     body::Body,
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderValue, request::Parts};
 use roster_core::{
     Caller, Json,
-    access::{Authority, Permit, Right, Scope},
+    access::{Authority, Permit, Right},
 };
 
 use crate::{
@@ -25,7 +25,8 @@ use crate::{
     state::AppState,
 };
 
-/// What is known of a request before its handler runs. It is an extension of the request.
+/// What is known of a request before its handler runs. An `Arc` of it is among the extensions of
+/// the request.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     pub(crate) peer: Peer,
@@ -41,7 +42,8 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     /// The context of a request.
     pub(crate) fn of(parts: &Parts) -> Result<&Self, Problem> {
-        parts.extensions.get().ok_or_else(|| Problem::new(ProblemCode::Internal))
+        let context = parts.extensions.get::<Arc<Self>>();
+        context.map(|context| &**context).ok_or_else(|| Problem::new(ProblemCode::Internal))
     }
 
     pub(crate) fn request_id(&self) -> &str {
@@ -64,7 +66,7 @@ impl RequestContext {
 /// A request without its body: who calls is known, and no more of the request is waited for.
 pub(crate) struct Call {
     pub(crate) parts: Parts,
-    context: RequestContext,
+    context: Arc<RequestContext>,
 }
 
 impl FromRequest<AppState> for Call {
@@ -77,9 +79,14 @@ impl FromRequest<AppState> for Call {
 
 impl Call {
     fn of(mut parts: Parts) -> Result<Self, Problem> {
-        let context = parts.extensions.remove::<RequestContext>();
+        let context = parts.extensions.remove::<Arc<RequestContext>>();
         let context = context.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
         Ok(Self { parts, context })
+    }
+
+    /// What is known of the request.
+    pub(crate) fn context(&self) -> &RequestContext {
+        &self.context
     }
 
     pub(crate) fn peer(&self) -> &Peer {
@@ -138,7 +145,7 @@ fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'
 /// what the caller may do is decided after the last byte.
 pub(crate) struct UnreadCall {
     pub(crate) parts: Parts,
-    context: RequestContext,
+    context: Arc<RequestContext>,
     body: Body,
 }
 
@@ -154,18 +161,8 @@ impl FromRequest<AppState> for UnreadCall {
 
 impl UnreadCall {
     /// What is known of the request.
-    pub(crate) const fn context(&self) -> &RequestContext {
+    pub(crate) fn context(&self) -> &RequestContext {
         &self.context
-    }
-
-    /// The first segment of the path that the route names, as it was sent.
-    pub(crate) fn segment(&self) -> &str {
-        self.context.segments(self.parts.uri.path())[0]
-    }
-
-    /// Whether the caller had a scope when the head came.
-    pub(crate) fn had(&self, scope: Scope) -> bool {
-        self.context.authority.may(scope)
     }
 
     /// Who the request is charged to.
@@ -185,7 +182,8 @@ impl UnreadCall {
         let Self { parts, mut context, body } = self;
         let bytes = read_bytes(kind, &parts.headers, body, bytes_max, &context.peer).await?;
         let converted = app.json.parse(&bytes, convert).await?;
-        context.authority = reauthorize(app, &parts, context.operation).await?;
+        let authority = reauthorize(app, &parts, context.operation).await?;
+        Arc::make_mut(&mut context).authority = authority;
         Ok((Call { parts, context }, converted, bytes))
     }
 

@@ -92,17 +92,19 @@ fn offered(operation: Operation, app: &AppState) -> MethodRouter<AppState> {
         Operation::GetLiveness => on_method(operation, app, rest::health::get_liveness),
         Operation::GetReadiness => on_method(operation, app, rest::health::get_readiness),
         Operation::GetMetrics => on_method(operation, app, rest::health::get_metrics),
-        Operation::ScimListUsers => on_method(operation, app, scim::users::list),
+        Operation::ScimListUsers | Operation::ScimListGroups => {
+            on_method(operation, app, scim::list::list)
+        }
         Operation::ScimCreateUser => on_method(operation, app, scim::users::create),
-        Operation::ScimSearchUsers => on_method(operation, app, scim::users::search),
+        Operation::ScimSearchUsers | Operation::ScimSearchGroups => {
+            on_method(operation, app, scim::list::search)
+        }
         Operation::ScimSearch => on_method(operation, app, scim::search::search),
         Operation::ScimGetUser => on_method(operation, app, scim::users::get),
         Operation::ScimReplaceUser => on_method(operation, app, scim::users::replace),
         Operation::ScimPatchUser => on_method(operation, app, scim::users::patch),
         Operation::ScimDeleteUser => on_method(operation, app, scim::users::delete),
-        Operation::ScimListGroups => on_method(operation, app, scim::groups::list),
         Operation::ScimCreateGroup => on_method(operation, app, scim::groups::create),
-        Operation::ScimSearchGroups => on_method(operation, app, scim::groups::search),
         Operation::ScimGetGroup => on_method(operation, app, scim::groups::get),
         Operation::ScimReplaceGroup => on_method(operation, app, scim::groups::replace),
         Operation::ScimPatchGroup => on_method(operation, app, scim::groups::patch),

@@ -152,17 +152,15 @@ impl Envelope<'_> {
         out.push(b'}');
         Ok(out)
     }
-}
 
-/// Appends a record.
-pub(super) fn write_record(stored: &Stored, out: &mut Vec<u8>) -> Option<()> {
-    out.extend_from_slice(&stored.record);
-    Some(())
-}
-
-/// How many bytes records take.
-pub(super) fn record_bytes(items: &[Stored]) -> usize {
-    items.iter().map(|item| item.record.len()).sum()
+    /// The page of whole records.
+    pub(super) fn write_records(&self, items: &[Stored]) -> Result<Vec<u8>, Problem> {
+        let bytes = items.iter().map(|item| item.record.len()).sum();
+        self.write(items, bytes, |item, out| {
+            out.extend_from_slice(&item.record);
+            Some(())
+        })
+    }
 }
 
 /// Sets an item apart from the one before it.

@@ -26,8 +26,8 @@ const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// The response to a read of one record, or that the caller has it already (RFC 9110 section 13.2.2:
-/// `If-Match` first, then `If-None-Match`).
+/// The response to a read of one record, or that the caller has it already. `If-Match` comes first,
+/// then `If-None-Match` (RFC 9110 section 13.2.2).
 pub(super) fn read_response(
     stored: Stored,
     preconditions: Preconditions,

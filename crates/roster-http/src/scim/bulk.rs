@@ -5,7 +5,7 @@
 //! done for a key that has ended meanwhile, it is charged to its caller's rate limit, and it waits
 //! for its place among the writes.
 
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use std::{mem, net::IpAddr};
 
 use http::request::Parts;
@@ -25,12 +25,12 @@ use roster_scim::{
 };
 
 use super::{
-    Answered, Refused,
-    answer::{base, tree},
-    asked::{body, media},
+    Refused,
+    extract::{group_id, media, read_body, user_id},
     fault::in_scim,
-    groups::{group_id, of_groups, patch_group},
-    users::{patch_user, user_id},
+    groups::{of_groups, patch_group},
+    respond::{base, json},
+    users::patch_user,
 };
 use crate::{
     authorization::identity,
@@ -43,7 +43,11 @@ use crate::{
     state::AppState,
 };
 
-pub(crate) async fn bulk(State(app): State<AppState>, call: UnreadCall) -> Answered {
+/// `POST /scim/v2/Bulk`: runs up to a number of writes, one by one.
+pub(crate) async fn bulk(
+    State(app): State<AppState>,
+    call: UnreadCall,
+) -> Result<Response, Refused> {
     let app = &app;
     let media = media(&call.parts)?;
     if idempotency_key(&call.parts.headers)?.is_some() {
@@ -52,7 +56,7 @@ pub(crate) async fn bulk(State(app): State<AppState>, call: UnreadCall) -> Answe
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
     let profile = call.profile();
-    let (call, sent, _) = body(app, call, move |tree| bulk::read(tree, profile)).await?;
+    let (call, sent, _) = read_body(app, call, move |tree| bulk::read(tree, profile)).await?;
     let (parts, caller, address) = (&call.parts, call.caller(), call.client());
     let writing = Writing { parts, caller, address, profile };
     let mut run = Run::new(sent?, SERVED);
@@ -75,7 +79,7 @@ pub(crate) async fn bulk(State(app): State<AppState>, call: UnreadCall) -> Answe
             }
         }
     }
-    Ok(tree(&run.response(), media))
+    Ok(json(&run.response(), media))
 }
 
 /// Who writes.

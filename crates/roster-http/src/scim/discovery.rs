@@ -1,6 +1,6 @@
 //! What the service says of itself (RFC 7644 section 4): made of the tables that the rest follows.
 
-use axum::extract::State;
+use axum::{extract::State, response::Response};
 use percent_encoding::percent_decode_str;
 use roster_core::{Json, limits::BULK_OPERATIONS_MAX};
 use roster_scim::{
@@ -12,42 +12,55 @@ use roster_scim::{
 };
 
 use super::{
-    Answered, Refused,
-    answer::{base, tree},
-    asked::media,
+    Refused,
+    extract::media,
     limits::CURSOR_KEEP_MS,
     me_is_not_implemented,
+    respond::{base, json},
 };
 use crate::{extract::parameters, request::Call, state::AppState};
 
-pub(crate) async fn get_config(State(app): State<AppState>, call: Call) -> Answered {
-    let app = &app;
+/// `GET /scim/v2/ServiceProviderConfig`: returns what the service supports.
+pub(crate) async fn get_config(
+    State(app): State<AppState>,
+    call: Call,
+) -> Result<Response, Refused> {
     let bulk = (BULK_OPERATIONS_MAX, app.settings.body_bytes_max);
     let abilities = Abilities { bulk: Some(bulk), cursor_timeout_s: CURSOR_KEEP_MS / 1000 };
     let docs = format!("{}/docs", app.settings.base_url);
-    shown(&call, Some(service_provider_config(&base(app), &docs, abilities)))
+    document(&call, Some(service_provider_config(&base(&app), &docs, abilities)))
 }
 
-pub(crate) async fn list_resource_types(State(app): State<AppState>, call: Call) -> Answered {
-    let app = &app;
-    shown(&call, Some(resource_types(&base(app))))
+/// `GET /scim/v2/ResourceTypes`: returns all resource types.
+pub(crate) async fn list_resource_types(
+    State(app): State<AppState>,
+    call: Call,
+) -> Result<Response, Refused> {
+    document(&call, Some(resource_types(&base(&app))))
 }
 
-pub(crate) async fn get_resource_type(State(app): State<AppState>, call: Call) -> Answered {
-    let app = &app;
-    let name = call.segment();
-    shown(&call, find_resource_type(&base(app), &decoded(name)))
+/// `GET /scim/v2/ResourceTypes/{name}`: returns a resource type.
+pub(crate) async fn get_resource_type(
+    State(app): State<AppState>,
+    call: Call,
+) -> Result<Response, Refused> {
+    document(&call, find_resource_type(&base(&app), &decoded(call.segment())))
 }
 
-pub(crate) async fn list_schemas(State(app): State<AppState>, call: Call) -> Answered {
-    let app = &app;
-    shown(&call, Some(schemas(&base(app))))
+/// `GET /scim/v2/Schemas`: returns all schemas.
+pub(crate) async fn list_schemas(
+    State(app): State<AppState>,
+    call: Call,
+) -> Result<Response, Refused> {
+    document(&call, Some(schemas(&base(&app))))
 }
 
-pub(crate) async fn get_schema(State(app): State<AppState>, call: Call) -> Answered {
-    let app = &app;
-    let urn = call.segment();
-    shown(&call, find_schema(&base(app), &decoded(urn)))
+/// `GET /scim/v2/Schemas/{urn}`: returns a schema.
+pub(crate) async fn get_schema(
+    State(app): State<AppState>,
+    call: Call,
+) -> Result<Response, Refused> {
+    document(&call, find_schema(&base(&app), &decoded(call.segment())))
 }
 
 /// `GET /scim/v2/Me`: callers are services, none of which is a user (RFC 7644 section 3.11).
@@ -60,8 +73,8 @@ fn decoded(segment: &str) -> String {
     percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
-/// RFC 7644 section 4: paging and order are passed over, a filter is refused.
-fn shown(call: &Call, found: Option<Json>) -> Answered {
+/// RFC 7644 section 4: parameters of paging and order are ignored, a filter is refused.
+fn document(call: &Call, found: Option<Json>) -> Result<Response, Refused> {
     let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     if given.iter().any(|parameter| parameter.name.eq_ignore_ascii_case("filter")) {
@@ -71,5 +84,5 @@ fn shown(call: &Call, found: Option<Json>) -> Answered {
     let found = found.ok_or_else(|| -> Refused {
         ScimError::of_status(404, "there is no such schema or resource type").into()
     })?;
-    Ok(tree(&found, media))
+    Ok(json(&found, media))
 }

@@ -4,15 +4,16 @@
 //! understands, and renders. Everything below `/scim/v2` is answered in SCIM's own form, errors
 //! too. It makes no decision about users, and knows nothing of the REST face.
 
-mod answer;
-mod asked;
 pub(crate) mod bulk;
 mod cursor;
 pub(crate) mod discovery;
 mod edit;
+mod extract;
 mod fault;
 pub(crate) mod groups;
 pub(crate) mod limits;
+pub(crate) mod list;
+mod respond;
 pub(crate) mod search;
 pub(crate) mod users;
 mod walk;
@@ -70,8 +71,6 @@ impl IntoResponse for Refused {
         }
     }
 }
-
-type Answered = Result<Response, Refused>;
 
 /// Whether a path is the face's, whatever there is at it.
 pub(crate) fn is_below(base_path: &str, parts: &Parts) -> bool {

@@ -14,7 +14,7 @@ use roster_core::{
 
 use self::list_query::{GroupListQuery, MemberListQuery};
 use super::{
-    page::{Envelope, PageResponse, record_bytes, write_record},
+    page::{Envelope, PageResponse},
     respond::{create_response, delete_response, read_response, write_response},
 };
 use crate::{
@@ -48,7 +48,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
     let envelope =
         Envelope { next_cursor: next.as_deref(), total: page.total, ..Envelope::default() };
-    let body = envelope.write(&page.items, record_bytes(&page.items), write_record)?;
+    let body = envelope.write_records(&page.items)?;
     Ok(response.page(page.position, body, target.as_deref()))
 }
 
@@ -139,7 +139,7 @@ pub(crate) async fn list_members(
     if let Some(response) = response.without_page().await? {
         return Ok(response);
     }
-    let page = groups.members(permit, query.page.clone()).await?.ok_or_else(not_found)?;
+    let page = groups.members(permit, query.page).await?.ok_or_else(not_found)?;
     let next = page.next.map(|place| query.seal(place)).transpose()?;
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
     let total = query.count.then_some(Total::Exactly(page.total));

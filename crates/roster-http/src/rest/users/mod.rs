@@ -15,7 +15,7 @@ use roster_core::{
 
 use self::list_query::ListQuery;
 use super::{
-    page::{Envelope, PageResponse, record_bytes, write_record},
+    page::{Envelope, PageResponse},
     respond::{create_response, delete_response, read_response, write_response},
 };
 use crate::{
@@ -53,12 +53,12 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
     let (next_cursor, examined) = (next.as_deref(), page.examined);
     let envelope = Envelope { next_cursor, examined, total: page.total };
-    let body = envelope.write(&page.items, record_bytes(&page.items), |item, out| match &query
-        .members
-    {
-        None => write_record(item, out),
-        Some(members) => members.project(&item.record, out),
-    })?;
+    let body = match &query.members {
+        None => envelope.write_records(&page.items)?,
+        Some(members) => {
+            envelope.write(&page.items, 0, |item, out| members.project(&item.record, out))?
+        }
+    };
     Ok(response.page(page.position, body, target.as_deref()))
 }
 

@@ -1,47 +1,216 @@
-//! The groups of the SCIM face (RFC 7643 section 4.2).
+//! Groups of SCIM (RFC 7643 section 4.2): `/scim/v2/Groups` and `/scim/v2/Groups/{id}`.
 //!
-//! Members are loaded only where they are shown: `excludedAttributes=members` never asks for them.
+//! Members are loaded only if they are shown: `excludedAttributes=members` never loads them.
 
-mod answer;
-mod create;
-mod delete;
-mod get;
-mod list;
 mod page;
-mod patch;
-mod replace;
+mod shown;
 
-pub(crate) use create::create;
-pub(crate) use delete::delete;
-pub(crate) use get::get;
-pub(crate) use list::{list, part, search};
-pub(crate) use patch::{patch, patch_group};
-pub(crate) use replace::replace;
+use axum::{extract::State, response::Response};
+use http::StatusCode;
+use roster_core::{
+    Failure, Group, GroupId, Outcome, Refusal, Terms,
+    access::{Permit, ReadUsers, WriteUsers},
+    group::{GroupEdit, MembersEdit},
+};
+use roster_scim::{
+    ListRequest, Profile,
+    group::{self, GroupBody, location, own_tree, refused},
+    patch::{
+        self, Operation,
+        group::{GroupPatch, MembersChange},
+    },
+};
 
-use roster_core::{Failure, GroupId, Outcome};
-use roster_scim::{ScimError, group::refused};
+use self::{
+    page::Asking,
+    shown::{Shown, shown},
+};
+use super::{
+    Refused,
+    edit::{edit, result_of_edit},
+    extract::{Presentation, ScimBody, ScimGroupId, ScimPreconditions, ScimWrite, no_such_group},
+    list::{Reader, Resources},
+    respond::{base, delete_response, not_modified, resource, write_response},
+};
+use crate::{extract::Authorized, pressure::Class, request::Call, state::AppState};
 
-use super::Refused;
-
-/// The id in a path. A text of any other form names no group.
-pub(super) fn group_id(segment: &str) -> Result<GroupId, ScimError> {
-    GroupId::parse(segment).ok_or_else(no_such_group)
+/// `POST /scim/v2/Groups`: creates a group with its members in one step (RFC 7644 section 3.3).
+pub(crate) async fn create(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    body: ScimBody<GroupBody>,
+) -> Result<Response, Refused> {
+    let terms = body.terms(&write);
+    let GroupBody { draft, members } = body.value;
+    let groups = app.directory.groups();
+    let create = Box::pin(groups.create(body.permit, draft, members, terms));
+    let outcome = write.execute(&app, of_groups(create)).await?;
+    written(&app, body.read_permit, &write, StatusCode::CREATED, outcome).await
 }
 
-fn no_such_group() -> ScimError {
-    ScimError::of_status(404, "there is no group of this id")
+/// `GET /scim/v2/Groups/{id}`: returns a group (RFC 7644 section 3.4.1).
+pub(crate) async fn get(
+    State(app): State<AppState>,
+    Presentation { media, projection }: Presentation,
+    ScimPreconditions(preconditions): ScimPreconditions,
+    ScimGroupId(id): ScimGroupId,
+    Authorized(permit): Authorized<ReadUsers>,
+) -> Result<Response, Refused> {
+    let _admitted = app.pressure.admit(Class::Reads).await?;
+    let shown = shown(&app, permit, id, &projection).await?.ok_or_else(no_such_group)?;
+    let version = shown.stored.version;
+    if preconditions.if_match.is_some_and(|tags| !tags.hold(version)) {
+        return Err(refused(&Refusal::VersionMismatch { current: version }).into());
+    }
+    let location = location(&base(&app), id);
+    // A change of its members is a version of the group.
+    if preconditions.if_none_match.is_some_and(|tags| tags.hold(version)) {
+        return Ok(not_modified(version, &location));
+    }
+    Ok(resource(shown.json(&app, &projection)?, media, version, &location))
 }
 
-/// What a write came to; its refusals speak of groups.
+/// `PUT /scim/v2/Groups/{id}`: replaces a group and its members. Never creates one (RFC 7644
+/// section 3.5.1).
+pub(crate) async fn replace(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    ScimGroupId(id): ScimGroupId,
+    body: ScimBody<GroupBody>,
+) -> Result<Response, Refused> {
+    let terms = body.terms(&write);
+    let GroupBody { draft, members } = body.value;
+    let (edit, members) = (GroupEdit::Replace(Box::new(draft)), MembersEdit::All(members));
+    let groups = app.directory.groups();
+    let change = Box::pin(groups.change(body.permit, id, edit, members, terms));
+    let outcome = write.execute(&app, of_groups(change)).await?;
+    written(&app, body.read_permit, &write, StatusCode::OK, outcome).await
+}
+
+/// `PATCH /scim/v2/Groups/{id}`: changes a group by operations (RFC 7644 section 3.5.2).
+pub(crate) async fn patch(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    ScimGroupId(id): ScimGroupId,
+    body: ScimBody<Vec<Operation>>,
+) -> Result<Response, Refused> {
+    let terms = body.terms(&write);
+    let patch = patch_group(&app, body.permit, id, body.value, write.profile, terms);
+    let outcome = write.execute(&app, patch).await?;
+    written(&app, body.read_permit, &write, StatusCode::OK, outcome).await
+}
+
+/// `DELETE /scim/v2/Groups/{id}`: deletes a group (RFC 7644 section 3.6).
+pub(crate) async fn delete(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    ScimGroupId(id): ScimGroupId,
+    Authorized(permit): Authorized<WriteUsers>,
+    call: Call,
+) -> Result<Response, Refused> {
+    let groups = app.directory.groups();
+    let delete = Box::pin(groups.delete(permit, id, write.options.terms(&call, b"")));
+    Ok(delete_response(&write.execute(&app, of_groups(delete)).await?))
+}
+
+async fn written(
+    app: &AppState,
+    permit: Permit<ReadUsers>,
+    write: &ScimWrite,
+    status: StatusCode,
+    outcome: Outcome,
+) -> Result<Response, Refused> {
+    let location = location(&base(app), outcome.stored.id);
+    let (id, projection) = (outcome.stored.id, &write.presentation.projection);
+    let body = async {
+        let now = shown(app, permit, id, projection).await?;
+        let members = now.map(|now| now.members).unwrap_or_default();
+        Ok(Shown { stored: outcome.stored.clone(), members }.json(app, projection)?)
+    };
+    write_response(write, status, &outcome, &location, body).await
+}
+
+/// Patches a group. The operations are applied to the group that the writer loaded. Its members are
+/// not read for it: the command names the members to add and to remove.
+pub(super) async fn patch_group(
+    app: &AppState,
+    permit: Permit<WriteUsers>,
+    id: GroupId,
+    operations: Vec<Operation>,
+    profile: Profile,
+    terms: Terms,
+) -> Result<Outcome, Refused> {
+    let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, profile));
+    match app.directory.groups().edit(permit, id, edit, terms).await {
+        result @ Err(Failure::Refused(Refusal::EditRefused)) => result_of_edit(result, &refusal),
+        result => result_of_groups(result),
+    }
+}
+
+/// What the operations make of the group, and of its members.
+fn patched(
+    current: &Group,
+    operations: &[Operation],
+    profile: Profile,
+) -> Result<(GroupEdit, MembersEdit), Refused> {
+    let own = own_tree(current);
+    let GroupPatch { tree, members } = patch::group::apply(&own, operations.to_vec(), profile)?;
+    let edit = if tree == own {
+        GroupEdit::Keep
+    } else {
+        GroupEdit::Replace(Box::new(group::read(tree, profile)?.draft))
+    };
+    let MembersChange { replaces, added, removed } = members;
+    let members = if replaces {
+        MembersEdit::All(added)
+    } else if added.is_empty() && removed.is_empty() {
+        MembersEdit::Keep
+    } else {
+        MembersEdit::Delta { added, removed }
+    };
+    Ok((edit, members))
+}
+
+/// The result of a write of a group. Its refusals speak of groups.
 pub(super) async fn of_groups(
     write: impl Future<Output = Result<Outcome, Failure>>,
 ) -> Result<Outcome, Refused> {
-    told(write.await)
+    result_of_groups(write.await)
 }
 
-fn told(result: Result<Outcome, Failure>) -> Result<Outcome, Refused> {
+fn result_of_groups(result: Result<Outcome, Failure>) -> Result<Outcome, Refused> {
     result.map_err(|failure| match failure {
         Failure::Refused(refusal) => refused(&refusal).into(),
         Failure::Store(error) => error.into(),
+    })
+}
+
+/// The groups of a page.
+pub(super) async fn page(
+    app: &AppState,
+    reader: Reader<'_>,
+    request: &ListRequest,
+) -> Result<Resources, Refused> {
+    let asking = Asking::read(app, reader, request)?;
+    let found = match &request.cursor {
+        Some(cursor) => asking.by_cursor(cursor, request.count).await?,
+        None => asking.by_index(request.start_index).await?,
+    };
+    let mut text = Vec::new();
+    for (index, shown) in found.items.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(&shown.json(app, &request.projection)?);
+    }
+    let items = found.items.len();
+    let reached = request.start_index.saturating_add(u64::try_from(items).unwrap_or(u64::MAX));
+    Ok(Resources {
+        total: found.total,
+        start_index: found.start_index,
+        next_cursor: found.next_cursor,
+        items,
+        ends: found.total.is_some_and(|total| reached > total),
+        text,
     })
 }

@@ -12,12 +12,12 @@ use roster_core::{
     list::{Direction, PageKey, SortKey, Total},
 };
 use roster_scim::{
-    ListRequest, Profile, Projection, ScimError, ScimType,
+    ListRequest, Projection, ScimError, ScimType,
     filter::{GroupFacts, GroupFilter},
     list::COUNT_DEFAULT,
 };
 
-use super::answer::{Shown, group_of, shown};
+use super::shown::{Shown, group_of, shown};
 use crate::{
     cursor::{List, ListCursors},
     pressure::{Class, SHORT_PAGE_MAX},
@@ -25,6 +25,7 @@ use crate::{
     scim::{
         Refused, cursor,
         limits::{PAGE_MEMBERS_MAX, SKIP_MAX},
+        list::Reader,
         walk::Walk,
     },
     state::AppState,
@@ -60,11 +61,10 @@ struct Run {
 impl<'a> Asking<'a> {
     pub(super) fn read(
         app: &'a AppState,
-        may: Permit<ReadUsers>,
-        actor: &'a Actor,
+        reader: Reader<'a>,
         request: &'a ListRequest,
-        profile: Profile,
     ) -> Result<Self, Refused> {
+        let Reader { permit: may, actor, profile } = reader;
         let text = request.filter.as_deref().unwrap_or_default();
         let filter = match &request.filter {
             Some(text) => GroupFilter::parse(text, profile)?,

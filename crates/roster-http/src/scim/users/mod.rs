@@ -1,28 +1,241 @@
-//! The users of the SCIM face.
+//! Users of SCIM: `/scim/v2/Users` and `/scim/v2/Users/{id}`.
 
-mod create;
-mod delete;
-mod get;
-mod list;
 mod page;
-mod patch;
-mod replace;
 
-pub(crate) use create::create;
-pub(crate) use delete::delete;
-pub(crate) use get::get;
-pub(crate) use list::{list, part, search};
-pub(crate) use patch::{patch, patch_user};
-pub(crate) use replace::replace;
+use axum::{extract::State, response::Response};
+use http::StatusCode;
+use roster_core::{
+    Draft, Outcome, Refusal, Stored, Terms, User, UserId,
+    access::{Permit, ReadUsers, WriteUsers},
+    group::GroupsOf,
+    json,
+    list::PageQuery,
+};
+use roster_scim::{
+    ListRequest, Profile, Projection, filter,
+    list::COUNT_DEFAULT,
+    patch::{self, Operation},
+    schema::USER,
+    user::{self, Sent, UserWriter, location, named_flags, shows_groups},
+};
 
-use roster_core::UserId;
-use roster_scim::ScimError;
+use self::page::{by_cursor, by_index};
+use super::{
+    Refused,
+    edit::{edit, result_of_edit},
+    extract::{
+        NewUser, Presentation, ReplacedUser, ScimBody, ScimPreconditions, ScimUserId, ScimWrite,
+        no_such_user,
+    },
+    list::{Reader, Resources},
+    respond::{base, delete_response, not_modified, resource, write_response},
+};
+use crate::{
+    extract::Authorized,
+    pressure::Class,
+    problem::{Problem, ProblemCode},
+    request::Call,
+    state::AppState,
+};
 
-/// The id in a path. A text of any other form names no user.
-pub(super) fn user_id(segment: &str) -> Result<UserId, ScimError> {
-    UserId::parse(segment).ok_or_else(no_such_user)
+/// How many bytes a user takes beside its record, about.
+const USER_BYTES: usize = 640;
+
+/// `POST /scim/v2/Users`: creates a user (RFC 7644 section 3.3).
+pub(crate) async fn create(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    body: ScimBody<NewUser>,
+) -> Result<Response, Refused> {
+    let terms = body.terms(&write);
+    let create = app.directory.create(body.permit, body.value.0, terms);
+    let outcome = write.execute(&app, create).await?;
+    written(&app, body.read_permit, &write, StatusCode::CREATED, &outcome).await
 }
 
-fn no_such_user() -> ScimError {
-    ScimError::of_status(404, "there is no user of this id")
+/// `GET /scim/v2/Users/{id}`: returns a user (RFC 7644 section 3.4.1).
+pub(crate) async fn get(
+    State(app): State<AppState>,
+    Presentation { media, projection }: Presentation,
+    ScimPreconditions(preconditions): ScimPreconditions,
+    ScimUserId(id): ScimUserId,
+    Authorized(permit): Authorized<ReadUsers>,
+) -> Result<Response, Refused> {
+    let get = app.directory.get(permit, id);
+    let stored = app.pressure.with_admission(Class::Reads, get).await?.ok_or_else(no_such_user)?;
+    let version = stored.version;
+    if preconditions.if_match.is_some_and(|tags| !tags.hold(version)) {
+        return Err(user::refused(&Refusal::VersionMismatch { current: version }).into());
+    }
+    let location = location(&base(&app), id);
+    // A change of its groups is no version of the user.
+    let vouches = !shows_groups(&projection);
+    if vouches && preconditions.if_none_match.is_some_and(|tags| tags.hold(version)) {
+        return Ok(not_modified(version, &location));
+    }
+    let body = user_json(&app, permit, &stored, &projection).await?;
+    Ok(resource(body, media, version, &location))
+}
+
+/// `PUT /scim/v2/Users/{id}`: replaces a user. Never creates one (RFC 7644 section 3.5.1).
+pub(crate) async fn replace(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    ScimUserId(id): ScimUserId,
+    body: ScimBody<ReplacedUser>,
+) -> Result<Response, Refused> {
+    let terms = body.terms(&write);
+    let replace = app.directory.replace(body.permit, id, body.value.0, terms);
+    let outcome = write.execute(&app, replace).await?;
+    written(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
+}
+
+/// `PATCH /scim/v2/Users/{id}`: changes a user by operations (RFC 7644 section 3.5.2).
+pub(crate) async fn patch(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    ScimUserId(id): ScimUserId,
+    body: ScimBody<Vec<Operation>>,
+) -> Result<Response, Refused> {
+    let terms = body.terms(&write);
+    let patch = patch_user(&app, body.permit, id, body.value, write.profile, terms);
+    let outcome = write.execute(&app, patch).await?;
+    written(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
+}
+
+/// `DELETE /scim/v2/Users/{id}`: deletes a user (RFC 7644 section 3.6).
+pub(crate) async fn delete(
+    State(app): State<AppState>,
+    write: ScimWrite,
+    ScimUserId(id): ScimUserId,
+    Authorized(permit): Authorized<WriteUsers>,
+    call: Call,
+) -> Result<Response, Refused> {
+    let delete = app.directory.delete(permit, id, write.options.terms(&call, b""));
+    Ok(delete_response(&write.execute(&app, delete).await?))
+}
+
+async fn written(
+    app: &AppState,
+    permit: Permit<ReadUsers>,
+    write: &ScimWrite,
+    status: StatusCode,
+    outcome: &Outcome,
+) -> Result<Response, Refused> {
+    let location = location(&base(app), outcome.stored.id);
+    let body = user_json(app, permit, &outcome.stored, &write.presentation.projection);
+    write_response(write, status, outcome, &location, body).await
+}
+
+async fn user_json(
+    app: &AppState,
+    permit: Permit<ReadUsers>,
+    stored: &Stored,
+    projection: &Projection,
+) -> Result<Vec<u8>, Refused> {
+    let groups = groups_of(app, permit, vec![stored.id], projection).await?;
+    let mut body = Vec::with_capacity(stored.record.len() + USER_BYTES);
+    write_user(&UserWriter::new(&base(app), projection), stored, &groups, &mut body)?;
+    Ok(body)
+}
+
+fn write_user(
+    writer: &UserWriter<'_>,
+    stored: &Stored,
+    groups: &GroupsOf,
+    out: &mut Vec<u8>,
+) -> Result<(), Problem> {
+    let groups = groups.get(&stored.id).map(Vec::as_slice).unwrap_or_default();
+    let written = writer.write(&stored.record, groups, out);
+    written.ok_or_else(|| Problem::new(ProblemCode::Internal))
+}
+
+/// The direct groups of users, if they are shown: one query for all of them.
+async fn groups_of(
+    app: &AppState,
+    permit: Permit<ReadUsers>,
+    users: Vec<UserId>,
+    projection: &Projection,
+) -> Result<GroupsOf, Refused> {
+    if users.is_empty() || !shows_groups(projection) {
+        return Ok(GroupsOf::new());
+    }
+    Ok(app.directory.groups().groups_of(permit, users).await?)
+}
+
+/// Patches a user. The operations are applied to the SCIM form of the record that the writer
+/// loaded, so that no other write comes in between.
+pub(super) async fn patch_user(
+    app: &AppState,
+    permit: Permit<WriteUsers>,
+    id: UserId,
+    operations: Vec<Operation>,
+    profile: Profile,
+    terms: Terms,
+) -> Result<Outcome, Refused> {
+    let base = base(app);
+    let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, profile));
+    result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
+}
+
+/// What the operations make of the user.
+fn patched(
+    base: &str,
+    user: &User,
+    operations: &[Operation],
+    profile: Profile,
+) -> Result<Draft, Refused> {
+    let record = user.to_record();
+    let mut shown = Vec::with_capacity(record.len() + USER_BYTES);
+    let written = UserWriter::new(base, &Projection::default()).write(&record, &[], &mut shown);
+    let resource = written.and_then(|()| json::read(&shown).ok());
+    let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let resource = patch::apply(&USER, &resource, operations.to_vec(), profile)?;
+    let mut draft = user::read(resource, profile, Sent::Patched)?;
+    for flag in named_flags(operations) {
+        draft.vouch(flag);
+    }
+    Ok(draft)
+}
+
+/// The users of a page. `keeps_end`: the end of the page is kept even if the page has all users,
+/// since resources of another type follow.
+pub(super) async fn page(
+    app: &AppState,
+    reader: Reader<'_>,
+    request: &ListRequest,
+    keeps_end: bool,
+) -> Result<Resources, Refused> {
+    let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
+    query.sort = request.sort;
+    if let Some(text) = &request.filter {
+        query = query.with(filter::parse(text, reader.profile)?.expression().clone());
+    }
+    let found = match &request.cursor {
+        Some(cursor) => by_cursor(app, reader, query, cursor, request.count).await?,
+        None => by_index(app, reader, query, request.start_index, keeps_end).await?,
+    };
+    let ids = found.items.iter().map(|item| item.id).collect();
+    let groups = groups_of(app, reader.permit, ids, &request.projection).await?;
+    let base = base(app);
+    let writer = UserWriter::new(&base, &request.projection);
+    let bytes: usize = found.items.iter().map(|item| item.record.len() + USER_BYTES).sum();
+    let mut text = Vec::with_capacity(bytes);
+    for (index, item) in found.items.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        write_user(&writer, item, &groups, &mut text)?;
+    }
+    // If users left or returned during a walk, what follows is counted from the index at which the
+    // users ended: some resources are shown twice rather than missed.
+    let total = if keeps_end { found.total.max(found.end) } else { found.total };
+    Ok(Resources {
+        total,
+        start_index: found.start_index,
+        next_cursor: found.next_cursor,
+        items: found.items.len(),
+        ends: found.end.is_some(),
+        text,
+    })
 }

@@ -6,7 +6,7 @@
 //! one caller, one count and a day.
 
 use roster_core::{
-    Actor, StoreError,
+    StoreError,
     access::{Permit, ReadUsers},
     limits::{PAGE_SIZE_MAX, TOTAL_EXACT_MAX},
     list::{PageKey, PageQuery, SortBy, SortKey, Total},
@@ -21,6 +21,7 @@ use crate::{
     scim::{
         Refused, cursor,
         limits::{PAGE_BYTES_MAX, SKIP_MAX},
+        list::Reader,
         walk::Walk,
     },
     state::AppState,
@@ -39,12 +40,12 @@ pub(super) struct Found {
 /// The page that begins at an index. `keeps_end`: its end counts even where it holds all there is.
 pub(super) async fn by_index(
     app: &AppState,
-    may: Permit<ReadUsers>,
-    actor: &Actor,
+    reader: Reader<'_>,
     query: PageQuery,
     start: u64,
     keeps_end: bool,
 ) -> Result<Found, Refused> {
+    let Reader { permit: may, actor, .. } = reader;
     let (_admitted, _scan) = admit(app, &query).await?;
     let cursors = app.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
     let kept = Walk::new(app, may, cursors, query.sort.direction);
@@ -155,13 +156,12 @@ fn last(query: &PageQuery, items: &[Stored]) -> Option<PageKey> {
 /// The page that a cursor leads to; an empty one begins.
 pub(super) async fn by_cursor(
     app: &AppState,
-    may: Permit<ReadUsers>,
-    actor: &Actor,
+    reader: Reader<'_>,
     mut query: PageQuery,
     cursor: &str,
     count: Option<usize>,
 ) -> Result<Found, Refused> {
-    let cursors = app.cursors.of(List::ScimUsers, actor).with_query(&query);
+    let cursors = app.cursors.of(List::ScimUsers, reader.actor).with_query(&query);
     let begins = cursor.is_empty();
     if !begins {
         let (after, limit) = cursor::open(app, &cursors, cursor, count)?;
@@ -169,7 +169,7 @@ pub(super) async fn by_cursor(
     }
     let (_admitted, _scan) = admit(app, &query).await?;
     query.count = query.is_unconditional() || begins;
-    let page = app.directory.list(may, query.clone()).await?;
+    let page = app.directory.list(reader.permit, query.clone()).await?;
     let total = match page.total {
         Some(Total::Exactly(total)) => Some(total),
         // RFC 9865 section 2: it may be left out.

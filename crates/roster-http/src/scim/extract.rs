@@ -1,0 +1,267 @@
+//! Extractors of SCIM requests, and what they read of the query.
+
+use std::borrow::Cow;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use bytes::Bytes;
+use http::request::Parts;
+use roster_core::{
+    Draft, GroupId, Json, Preconditions, Terms, UserId,
+    access::{Permit, ReadUsers, Scope, WriteUsers},
+};
+use roster_scim::{
+    ListRequest, Profile, Projection, ResourceType, ScimError, ScimType,
+    group::{self, GroupBody},
+    list,
+    patch::{self, Operation as PatchOperation},
+    schema::{GROUP, USER},
+    user::{self, Sent},
+};
+
+use super::Refused;
+use crate::{
+    extract::{
+        BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, WriteOptions, negotiate, parameters,
+        weak_preconditions,
+    },
+    operation::Operation,
+    problem::Problem,
+    request::{Call, RequestContext, UnreadCall},
+    state::AppState,
+};
+
+/// `{id}`: the id of a user.
+pub(crate) struct ScimUserId(pub(super) UserId);
+
+/// `{id}`: the id of a group.
+pub(crate) struct ScimGroupId(pub(super) GroupId);
+
+/// How a resource is to be shown: the media type, and the attributes (RFC 7644 section 3.9).
+pub(crate) struct Presentation {
+    pub(super) media: Media,
+    pub(super) projection: Projection,
+}
+
+/// The preconditions of a read. SCIM's entity tags are weak.
+pub(crate) struct ScimPreconditions(pub(super) Preconditions);
+
+/// What a write is asked for beside the resource.
+pub(crate) struct ScimWrite {
+    pub(super) presentation: Presentation,
+    pub(super) profile: Profile,
+    pub(super) options: WriteOptions,
+}
+
+/// A request body, and the permits of its caller, who is authorized after the last byte.
+pub(crate) struct ScimBody<T> {
+    pub(super) permit: Permit<WriteUsers>,
+    pub(super) read_permit: Permit<ReadUsers>,
+    pub(super) value: T,
+    call: Call,
+    bytes: Bytes,
+}
+
+/// What a request body is converted to.
+pub(crate) trait FromScim: Sized + Send + 'static {
+    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError>;
+}
+
+/// A user to create.
+pub(crate) struct NewUser(pub(super) Draft);
+
+/// A user to replace another one with.
+pub(crate) struct ReplacedUser(pub(super) Draft);
+
+impl FromScim for NewUser {
+    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
+        user::read(json, profile, Sent::Created).map(Self)
+    }
+}
+
+impl FromScim for ReplacedUser {
+    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
+        user::read(json, profile, Sent::Replaced).map(Self)
+    }
+}
+
+impl FromScim for GroupBody {
+    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
+        group::read(json, profile)
+    }
+}
+
+impl FromScim for Vec<PatchOperation> {
+    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
+        patch::read(json, profile)
+    }
+}
+
+impl FromRequestParts<AppState> for ScimUserId {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+        let [id, _] = RequestContext::of(parts)?.segments(parts.uri.path());
+        Ok(Self(user_id(id)?))
+    }
+}
+
+impl FromRequestParts<AppState> for ScimGroupId {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+        let [id, _] = RequestContext::of(parts)?.segments(parts.uri.path());
+        Ok(Self(group_id(id)?))
+    }
+}
+
+impl FromRequestParts<AppState> for Presentation {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+        let media = media(parts)?;
+        let given = parameters(parts.uri.query())?;
+        let resource_type = resource_type(RequestContext::of(parts)?.operation);
+        Ok(Self { media, projection: list::projection(resource_type, pairs(&given))? })
+    }
+}
+
+impl FromRequestParts<AppState> for ScimPreconditions {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+        Ok(Self(weak_preconditions(&parts.headers)?))
+    }
+}
+
+impl FromRequestParts<AppState> for ScimWrite {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Refused> {
+        let presentation = Presentation::from_request_parts(parts, app).await?;
+        let context = RequestContext::of(parts)?;
+        let profile = profile(context.authority.may(Scope::ScimStrict));
+        // What does not exist yet has no version.
+        let creates = matches!(
+            context.operation,
+            Some(Operation::ScimCreateUser | Operation::ScimCreateGroup)
+        );
+        let mut options = WriteOptions::of_scim(parts)?;
+        if creates {
+            options.preconditions = Preconditions::default();
+        }
+        // A caller that names attributes gets them (RFC 7644 section 3.5.2).
+        if options.wanted == Some(Return::Minimal) && !presentation.projection.is_all() {
+            options.wanted = None;
+        }
+        Ok(Self { presentation, profile, options })
+    }
+}
+
+impl ScimWrite {
+    /// Runs the write once it is admitted, unless its caller does not wait so long.
+    pub(super) async fn execute<T, E: Into<Refused>>(
+        &self,
+        app: &AppState,
+        write: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Refused> {
+        let write = async { Ok::<_, Problem>(write.await) };
+        self.options.execute(app, write).await?.map_err(Into::into)
+    }
+}
+
+impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Refused> {
+        let call = UnreadCall::from_request(request, app).await?;
+        let profile = call.profile();
+        let read = move |json| T::from_scim(json, profile);
+        let (call, value, bytes) = read_body(app, call, read).await?;
+        let (permit, read_permit) = (call.permit()?, call.permit()?);
+        Ok(Self { permit, read_permit, value: value?, call, bytes })
+    }
+}
+
+impl<T> ScimBody<T> {
+    /// The terms of the write.
+    pub(super) fn terms(&self, write: &ScimWrite) -> Terms {
+        write.options.terms(&self.call, &self.bytes)
+    }
+}
+
+impl Call {
+    /// How strictly the caller's requests are read.
+    pub(super) fn profile(&self) -> Profile {
+        profile(self.authority().may(Scope::ScimStrict))
+    }
+}
+
+impl UnreadCall {
+    /// How strictly the caller's requests are read.
+    pub(super) fn profile(&self) -> Profile {
+        profile(self.context().authority.may(Scope::ScimStrict))
+    }
+}
+
+const fn profile(is_strict: bool) -> Profile {
+    if is_strict { Profile::Strict } else { Profile::Tolerant }
+}
+
+/// The id of a user. Any other text belongs to no user.
+pub(super) fn user_id(text: &str) -> Result<UserId, ScimError> {
+    UserId::parse(text).ok_or_else(no_such_user)
+}
+
+pub(super) fn no_such_user() -> ScimError {
+    ScimError::of_status(404, "there is no user of this id")
+}
+
+/// The id of a group. Any other text belongs to no group.
+pub(super) fn group_id(text: &str) -> Result<GroupId, ScimError> {
+    GroupId::parse(text).ok_or_else(no_such_group)
+}
+
+pub(super) fn no_such_group() -> ScimError {
+    ScimError::of_status(404, "there is no group of this id")
+}
+
+/// The resource type that an operation is about.
+pub(super) fn resource_type(operation: Option<Operation>) -> &'static ResourceType {
+    let is_group = operation.is_some_and(|operation| operation.path().contains("/Groups"));
+    if is_group { &GROUP } else { &USER }
+}
+
+/// The media type of the response.
+pub(super) fn media(parts: &Parts) -> Result<Media, Problem> {
+    negotiate(&parts.headers, &[SCIM_JSON, JSON])
+}
+
+/// The parameters of the query, decoded.
+pub(super) fn pairs<'a>(
+    given: &'a [Parameter<'a>],
+) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+    given.iter().map(|parameter| (parameter.name.clone(), parameter.value()))
+}
+
+/// Refuses a filter in a URL if the settings say so: logs keep URLs, and a filter may contain an
+/// address (RFC 7644 section 7.5.2).
+pub(super) fn guard_filter(app: &AppState, request: &ListRequest) -> Result<(), ScimError> {
+    if !app.settings.scim_filter_guard || request.filter.is_none() {
+        return Ok(());
+    }
+    let detail = "filter: not in a URL, which logs keep; send it by POST to .search";
+    Err(ScimError::new(ScimType::Sensitive, detail))
+}
+
+/// Reads the body as one JSON text, and converts it.
+pub(super) async fn read_body<T: Send + 'static>(
+    app: &AppState,
+    call: UnreadCall,
+    convert: impl FnOnce(Json) -> T + Send + 'static,
+) -> Result<(Call, T, Bytes), Problem> {
+    let kind = match call.profile() {
+        Profile::Tolerant => BodyKind::Scim,
+        Profile::Strict => BodyKind::ScimStrict,
+    };
+    call.read(app, kind, app.settings.body_bytes_max, convert).await
+}
