@@ -21,13 +21,13 @@ use crate::{
     front::{Peer, length},
     middleware::{CorsGrant, check_direct, check_limits, check_origin},
     operation::Operation,
-    patience::{ReadLimit, in_time},
     pressure::{Reason, Standing, holds_too_much},
     problem::{Problem, ProblemCode, ProblemExtension},
     request::RequestContext,
     request_id::X_REQUEST_ID,
     scim,
     state::AppState,
+    time_limits::{ReadLimit, in_time},
 };
 
 pub(crate) const NOSNIFF: (HeaderName, HeaderValue) =

@@ -13,7 +13,7 @@ use super::{
     answers::{add_common_headers, complete_responses},
     forms::schemas_of_writes,
     needs::add_needs,
-    tree::{at, component, items, map_texts, members, object, remove, set, string, text},
+    tree::{at, items, map_texts, members, object, set, string},
 };
 use crate::problem::registry;
 
@@ -135,22 +135,4 @@ pub(super) fn parameters<'a>(document: &'a Json, path: &str, operation: &'a Json
     let shared = items(at(document, &["paths", path, "parameters"]));
     let own = items(at(operation, &["parameters"]));
     shared.iter().chain(own).map(|one| super::tree::resolve(document, one)).collect()
-}
-
-/// A schema that takes what this one takes, and `null`.
-pub(super) fn nullable(mut schema: Json) -> Json {
-    if let Some(reference) = remove(&mut schema, "$ref").as_ref().and_then(text) {
-        let name = reference.rsplit('/').next().unwrap_or_default().to_owned();
-        let null = object([("type", string("null"))]);
-        return object([("anyOf", Json::Array(vec![component("schemas", &name), null]))]);
-    }
-    let of_type = at(&schema, &["type"]).clone();
-    if text(&of_type).is_some() {
-        set(&mut schema, "type", Json::Array(vec![of_type, string("null")]));
-    }
-    if let Json::Array(mut allowed) = at(&schema, &["enum"]).clone() {
-        allowed.push(Json::Null);
-        set(&mut schema, "enum", Json::Array(allowed));
-    }
-    schema
 }

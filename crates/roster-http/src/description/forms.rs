@@ -6,9 +6,8 @@
 
 use roster_core::Json;
 
-use super::{
-    assemble::nullable,
-    tree::{at, component, items, members, object, reference, remove, set, string, text},
+use super::tree::{
+    at, component, items, members, nullable, object, reference, remove, set, string, text,
 };
 
 const CREATE: &str = "A user to create. At least one of `username` and `email` is needed. What the \

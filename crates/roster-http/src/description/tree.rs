@@ -91,3 +91,21 @@ pub(super) fn map_texts(tree: Json, change: &dyn Fn(String) -> Json) -> Json {
         other @ (Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_)) => other,
     }
 }
+
+/// A schema that takes what this one takes, and `null`.
+pub(super) fn nullable(mut schema: Json) -> Json {
+    if let Some(reference) = remove(&mut schema, "$ref").as_ref().and_then(text) {
+        let name = reference.rsplit('/').next().unwrap_or_default().to_owned();
+        let null = object([("type", string("null"))]);
+        return object([("anyOf", Json::Array(vec![component("schemas", &name), null]))]);
+    }
+    let of_type = at(&schema, &["type"]).clone();
+    if text(&of_type).is_some() {
+        set(&mut schema, "type", Json::Array(vec![of_type, string("null")]));
+    }
+    if let Json::Array(mut allowed) = at(&schema, &["enum"]).clone() {
+        allowed.push(Json::Null);
+        set(&mut schema, "enum", Json::Array(allowed));
+    }
+    schema
+}

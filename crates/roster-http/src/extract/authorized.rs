@@ -17,7 +17,8 @@ use crate::{
     state::AppState,
 };
 
-/// The permit for a right. Fails with 403 if the caller lacks its scope.
+/// The permit for a right. Fails with 403 if the caller lacks its scope. Who the caller is, was
+/// verified before the handler (401).
 pub(crate) struct Authorized<R: Right>(pub(crate) Permit<R>);
 
 impl<R: Right> FromRequestParts<AppState> for Authorized<R> {
@@ -28,8 +29,8 @@ impl<R: Right> FromRequestParts<AppState> for Authorized<R> {
     }
 }
 
-/// What a request body of JSON is converted to. A conversion never fails: what is invalid is kept,
-/// and the directory refuses it with all its faults.
+/// What a request body of JSON is converted to. A conversion never fails: a draft keeps what is
+/// invalid, and the directory refuses it with 422 and all its faults.
 pub(crate) trait FromJson: Send + 'static {
     fn from_json(json: Json) -> Self;
 }
@@ -53,8 +54,12 @@ impl FromJson for Json {
     }
 }
 
-/// A request body of JSON, and the permit to write. The caller is authenticated and authorized
-/// again after the last byte, so that a permit never outlives a slow body.
+/// A request body of JSON, and the permit to write.
+///
+/// The caller is authenticated and authorized again after the last byte, so that a permit never
+/// outlives a slow body. Fails with 406 if the caller does not accept JSON, 415 for another media
+/// type, 408 or 413 for a body that is too slow or too large, 400 for a body that is not JSON, and
+/// 401 or 403 if the caller has lost access.
 pub(crate) struct AuthorizedBody<T> {
     pub(crate) permit: Permit<WriteUsers>,
     pub(crate) value: T,
@@ -73,8 +78,9 @@ impl<T: FromJson> FromRequest<AppState> for AuthorizedBody<T> {
             Some(Operation::PatchUser | Operation::PatchGroup) => BodyKind::MergePatch,
             _ => BodyKind::Object,
         };
-        let most = app.settings.body_bytes_max;
-        let (call, value, bytes) = call.read(app, kind, most, T::from_json).await?;
+        // Reads the body, then authorizes the caller again.
+        let bytes_max = app.settings.body_bytes_max;
+        let (call, value, bytes) = call.read(app, kind, bytes_max, T::from_json).await?;
         Ok(Self { permit: call.permit()?, value, call, bytes })
     }
 }

@@ -1,5 +1,6 @@
-//! The ids in a path, read from the path as it was sent. A text that is no id belongs to nothing,
-//! so it is a 404.
+//! The ids in a path, read from the path as it was sent, without decoding.
+//!
+//! Each fails with 404 for a text that is no id, as for an id that nothing has.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;

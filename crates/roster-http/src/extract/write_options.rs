@@ -11,27 +11,33 @@ use super::{
 };
 use crate::{
     operation::Operation,
-    patience::Patience,
     pressure::Class,
     problem::Problem,
     request::{Call, RequestContext},
     state::AppState,
+    time_limits::PreferredWait,
 };
 
-/// The options of a write, from the query and the headers.
+/// The options of a write of one record.
+///
+/// Fails with 400 for a query parameter other than `dry_run` and for a malformed header.
 pub(crate) struct WriteOptions {
+    /// `dry_run`: whether the write is only tried.
     pub(crate) mode: Mode,
-    pub(crate) wanted: Option<Return>,
-    patience: Option<Patience>,
+    /// `Prefer: return`.
+    pub(crate) preferred_return: Option<Return>,
+    /// `Prefer: wait`.
+    preferred_wait: Option<PreferredWait>,
+    /// `If-Match` and `If-None-Match`; none for a write that creates a record.
     pub(crate) preconditions: Preconditions,
-    key: Option<String>,
+    /// `Idempotency-Key`.
+    idempotency_key: Option<String>,
 }
 
 impl FromRequestParts<AppState> for WriteOptions {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        // What does not exist yet has no version.
         let creates = matches!(
             RequestContext::of(parts)?.operation,
             Some(Operation::CreateUser | Operation::CreateGroup)
@@ -51,9 +57,13 @@ impl WriteOptions {
 
     fn of(parts: &Parts, mode: Mode, preconditions: Preconditions) -> Result<Self, Problem> {
         let headers = &parts.headers;
-        let key = idempotency_key(headers)?;
-        let (wanted, patience) = (preferred_return(headers), Patience::of(headers));
-        Ok(Self { mode, wanted, patience, preconditions, key })
+        Ok(Self {
+            mode,
+            preferred_return: preferred_return(headers),
+            preferred_wait: PreferredWait::of(headers),
+            preconditions,
+            idempotency_key: idempotency_key(headers)?,
+        })
     }
 
     /// The terms of the write, once the body is known.
@@ -61,27 +71,29 @@ impl WriteOptions {
         let caller = call.caller();
         let record = |key: &String| idempotency(&caller.actor.to_string(), key, &call.parts, body);
         // A dry run changes nothing, however often it is sent.
-        let idempotency = self.key.as_ref().filter(|_| self.mode == Mode::Write).map(record);
-        let start = self.patience.as_ref().map(Patience::start);
+        let idempotency =
+            self.idempotency_key.as_ref().filter(|_| self.mode == Mode::Write).map(record);
+        let start = self.preferred_wait.as_ref().map(PreferredWait::start);
         let preconditions = self.preconditions.clone();
         Terms { preconditions, idempotency, mode: self.mode, caller, start }
     }
 
-    /// Runs the write once it is admitted, unless its caller does not wait so long.
+    /// Runs a write once it is admitted. Fails with 503 if it is not admitted, or if it has not
+    /// begun when the preferred wait is over. A write that has begun is awaited.
     pub(crate) async fn execute<T, E: Into<Problem>>(
         &self,
         app: &AppState,
         write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Problem> {
         let write = app.pressure.with_admission(Class::Writes, write);
-        match &self.patience {
-            Some(patience) => patience.hold(write).await,
+        match &self.preferred_wait {
+            Some(wait) => wait.hold(write).await,
             None => write.await,
         }
     }
 }
 
-/// `dry_run`, the one parameter that a write of one record takes.
+/// Reads `dry_run`, the only parameter.
 fn mode(query: Option<&str>) -> Result<Mode, Problem> {
     let mut mode = Mode::default();
     read_each(query, |parameter| {

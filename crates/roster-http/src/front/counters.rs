@@ -2,12 +2,9 @@
 //!
 //! Only totals, never an address: nothing here can identify a caller.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
-use super::memory::MemoryBudget;
+use super::{memory::MemoryBudget, tally::Tally};
 
 /// Totals since the start; `open` is the present number. Reading them disturbs nobody.
 #[derive(Debug, Default)]
@@ -36,25 +33,4 @@ pub struct FrontCounters {
     pub panics: Tally,
     /// What all connections make us hold.
     pub memory: Arc<MemoryBudget>,
-}
-
-/// One number that many tasks count.
-#[derive(Debug, Default)]
-pub struct Tally(AtomicU64);
-
-impl Tally {
-    /// The number now.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Counts one more.
-    pub(super) fn up(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts one less.
-    pub(super) fn down(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }

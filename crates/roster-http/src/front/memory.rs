@@ -20,7 +20,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::counters::Tally;
+use super::tally::Tally;
 
 /// Most bytes that one connection may hold before its requests are refused. The largest page fits.
 pub const CONNECTION_BYTES_MAX: usize = 20 * 1024 * 1024;

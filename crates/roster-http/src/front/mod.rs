@@ -23,6 +23,7 @@ mod read_body;
 mod seats;
 mod settings;
 mod sweep;
+mod tally;
 mod tls;
 mod upload;
 mod watch;
@@ -31,13 +32,14 @@ mod wire;
 pub use accept::serve;
 pub use body::{BodySender, Gone, Room, StreamedBody};
 pub use connection::close_after;
-pub use counters::{FrontCounters, Tally};
+pub use counters::FrontCounters;
 pub use memory::{
     CALLER_BYTES_MAX, CALLER_SPILL_BYTES_MAX, CONNECTION_BYTES_MAX, MemoryBudget, TOTAL_BYTES_MAX,
     TOTAL_SPILL_BYTES_MAX,
 };
 pub use read_body::{BodyFault, read_body};
 pub use settings::{Floor, FrontSettings};
+pub use tally::Tally;
 pub use tls::{LeastTls, tls_config};
 pub use upload::Upload;
 

@@ -71,7 +71,7 @@ pub(super) fn write_response(
         return dry_run_response(app, &outcome);
     }
     let (replayed, number) = (outcome.replayed, outcome.position);
-    let mut response = if options.wanted == Some(Return::Minimal) {
+    let mut response = if options.preferred_return == Some(Return::Minimal) {
         without_content(StatusCode::NO_CONTENT, outcome.stored.version)
     } else {
         record(outcome.stored)
@@ -79,8 +79,8 @@ pub(super) fn write_response(
     let headers = response.headers_mut();
     position(headers, app.directory.log_id(), number);
     mark_replayed(headers, replayed);
-    if let Some(wanted) = options.wanted {
-        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
+    if let Some(preferred) = options.preferred_return {
+        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(preferred.applied()));
     }
     Ok(response)
 }

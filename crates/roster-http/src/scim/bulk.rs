@@ -25,7 +25,7 @@ use roster_scim::{
 };
 
 use super::{
-    Refused,
+    ScimProblem,
     extract::{group_id, media, read_body, user_id},
     fault::in_scim,
     groups::{of_groups, patch_group},
@@ -47,7 +47,7 @@ use crate::{
 pub(crate) async fn bulk(
     State(app): State<AppState>,
     call: UnreadCall,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let app = &app;
     let media = media(&call.parts)?;
     if idempotency_key(&call.parts.headers)?.is_some() {
@@ -73,8 +73,8 @@ pub(crate) async fn bulk(
         let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
         match done {
             Ok(done) => run.done(step, done),
-            Err(Refused::Scim(error)) => run.refused(step, &error, place.as_deref()),
-            Err(Refused::Problem(problem)) => {
+            Err(ScimProblem::Scim(error)) => run.refused(step, &error, place.as_deref()),
+            Err(ScimProblem::Problem(problem)) => {
                 run.refused(step, &in_scim(problem).0, place.as_deref());
             }
         }
@@ -96,7 +96,7 @@ impl Writing<'_> {
         app.pressure.charge(&identity(&self.caller.actor, self.address), &mut None)
     }
 
-    async fn carry_out(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), Refused> {
+    async fn carry_out(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), ScimProblem> {
         let operation = Some(Operation::ScimBulk);
         let authority = reauthorize(app, self.parts, operation).await?;
         authority.permit::<ReadUsers>().map_err(Problem::from)?;
@@ -113,7 +113,7 @@ impl Writing<'_> {
         app: &AppState,
         may: Permit<WriteUsers>,
         step: &Step,
-    ) -> Result<(u16, Outcome), Refused> {
+    ) -> Result<(u16, Outcome), ScimProblem> {
         let terms = self.terms(step);
         let (directory, profile) = (&app.directory, self.profile);
         Ok(match &step.act {
@@ -145,7 +145,7 @@ impl Writing<'_> {
         app: &AppState,
         may: Permit<WriteUsers>,
         step: &Step,
-    ) -> Result<(u16, Outcome), Refused> {
+    ) -> Result<(u16, Outcome), ScimProblem> {
         let terms = self.terms(step);
         let desk = app.directory.groups();
         Ok(match &step.act {
@@ -183,10 +183,10 @@ impl Writing<'_> {
 }
 
 /// Lets a write pass when there is room for it.
-async fn pass<E: Into<Refused>>(
+async fn pass<E: Into<ScimProblem>>(
     app: &AppState,
     write: impl Future<Output = Result<Outcome, E>>,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, ScimProblem> {
     let _admitted = app.pressure.admit(Class::Writes).await?;
     write.await.map_err(Into::into)
 }

@@ -12,7 +12,7 @@ use roster_scim::{
 };
 
 use super::{
-    Refused,
+    ScimProblem,
     extract::media,
     limits::CURSOR_KEEP_MS,
     me_is_not_implemented,
@@ -24,7 +24,7 @@ use crate::{extract::parameters, request::Call, state::AppState};
 pub(crate) async fn get_config(
     State(app): State<AppState>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let bulk = (BULK_OPERATIONS_MAX, app.settings.body_bytes_max);
     let abilities = Abilities { bulk: Some(bulk), cursor_timeout_s: CURSOR_KEEP_MS / 1000 };
     let docs = format!("{}/docs", app.settings.base_url);
@@ -35,7 +35,7 @@ pub(crate) async fn get_config(
 pub(crate) async fn list_resource_types(
     State(app): State<AppState>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     document(&call, Some(resource_types(&base(&app))))
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn list_resource_types(
 pub(crate) async fn get_resource_type(
     State(app): State<AppState>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     document(&call, find_resource_type(&base(&app), &decoded(call.segment())))
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn get_resource_type(
 pub(crate) async fn list_schemas(
     State(app): State<AppState>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     document(&call, Some(schemas(&base(&app))))
 }
 
@@ -59,12 +59,12 @@ pub(crate) async fn list_schemas(
 pub(crate) async fn get_schema(
     State(app): State<AppState>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     document(&call, find_schema(&base(&app), &decoded(call.segment())))
 }
 
 /// `GET /scim/v2/Me`: callers are services, none of which is a user (RFC 7644 section 3.11).
-pub(crate) async fn get_me() -> Refused {
+pub(crate) async fn get_me() -> ScimProblem {
     me_is_not_implemented()
 }
 
@@ -74,14 +74,14 @@ fn decoded(segment: &str) -> String {
 }
 
 /// RFC 7644 section 4: parameters of paging and order are ignored, a filter is refused.
-fn document(call: &Call, found: Option<Json>) -> Result<Response, Refused> {
+fn document(call: &Call, found: Option<Json>) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     if given.iter().any(|parameter| parameter.name.eq_ignore_ascii_case("filter")) {
         let detail = "what the service says of itself is not filtered; leave filter out";
         return Err(ScimError::of_status(403, detail).into());
     }
-    let found = found.ok_or_else(|| -> Refused {
+    let found = found.ok_or_else(|| -> ScimProblem {
         ScimError::of_status(404, "there is no such schema or resource type").into()
     })?;
     Ok(json(&found, media))

@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roster_core::{Edit, Failure, Outcome, Refusal};
 
-use super::Refused;
+use super::ScimProblem;
 use crate::problem::{Problem, ProblemCode};
 
 /// Why a patch was refused.
-pub(super) type PatchRefusal = Arc<Mutex<Option<Refused>>>;
+pub(super) type PatchRefusal = Arc<Mutex<Option<ScimProblem>>>;
 
 /// A patch as an edit, and the place of its refusal.
 pub(super) fn edit<R: 'static, C: 'static>(
-    patch: impl Fn(&R) -> Result<C, Refused> + Send + Sync + 'static,
+    patch: impl Fn(&R) -> Result<C, ScimProblem> + Send + Sync + 'static,
 ) -> (Edit<R, C>, PatchRefusal) {
     let refusal = PatchRefusal::default();
     let place = Arc::clone(&refusal);
@@ -30,7 +30,7 @@ pub(super) fn edit<R: 'static, C: 'static>(
 pub(super) fn result_of_edit(
     result: Result<Outcome, Failure>,
     refusal: &PatchRefusal,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, ScimProblem> {
     match result {
         Err(Failure::Refused(Refusal::EditRefused)) => {
             let refusal = refusal.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -18,7 +18,7 @@ use roster_scim::{
     user::{self, Sent},
 };
 
-use super::Refused;
+use super::ScimProblem;
 use crate::{
     extract::{
         BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, WriteOptions, negotiate, parameters,
@@ -97,27 +97,27 @@ impl FromScim for Vec<PatchOperation> {
 }
 
 impl FromRequestParts<AppState> for ScimUserId {
-    type Rejection = Refused;
+    type Rejection = ScimProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ScimProblem> {
         let [id, _] = RequestContext::of(parts)?.segments(parts.uri.path());
         Ok(Self(user_id(id)?))
     }
 }
 
 impl FromRequestParts<AppState> for ScimGroupId {
-    type Rejection = Refused;
+    type Rejection = ScimProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ScimProblem> {
         let [id, _] = RequestContext::of(parts)?.segments(parts.uri.path());
         Ok(Self(group_id(id)?))
     }
 }
 
 impl FromRequestParts<AppState> for Presentation {
-    type Rejection = Refused;
+    type Rejection = ScimProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ScimProblem> {
         let media = media(parts)?;
         let given = parameters(parts.uri.query())?;
         let resource_type = resource_type(RequestContext::of(parts)?.operation);
@@ -126,17 +126,17 @@ impl FromRequestParts<AppState> for Presentation {
 }
 
 impl FromRequestParts<AppState> for ScimPreconditions {
-    type Rejection = Refused;
+    type Rejection = ScimProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ScimProblem> {
         Ok(Self(weak_preconditions(&parts.headers)?))
     }
 }
 
 impl FromRequestParts<AppState> for ScimWrite {
-    type Rejection = Refused;
+    type Rejection = ScimProblem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ScimProblem> {
         let presentation = Presentation::from_request_parts(parts, app).await?;
         let context = RequestContext::of(parts)?;
         let profile = profile(context.authority.may(Scope::ScimStrict));
@@ -150,8 +150,8 @@ impl FromRequestParts<AppState> for ScimWrite {
             options.preconditions = Preconditions::default();
         }
         // A caller that names attributes gets them (RFC 7644 section 3.5.2).
-        if options.wanted == Some(Return::Minimal) && !presentation.projection.is_all() {
-            options.wanted = None;
+        if options.preferred_return == Some(Return::Minimal) && !presentation.projection.is_all() {
+            options.preferred_return = None;
         }
         Ok(Self { presentation, profile, options })
     }
@@ -159,20 +159,20 @@ impl FromRequestParts<AppState> for ScimWrite {
 
 impl ScimWrite {
     /// Runs the write once it is admitted, unless its caller does not wait so long.
-    pub(super) async fn execute<T, E: Into<Refused>>(
+    pub(super) async fn execute<T, E: Into<ScimProblem>>(
         &self,
         app: &AppState,
         write: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ScimProblem> {
         let write = async { Ok::<_, Problem>(write.await) };
         self.options.execute(app, write).await?.map_err(Into::into)
     }
 }
 
 impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
-    type Rejection = Refused;
+    type Rejection = ScimProblem;
 
-    async fn from_request(request: Request, app: &AppState) -> Result<Self, Refused> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, ScimProblem> {
         let call = UnreadCall::from_request(request, app).await?;
         let profile = call.profile();
         let read = move |json| T::from_scim(json, profile);

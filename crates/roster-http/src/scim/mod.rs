@@ -13,6 +13,7 @@ mod fault;
 pub(crate) mod groups;
 pub(crate) mod limits;
 pub(crate) mod list;
+mod resources;
 mod respond;
 pub(crate) mod search;
 pub(crate) mod users;
@@ -29,32 +30,32 @@ use crate::problem::Problem;
 
 /// Why a request is not answered as it was meant.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub(crate) enum ScimProblem {
     /// In SCIM's words.
     Scim(ScimError),
     /// In the words of what all faces share.
     Problem(Problem),
 }
 
-impl From<ScimError> for Refused {
+impl From<ScimError> for ScimProblem {
     fn from(error: ScimError) -> Self {
         Self::Scim(error)
     }
 }
 
-impl From<Problem> for Refused {
+impl From<Problem> for ScimProblem {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for ScimProblem {
     fn from(error: StoreError) -> Self {
         Self::Problem(error.into())
     }
 }
 
-impl From<Failure> for Refused {
+impl From<Failure> for ScimProblem {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused(refusal) => Self::Scim(roster_scim::user::refused(&refusal)),
@@ -63,7 +64,7 @@ impl From<Failure> for Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ScimProblem {
     fn into_response(self) -> Response {
         match self {
             Self::Scim(error) => fault::answer(&error),
@@ -80,6 +81,6 @@ pub(crate) fn is_below(base_path: &str, parts: &Parts) -> bool {
 }
 
 /// Callers are services, none of which is a user (RFC 7644 section 3.11).
-pub(crate) fn me_is_not_implemented() -> Refused {
+pub(crate) fn me_is_not_implemented() -> ScimProblem {
     ScimError::of_status(501, "callers of this service are no users of it: there is no /Me").into()
 }

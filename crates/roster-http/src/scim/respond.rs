@@ -12,7 +12,7 @@ use http::{
 };
 use roster_core::{Json, Outcome, json::write_json};
 
-use super::{Refused, extract::ScimWrite};
+use super::{ScimProblem, extract::ScimWrite};
 use crate::{
     extract::{Media, Return},
     problem::{Problem, ProblemCode},
@@ -48,10 +48,10 @@ pub(super) async fn write_response(
     status: StatusCode,
     outcome: &Outcome,
     location: &str,
-    body: impl Future<Output = Result<Vec<u8>, Refused>>,
-) -> Result<Response, Refused> {
+    body: impl Future<Output = Result<Vec<u8>, ScimProblem>>,
+) -> Result<Response, ScimProblem> {
     let version = outcome.stored.version;
-    let mut response = if write.options.wanted == Some(Return::Minimal) {
+    let mut response = if write.options.preferred_return == Some(Return::Minimal) {
         let empty = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
         let mut response = empty.into_response();
         describe(response.headers_mut(), version, location);
@@ -67,8 +67,8 @@ pub(super) async fn write_response(
         headers.insert(LOCATION, location.map_err(|_| Problem::new(ProblemCode::Internal))?);
     }
     mark_replayed(headers, outcome);
-    if let Some(wanted) = write.options.wanted {
-        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(wanted.applied()));
+    if let Some(preferred) = write.options.preferred_return {
+        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(preferred.applied()));
     }
     Ok(response)
 }

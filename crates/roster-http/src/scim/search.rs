@@ -13,32 +13,37 @@ use roster_scim::{
 };
 
 use super::{
-    Refused,
+    ScimProblem,
     extract::{media, read_body},
     groups,
-    list::{Reader, Resources, enclose},
+    resources::{Reader, Resources, enclose},
     respond::json_text,
     users,
 };
 use crate::{
     extract::Media,
-    patience::{ReadLimit, in_time},
     request::{Call, UnreadCall},
     state::AppState,
+    time_limits::{ReadLimit, in_time},
 };
 
 /// `POST /scim/v2/.search`: returns a page.
 pub(crate) async fn search(
     State(app): State<AppState>,
     call: UnreadCall,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
     let (call, json, _) = read_body(&app, call, |json| json).await?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     in_time(limit, page(&app, &call, json, media)).await?
 }
 
-async fn page(app: &AppState, call: &Call, json: Json, media: Media) -> Result<Response, Refused> {
+async fn page(
+    app: &AppState,
+    call: &Call,
+    json: Json,
+    media: Media,
+) -> Result<Response, ScimProblem> {
     let reader = Reader::of(call)?;
     let of_users = ListRequest::of_body(&USER, json.clone(), reader.profile)?;
     let mut of_groups = ListRequest::of_body(&GROUP, json, reader.profile)?;
@@ -71,9 +76,9 @@ async fn page(app: &AppState, call: &Call, json: Json, media: Media) -> Result<R
 }
 
 /// Nothing, if a filter names what this type does not have.
-fn unless_unknown(found: Result<Resources, Refused>) -> Result<Resources, Refused> {
+fn unless_unknown(found: Result<Resources, ScimProblem>) -> Result<Resources, ScimProblem> {
     match found {
-        Err(Refused::Scim(error)) if error.scim_type == Some(ScimType::InvalidFilter) => {
+        Err(ScimProblem::Scim(error)) if error.scim_type == Some(ScimType::InvalidFilter) => {
             Ok(Resources::default())
         }
         found => found,

@@ -10,7 +10,7 @@ use roster_core::{
 };
 use roster_scim::walk::{Places, first};
 
-use super::{Refused, limits::PLACE_KEEP_MS};
+use super::{ScimProblem, limits::PLACE_KEEP_MS};
 use crate::{cursor::ListCursors, state::AppState};
 
 /// One caller's walk through the answers to one question.
@@ -34,7 +34,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The place to go on from for the nearest index that is not beyond this one, and that index.
-    pub(super) async fn before(&self, index: u64) -> Result<Option<(u64, PageKey)>, Refused> {
+    pub(super) async fn before(&self, index: u64) -> Result<Option<(u64, PageKey)>, ScimProblem> {
         let now = self.app.directory.now();
         let Some(store) = self.app.directory.walks(self.may) else {
             return Ok(self.places().before(&self.id, index, self.direction, now));
@@ -48,7 +48,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes note that the page before this index ended there.
-    pub(super) async fn note(&self, index: u64, place: PageKey) -> Result<(), Refused> {
+    pub(super) async fn note(&self, index: u64, place: PageKey) -> Result<(), ScimProblem> {
         let at = self.app.directory.now();
         let Some(store) = self.app.directory.walks(self.may) else {
             self.places().note(self.id, index, place, self.direction, at);

@@ -6,6 +6,7 @@
 //! fault itself.
 
 mod architecture;
+mod circles;
 mod exceptions;
 mod links;
 mod rust;
@@ -45,6 +46,8 @@ enum Rule {
     Link,
     /// The map of the code is missing, too long or wrong.
     Architecture,
+    /// Files import one another in a circle.
+    Circle,
     /// An exception excepts nothing.
     Exception,
 }
@@ -98,6 +101,7 @@ fn check(tree: &Tree, exceptions: &[Exception]) -> Vec<Fault> {
         }
     }
     architecture::check(tree, &mut faults);
+    circles::check(tree, &mut faults);
     let unused = exceptions
         .iter()
         .filter(|exception| !faults.iter().any(|fault| exception.covers(fault)))

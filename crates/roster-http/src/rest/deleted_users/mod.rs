@@ -74,6 +74,8 @@ pub(crate) async fn get(
 }
 
 /// `DELETE /deleted-users/{user_id}`: purges a deleted user for good.
+///
+/// Fails with 404 if there is no such deleted user, and 412 if a precondition does not hold.
 pub(crate) async fn purge(
     State(app): State<AppState>,
     Authorized(permit): Authorized<PurgeUsers>,

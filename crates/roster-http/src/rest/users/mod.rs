@@ -94,6 +94,10 @@ pub(crate) async fn get(
 }
 
 /// `PUT /users/{user_id}`: replaces a user. Never creates one.
+///
+/// Fails with 404 if there is no such user, 409 if another user has one of its names, 412 if a
+/// precondition does not hold, 422 if the record is invalid, and 428 if it would clear members and
+/// names no version.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,

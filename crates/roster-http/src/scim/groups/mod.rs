@@ -26,10 +26,10 @@ use self::{
     shown::{Shown, shown},
 };
 use super::{
-    Refused,
+    ScimProblem,
     edit::{edit, result_of_edit},
     extract::{Presentation, ScimBody, ScimGroupId, ScimPreconditions, ScimWrite, no_such_group},
-    list::{Reader, Resources},
+    resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
 use crate::{extract::Authorized, pressure::Class, request::Call, state::AppState};
@@ -39,7 +39,7 @@ pub(crate) async fn create(
     State(app): State<AppState>,
     write: ScimWrite,
     body: ScimBody<GroupBody>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let GroupBody { draft, members } = body.value;
     let groups = app.directory.groups();
@@ -55,7 +55,7 @@ pub(crate) async fn get(
     ScimPreconditions(preconditions): ScimPreconditions,
     ScimGroupId(id): ScimGroupId,
     Authorized(permit): Authorized<ReadUsers>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let _admitted = app.pressure.admit(Class::Reads).await?;
     let shown = shown(&app, permit, id, &projection).await?.ok_or_else(no_such_group)?;
     let version = shown.stored.version;
@@ -77,7 +77,7 @@ pub(crate) async fn replace(
     write: ScimWrite,
     ScimGroupId(id): ScimGroupId,
     body: ScimBody<GroupBody>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let GroupBody { draft, members } = body.value;
     let (edit, members) = (GroupEdit::Replace(Box::new(draft)), MembersEdit::All(members));
@@ -93,7 +93,7 @@ pub(crate) async fn patch(
     write: ScimWrite,
     ScimGroupId(id): ScimGroupId,
     body: ScimBody<Vec<Operation>>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let patch = patch_group(&app, body.permit, id, body.value, write.profile, terms);
     let outcome = write.execute(&app, patch).await?;
@@ -107,7 +107,7 @@ pub(crate) async fn delete(
     ScimGroupId(id): ScimGroupId,
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let groups = app.directory.groups();
     let delete = Box::pin(groups.delete(permit, id, write.options.terms(&call, b"")));
     Ok(delete_response(&write.execute(&app, of_groups(delete)).await?))
@@ -119,7 +119,7 @@ async fn written(
     write: &ScimWrite,
     status: StatusCode,
     outcome: Outcome,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let location = location(&base(app), outcome.stored.id);
     let (id, projection) = (outcome.stored.id, &write.presentation.projection);
     let body = async {
@@ -139,7 +139,7 @@ pub(super) async fn patch_group(
     operations: Vec<Operation>,
     profile: Profile,
     terms: Terms,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, ScimProblem> {
     let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, profile));
     match app.directory.groups().edit(permit, id, edit, terms).await {
         result @ Err(Failure::Refused(Refusal::EditRefused)) => result_of_edit(result, &refusal),
@@ -152,7 +152,7 @@ fn patched(
     current: &Group,
     operations: &[Operation],
     profile: Profile,
-) -> Result<(GroupEdit, MembersEdit), Refused> {
+) -> Result<(GroupEdit, MembersEdit), ScimProblem> {
     let own = own_tree(current);
     let GroupPatch { tree, members } = patch::group::apply(&own, operations.to_vec(), profile)?;
     let edit = if tree == own {
@@ -174,11 +174,11 @@ fn patched(
 /// The result of a write of a group. Its refusals speak of groups.
 pub(super) async fn of_groups(
     write: impl Future<Output = Result<Outcome, Failure>>,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, ScimProblem> {
     result_of_groups(write.await)
 }
 
-fn result_of_groups(result: Result<Outcome, Failure>) -> Result<Outcome, Refused> {
+fn result_of_groups(result: Result<Outcome, Failure>) -> Result<Outcome, ScimProblem> {
     result.map_err(|failure| match failure {
         Failure::Refused(refusal) => refused(&refusal).into(),
         Failure::Store(error) => error.into(),
@@ -190,7 +190,7 @@ pub(super) async fn page(
     app: &AppState,
     reader: Reader<'_>,
     request: &ListRequest,
-) -> Result<Resources, Refused> {
+) -> Result<Resources, ScimProblem> {
     let asking = Asking::read(app, reader, request)?;
     let found = match &request.cursor {
         Some(cursor) => asking.by_cursor(cursor, request.count).await?,

@@ -23,9 +23,9 @@ use crate::{
     pressure::{Class, SHORT_PAGE_MAX},
     problem::Problem,
     scim::{
-        Refused, cursor,
+        ScimProblem, cursor,
         limits::{PAGE_MEMBERS_MAX, SKIP_MAX},
-        list::Reader,
+        resources::Reader,
         walk::Walk,
     },
     state::AppState,
@@ -63,7 +63,7 @@ impl<'a> Asking<'a> {
         app: &'a AppState,
         reader: Reader<'a>,
         request: &'a ListRequest,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, ScimProblem> {
         let Reader { permit: may, actor, profile } = reader;
         let text = request.filter.as_deref().unwrap_or_default();
         let filter = match &request.filter {
@@ -81,7 +81,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The page that begins at an index.
-    pub(super) async fn by_index(mut self, start: u64) -> Result<Found, Refused> {
+    pub(super) async fn by_index(mut self, start: u64) -> Result<Found, ScimProblem> {
         let _admitted = self.app.pressure.admit(self.class()).await?;
         let cursors = self.cursors(List::ScimGroupsByIndex);
         let kept = Walk::new(self.app, self.may, cursors, Direction::Ascending);
@@ -113,7 +113,7 @@ impl<'a> Asking<'a> {
         mut self,
         cursor: &str,
         count: Option<usize>,
-    ) -> Result<Found, Refused> {
+    ) -> Result<Found, ScimProblem> {
         let cursors = self.cursors(List::ScimGroups);
         if !cursor.is_empty() {
             let (after, limit) = cursor::open(self.app, &cursors, cursor, count)?;
@@ -138,7 +138,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The groups of a page, once so many were passed over.
-    async fn run(&self, pass_over: u64) -> Result<Run, Refused> {
+    async fn run(&self, pass_over: u64) -> Result<Run, ScimProblem> {
         if pass_over > SKIP_MAX {
             let detail = format!(
                 "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
@@ -176,7 +176,7 @@ impl<'a> Asking<'a> {
     async fn matching(
         &self,
         mut after: Option<roster_core::GroupId>,
-    ) -> Result<Vec<Stored>, Refused> {
+    ) -> Result<Vec<Stored>, ScimProblem> {
         let (mut items, mut examined) = (Vec::new(), 0);
         loop {
             let query = GroupQuery { after, limit: PAGE_SIZE_MAX, ..self.query.clone() };
@@ -213,7 +213,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The groups with their members where these are shown, until they are too many.
-    async fn shown(&self, groups: Vec<Stored>) -> Result<Vec<Shown>, Refused> {
+    async fn shown(&self, groups: Vec<Stored>) -> Result<Vec<Shown>, ScimProblem> {
         let shows = roster_scim::group::shows_members(self.projection);
         let (mut items, mut members) = (Vec::with_capacity(groups.len()), 0);
         for stored in groups {
@@ -234,7 +234,7 @@ impl<'a> Asking<'a> {
     }
 
     /// How many there are, if that can be told.
-    async fn total(&self) -> Result<u64, Refused> {
+    async fn total(&self) -> Result<u64, ScimProblem> {
         if !self.filter.is_indexed() {
             let all = self.matching(None).await?;
             return Ok(u64::try_from(all.len()).unwrap_or(u64::MAX));

@@ -14,7 +14,7 @@ use roster_scim::{
 use crate::{
     pressure::SHORT_PAGE_MAX,
     problem::{Problem, ProblemCode},
-    scim::{Refused, respond::base},
+    scim::{ScimProblem, respond::base},
     state::AppState,
 };
 
@@ -34,7 +34,7 @@ pub(super) async fn shown(
     may: Permit<ReadUsers>,
     id: GroupId,
     projection: &Projection,
-) -> Result<Option<Shown>, Refused> {
+) -> Result<Option<Shown>, ScimProblem> {
     let desk = app.directory.groups();
     if !shows_members(projection) {
         let stored = desk.get(may, id).await?;

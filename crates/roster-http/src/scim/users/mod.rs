@@ -21,13 +21,13 @@ use roster_scim::{
 
 use self::page::{by_cursor, by_index};
 use super::{
-    Refused,
+    ScimProblem,
     edit::{edit, result_of_edit},
     extract::{
         NewUser, Presentation, ReplacedUser, ScimBody, ScimPreconditions, ScimUserId, ScimWrite,
         no_such_user,
     },
-    list::{Reader, Resources},
+    resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) async fn create(
     State(app): State<AppState>,
     write: ScimWrite,
     body: ScimBody<NewUser>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let create = app.directory.create(body.permit, body.value.0, terms);
     let outcome = write.execute(&app, create).await?;
@@ -60,7 +60,7 @@ pub(crate) async fn get(
     ScimPreconditions(preconditions): ScimPreconditions,
     ScimUserId(id): ScimUserId,
     Authorized(permit): Authorized<ReadUsers>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let get = app.directory.get(permit, id);
     let stored = app.pressure.with_admission(Class::Reads, get).await?.ok_or_else(no_such_user)?;
     let version = stored.version;
@@ -83,7 +83,7 @@ pub(crate) async fn replace(
     write: ScimWrite,
     ScimUserId(id): ScimUserId,
     body: ScimBody<ReplacedUser>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let replace = app.directory.replace(body.permit, id, body.value.0, terms);
     let outcome = write.execute(&app, replace).await?;
@@ -91,12 +91,15 @@ pub(crate) async fn replace(
 }
 
 /// `PATCH /scim/v2/Users/{id}`: changes a user by operations (RFC 7644 section 3.5.2).
+///
+/// Fails with 404 if there is no such user, 409 if another user has one of its names, 412 if a
+/// precondition does not hold, and 400 if an operation or the result is invalid.
 pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimUserId(id): ScimUserId,
     body: ScimBody<Vec<Operation>>,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let patch = patch_user(&app, body.permit, id, body.value, write.profile, terms);
     let outcome = write.execute(&app, patch).await?;
@@ -110,7 +113,7 @@ pub(crate) async fn delete(
     ScimUserId(id): ScimUserId,
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let delete = app.directory.delete(permit, id, write.options.terms(&call, b""));
     Ok(delete_response(&write.execute(&app, delete).await?))
 }
@@ -121,7 +124,7 @@ async fn written(
     write: &ScimWrite,
     status: StatusCode,
     outcome: &Outcome,
-) -> Result<Response, Refused> {
+) -> Result<Response, ScimProblem> {
     let location = location(&base(app), outcome.stored.id);
     let body = user_json(app, permit, &outcome.stored, &write.presentation.projection);
     write_response(write, status, outcome, &location, body).await
@@ -132,7 +135,7 @@ async fn user_json(
     permit: Permit<ReadUsers>,
     stored: &Stored,
     projection: &Projection,
-) -> Result<Vec<u8>, Refused> {
+) -> Result<Vec<u8>, ScimProblem> {
     let groups = groups_of(app, permit, vec![stored.id], projection).await?;
     let mut body = Vec::with_capacity(stored.record.len() + USER_BYTES);
     write_user(&UserWriter::new(&base(app), projection), stored, &groups, &mut body)?;
@@ -156,7 +159,7 @@ async fn groups_of(
     permit: Permit<ReadUsers>,
     users: Vec<UserId>,
     projection: &Projection,
-) -> Result<GroupsOf, Refused> {
+) -> Result<GroupsOf, ScimProblem> {
     if users.is_empty() || !shows_groups(projection) {
         return Ok(GroupsOf::new());
     }
@@ -172,7 +175,7 @@ pub(super) async fn patch_user(
     operations: Vec<Operation>,
     profile: Profile,
     terms: Terms,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, ScimProblem> {
     let base = base(app);
     let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, profile));
     result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
@@ -184,7 +187,7 @@ fn patched(
     user: &User,
     operations: &[Operation],
     profile: Profile,
-) -> Result<Draft, Refused> {
+) -> Result<Draft, ScimProblem> {
     let record = user.to_record();
     let mut shown = Vec::with_capacity(record.len() + USER_BYTES);
     let written = UserWriter::new(base, &Projection::default()).write(&record, &[], &mut shown);
@@ -205,7 +208,7 @@ pub(super) async fn page(
     reader: Reader<'_>,
     request: &ListRequest,
     keeps_end: bool,
-) -> Result<Resources, Refused> {
+) -> Result<Resources, ScimProblem> {
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
     if let Some(text) = &request.filter {

@@ -19,9 +19,9 @@ use crate::{
     cursor::List,
     pressure::{AdmissionGuard, Class, SHORT_PAGE_MAX},
     scim::{
-        Refused, cursor,
+        ScimProblem, cursor,
         limits::{PAGE_BYTES_MAX, SKIP_MAX},
-        list::Reader,
+        resources::Reader,
         walk::Walk,
     },
     state::AppState,
@@ -44,7 +44,7 @@ pub(super) async fn by_index(
     query: PageQuery,
     start: u64,
     keeps_end: bool,
-) -> Result<Found, Refused> {
+) -> Result<Found, ScimProblem> {
     let Reader { permit: may, actor, .. } = reader;
     let (_admitted, _scan) = admit(app, &query).await?;
     let cursors = app.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
@@ -98,7 +98,7 @@ impl Steps<'_> {
     }
 
     /// Passes over so many, or all that there are; tells how many.
-    async fn pass_over(&mut self, count: u64) -> Result<u64, Refused> {
+    async fn pass_over(&mut self, count: u64) -> Result<u64, ScimProblem> {
         if count > SKIP_MAX {
             let detail = format!(
                 "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
@@ -113,7 +113,7 @@ impl Steps<'_> {
         Ok(count - u64::try_from(left).unwrap_or(0))
     }
 
-    async fn take(&mut self) -> Result<Vec<Stored>, Refused> {
+    async fn take(&mut self) -> Result<Vec<Stored>, ScimProblem> {
         let limit = self.query.limit;
         let (mut items, mut bytes) = (Vec::new(), 0);
         while items.len() < limit && !self.ended && bytes < PAGE_BYTES_MAX {
@@ -125,7 +125,7 @@ impl Steps<'_> {
     }
 
     /// How many there are, if that can be told.
-    async fn total(&self) -> Result<u64, Refused> {
+    async fn total(&self) -> Result<u64, ScimProblem> {
         let counted = self.counted.map(Some);
         let total = if let Some(total) = counted {
             total
@@ -160,7 +160,7 @@ pub(super) async fn by_cursor(
     mut query: PageQuery,
     cursor: &str,
     count: Option<usize>,
-) -> Result<Found, Refused> {
+) -> Result<Found, ScimProblem> {
     let cursors = app.cursors.of(List::ScimUsers, reader.actor).with_query(&query);
     let begins = cursor.is_empty();
     if !begins {
@@ -187,7 +187,7 @@ pub(super) async fn by_cursor(
 async fn admit<'f>(
     app: &'f AppState,
     query: &PageQuery,
-) -> Result<(AdmissionGuard<'f>, Option<AdmissionGuard<'f>>), Refused> {
+) -> Result<(AdmissionGuard<'f>, Option<AdmissionGuard<'f>>), ScimProblem> {
     let many = query.limit > SHORT_PAGE_MAX;
     let admitted = app.pressure.admit(if many { Class::LongLists } else { Class::Lists }).await?;
     let is_scan = !many && !Plan::of(query).is_bounded(query);

@@ -48,12 +48,12 @@ pub(crate) async fn in_time<T>(
 
 /// How long a caller waits for a write.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct PreferredWait {
     start: Start,
     wait: Duration,
 }
 
-impl Patience {
+impl PreferredWait {
     /// The wait that a request prefers, if any.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         preferred_wait(headers).map(|wait| Self { start: Start::default(), wait })
@@ -127,22 +127,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_that_has_begun_is_told_to_its_end() {
-        let patience = Patience { start: Start::default(), wait: SHORT };
-        let start = patience.start();
+        let wait = PreferredWait { start: Start::default(), wait: SHORT };
+        let start = wait.start();
         let change = async {
             assert!(start.begin());
             tokio::time::sleep(4 * SHORT).await;
             Ok(7)
         };
-        assert_eq!(patience.hold(change).await.unwrap(), 7);
+        assert_eq!(wait.hold(change).await.unwrap(), 7);
     }
 
     #[tokio::test]
     async fn a_change_that_has_not_begun_in_time_never_begins() {
-        let patience = Patience { start: Start::default(), wait: SHORT };
-        let start = patience.start();
+        let wait = PreferredWait { start: Start::default(), wait: SHORT };
+        let start = wait.start();
         let change = pending::<Result<(), Problem>>();
-        assert_eq!(patience.hold(change).await.unwrap_err().code, ProblemCode::Unavailable);
+        assert_eq!(wait.hold(change).await.unwrap_err().code, ProblemCode::Unavailable);
         assert!(!start.begin());
     }
 }
