@@ -5,18 +5,19 @@
 //! crosses this trait. The rules are not the engine's: it loads, calls [`crate::decide()`], and
 //! writes what was decided.
 
-use std::{fmt, future::Future, pin::Pin};
+use std::fmt;
 
 use crate::{
     access::KeyStore,
     clock_mark::{ClockMark, ClockReading},
     command::{Command, Rules},
     erasure::Erasure,
-    event::{EventKind, EventsPage, EventsQuery},
+    event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
     group::GroupStore,
     id::UserId,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
+    outcome::{Answer, Outcome},
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
     walk::WalkStore,
@@ -24,9 +25,6 @@ use crate::{
 
 /// Most pending erasures that are returned at once.
 pub const PENDING_ERASURES_MAX: usize = 1000;
-
-/// An answer that is on its way.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An engine.
 pub trait Store: KeyStore + GroupStore {
@@ -188,29 +186,4 @@ pub struct Outlived {
     pub keys_before: Timestamp,
     /// Events that happened before this moment.
     pub events_before: Timestamp,
-}
-
-/// What became true by a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Everything was as it was asked to be.
-    Unchanged,
-    /// A change, which its event tells.
-    Changed(EventKind),
-    /// Another user holds the name or address, and the caller asked to pass over it.
-    Skipped,
-}
-
-/// What a command came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// What became true.
-    pub effect: Effect,
-    /// The user after it; of a deleted one, the record that left the collection; of a purged
-    /// one, an empty record; of one that was passed over, the user who holds the name.
-    pub stored: Stored,
-    /// The log position that reflects it.
-    pub position: i64,
-    /// Whether the same request happened before and this is what it came to then.
-    pub replayed: bool,
 }

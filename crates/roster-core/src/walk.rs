@@ -5,7 +5,7 @@
 //! for itself keeps them in its own memory. An engine does not know what a walk or a place is: the
 //! one is a digest, the other is sealed.
 
-use crate::{failure::StoreError, store::Answer, timestamp::Timestamp};
+use crate::{failure::StoreError, outcome::Answer, timestamp::Timestamp};
 
 /// A caller and a question, digested.
 pub type WalkId = [u8; 32];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use roster_core::{ClockMark, ClockReading, Timestamp, clock_mark::PendingMark};
 
-use crate::{columns::column, connect::Connection, pool::QueryResult};
+use crate::{columns::column, connect::Connection, query_error::QueryResult};
 
 pub(crate) const READ: &str =
     "SELECT revision, at, pending_at, waited_ms FROM clock_mark WHERE id = 1";

@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 use crate::{
     columns::{column, corrupt, uuid},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
     reads::deleted_of,
 };
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::{
     columns::{column, id_column, uuid},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 /// The record of an event; an empty text if its erasure is pending.

@@ -12,7 +12,7 @@ use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
     erasure::EVENT_RECORD,
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 /// Most events that are asked for at once.

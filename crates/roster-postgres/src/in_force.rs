@@ -16,7 +16,8 @@ use tokio::time::sleep;
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    pool::{QueryResult, SharedPool},
+    pool::SharedPool,
+    query_error::QueryResult,
     schema,
 };
 

@@ -20,7 +20,7 @@ use tokio_postgres::{Row, types::ToSql};
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 pub(crate) const GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";

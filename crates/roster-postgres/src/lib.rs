@@ -27,6 +27,7 @@ mod policy;
 mod pool;
 mod postgres;
 mod prepare;
+mod query_error;
 mod reads;
 mod schema;
 mod settings;

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 pub(crate) const GET_DELETED: &str =

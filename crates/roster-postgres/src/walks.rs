@@ -14,10 +14,7 @@ use roster_core::{
 };
 
 use crate::{
-    columns::column,
-    connect::Connection,
-    pool::{QueryResult, SHORT},
-    postgres::Postgres,
+    columns::column, connect::Connection, pool::SHORT, postgres::Postgres, query_error::QueryResult,
 };
 
 /// `synchronous_commit` is off for the one transaction that this statement is.

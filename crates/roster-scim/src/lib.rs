@@ -9,6 +9,7 @@ pub mod discovery;
 pub mod error;
 pub mod filter;
 pub mod group;
+mod group_refusal;
 pub mod list;
 pub mod patch;
 pub mod profile;

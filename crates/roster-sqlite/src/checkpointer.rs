@@ -19,11 +19,10 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
-    checkpoint::{COPY, EMPTY, LOOK, Maintenance, Progress, WalLimits, checkpoint},
+    checkpoint::{COPY, EMPTY, LOOK, Progress, WalLimits, checkpoint},
     readers::Readers,
-    scrub::{self, Pace},
-    shared::Shared,
-    writer::Writer,
+    sweep::{self, Pace},
+    writer::{Maintenance, Shared, Writer},
 };
 
 /// How often the log's size is looked at while there are commits.
@@ -63,7 +62,7 @@ impl Checkpointer {
         loop {
             let due = |given_up| checkpoints.last_purged().filter(|due| Some(*due) != given_up);
             if let Some(position) = due(given_up).filter(|_| pace.wait().is_zero()) {
-                if let Some(took) = scrub::sweep(&self, position) {
+                if let Some(took) = sweep::sweep(&self, position) {
                     pace.passed(took);
                 } else {
                     // The next start, or the next purge, tries again.

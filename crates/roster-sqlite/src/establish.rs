@@ -2,9 +2,15 @@
 //! uniqueness policy. A configuration that states another policy is refused.
 
 use roster_core::{Head, LogId, PolicyKey, PolicyMismatch, Rules, store::Secret};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params, types::FromSql};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use crate::{open_error::OpenError, page::head::head_of, policy, scrub, settings::Settings};
+use crate::{
+    open_error::OpenError,
+    page::head::head_of,
+    policy, scrub,
+    settings::Settings,
+    stored_setting::{WRITE_SETTING, setting},
+};
 
 /// What is read once, when the store is opened.
 pub(crate) struct Established {
@@ -22,9 +28,6 @@ const CURSOR_SECRET: &str = "cursor_secret";
 const READ_HEAD: &str =
     "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1";
 const CREATE_HEAD: &str = "INSERT INTO log_head VALUES (1, ?1, 0, 0, 0, 0)";
-const READ_SETTING: &str = "SELECT value FROM settings WHERE name = ?1";
-pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
-     ON CONFLICT (name) DO UPDATE SET value = ?2 WHERE value <> ?2";
 
 /// Reads what the store was born with, or gives it birth. Refuses a configuration that states
 /// another policy than the store has.
@@ -58,14 +61,6 @@ pub(crate) fn begin(connection: &mut Connection) -> Result<(), OpenError> {
     secret(&transaction)?;
     read_or_create_head(&transaction)?;
     Ok(transaction.commit()?)
-}
-
-/// A setting of the store.
-pub(crate) fn setting<T: FromSql>(
-    connection: &Connection,
-    name: &str,
-) -> rusqlite::Result<Option<T>> {
-    connection.prepare_cached(READ_SETTING)?.query_row([name], |row| row.get(0)).optional()
 }
 
 /// The secret, which is made once.

@@ -7,7 +7,7 @@ use std::{
 
 use roster_core::StoreError;
 
-use crate::shared::lock;
+use crate::mutex::lock;
 
 /// How long one commit without room counts. A balancer that sends no writes to a store that says no
 /// would otherwise never let it say yes again; whether there is room is for the disk floor to tell.

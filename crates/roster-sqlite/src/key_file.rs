@@ -12,8 +12,8 @@ use roster_core::{
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{
-    connection, establish, failure::store_error, keys, lock::DirectoryLock, open_error::OpenError,
-    settings::Settings, shared::lock,
+    connection, establish, failure::store_error, keys, lock::DirectoryLock, mutex::lock,
+    open_error::OpenError, settings::Settings,
 };
 
 /// The keys of the store in a data directory.

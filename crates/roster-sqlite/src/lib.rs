@@ -25,6 +25,7 @@ mod key_file;
 mod keys;
 mod lock;
 mod long_reads;
+mod mutex;
 mod open_error;
 mod page;
 mod policy;
@@ -34,8 +35,9 @@ mod scan;
 mod schema;
 mod scrub;
 mod settings;
-mod shared;
 mod sqlite;
+mod stored_setting;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod writer;

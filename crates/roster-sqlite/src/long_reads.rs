@@ -12,7 +12,7 @@ use std::{
 
 use rusqlite::InterruptHandle;
 
-use crate::shared::lock;
+use crate::mutex::lock;
 
 /// The long readings of a store.
 #[derive(Default)]

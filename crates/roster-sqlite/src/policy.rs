@@ -11,10 +11,10 @@ use rusqlite::{Connection, TransactionBehavior, params, types::Value};
 use crate::{
     columns::id_of,
     connection,
-    establish::{WRITE_SETTING, setting},
     lock::DirectoryLock,
     open_error::OpenError,
     settings::Settings,
+    stored_setting::{WRITE_SETTING, setting},
 };
 
 /// The policy of a store that no process serves.

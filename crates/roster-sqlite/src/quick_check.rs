@@ -4,7 +4,7 @@ use std::{sync::Arc, thread};
 
 use rusqlite::InterruptHandle;
 
-use crate::{connection, settings::Settings, shared::Shared};
+use crate::{connection, settings::Settings, writer::Shared};
 
 /// A check that is under way, or done.
 pub(crate) struct QuickCheck {

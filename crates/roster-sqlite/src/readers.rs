@@ -17,8 +17,8 @@ use rusqlite::Connection;
 use crate::{
     connection,
     failure::{ReadResult, store_error},
+    mutex::lock,
     settings::Settings,
-    shared::lock,
 };
 
 /// The pool of reading connections.

@@ -19,8 +19,9 @@ use tokio::sync::oneshot;
 use crate::{
     connection,
     failure::{ReadResult, store_error},
+    mutex::lock,
     settings::Settings,
-    shared::{Shared, lock},
+    writer::Shared,
 };
 
 /// Most readings that wait.

@@ -25,12 +25,13 @@ use crate::{
     connection,
     establish::{Established, establish},
     lock::DirectoryLock,
+    mutex::lock,
     open_error::OpenError,
     quick_check::QuickCheck,
     readers::Readers,
     scan::Scans,
     settings::Settings,
-    shared::{Shared, lock},
+    writer::Shared,
     writer::{TASKS_MAX, Writer, preview_request},
 };
 

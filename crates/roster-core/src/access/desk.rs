@@ -13,7 +13,7 @@ use super::{
     keyring::Keyring,
     token::Token,
 };
-use crate::{clock::Clock, failure::StoreError, store::Answer, timestamp::Timestamp};
+use crate::{clock::Clock, failure::StoreError, outcome::Answer, timestamp::Timestamp};
 
 /// What keeps the keys.
 pub trait KeyStore: Send + Sync + 'static {

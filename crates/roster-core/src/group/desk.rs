@@ -15,7 +15,8 @@ use crate::{
     command::{Edit, Mode, Terms},
     failure::{Failure, StoreError},
     id::UserId,
-    store::{Outcome, Store},
+    outcome::Outcome,
+    store::Store,
     user::Stored,
 };
 

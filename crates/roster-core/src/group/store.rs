@@ -7,7 +7,7 @@ use super::{GroupCommand, GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage,
 use crate::{
     failure::{Failure, StoreError},
     id::UserId,
-    store::{Answer, Outcome},
+    outcome::{Answer, Outcome},
     user::Stored,
 };
 

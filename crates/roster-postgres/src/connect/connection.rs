@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement, error::Severity, types::ToSql};
 
-use crate::pool::QueryResult;
+use crate::query_error::QueryResult;
 
 /// The parameters of a statement.
 pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];

@@ -13,7 +13,7 @@ use super::stored_at;
 use crate::{
     columns::{column, corrupt, id_column, uuid},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
     reads,
     writer::SNAPSHOT,
 };

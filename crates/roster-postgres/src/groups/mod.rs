@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 pub(crate) const GET: &str = "SELECT id, version, record FROM groups WHERE id = $1";

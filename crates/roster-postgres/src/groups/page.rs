@@ -20,7 +20,7 @@ use super::{group_of, stored_at};
 use crate::{
     columns::{column, corrupt, id_column, uuid},
     connect::{Connection, Params},
-    pool::QueryResult,
+    query_error::QueryResult,
     reads,
     writer::SNAPSHOT,
 };

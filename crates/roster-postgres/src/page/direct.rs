@@ -18,7 +18,7 @@ use super::{
 use crate::{
     columns::{column, corrupt},
     connect::Connection,
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 /// A page of more users is read in a snapshot of its own: other queries wait for it.

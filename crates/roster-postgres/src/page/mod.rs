@@ -23,7 +23,7 @@ use tokio_postgres::{Row, types::ToSql};
 use crate::{
     columns::{column, corrupt, id_column, uuid},
     connect::Connection,
-    pool::{QueryError, QueryResult},
+    query_error::{QueryError, QueryResult},
     reads,
     writer::SNAPSHOT,
 };

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use roster_core::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::{QueryResult, Timeouts, open};
+use super::{Timeouts, open};
 use crate::connect::{Connection, Connector};
+use crate::query_error::QueryResult;
 
 /// The idle connections, and a permit for each connection that may exist.
 pub(crate) struct ExclusivePool {

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout_at};
 use crate::{
     connect::{Connection, Connector},
     failure::{Remedy, remedy, store_error, too_slow},
+    query_error::{QueryError, QueryResult},
 };
 pub(crate) use exclusive::ExclusivePool;
 pub(crate) use shared::SharedPool;
@@ -42,33 +43,6 @@ pub(crate) const SHORT: Timeouts =
 /// The timeouts of a query of many rows.
 pub(crate) const LONG: Timeouts =
     Timeouts { total: Duration::from_secs(30), attempt: Duration::from_secs(30) };
-
-/// Why a query has no result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum QueryError {
-    /// The database reports an error, or the connection is lost.
-    #[error(transparent)]
-    Database(#[from] tokio_postgres::Error),
-    /// The rows cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The query belongs to an era that has ended.
-    #[error("the policy of the store changed meanwhile: send the request again")]
-    EraEnded,
-}
-
-/// The result of a query.
-pub(crate) type QueryResult<T> = Result<T, QueryError>;
-
-impl From<QueryError> for StoreError {
-    fn from(error: QueryError) -> Self {
-        match error {
-            QueryError::Database(error) => store_error(error),
-            QueryError::Store(error) => error,
-            QueryError::EraEnded => Self::Unavailable(error.to_string().into()),
-        }
-    }
-}
 
 impl Timeouts {
     /// Runs a query on a connection that `connect` returns. After some errors it runs again, on

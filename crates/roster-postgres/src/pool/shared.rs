@@ -12,7 +12,8 @@ use std::sync::{
 use roster_core::StoreError;
 use tokio::sync::Mutex;
 
-use super::{QueryResult, SHORT, open};
+use super::{SHORT, open};
+use crate::query_error::QueryResult;
 use crate::{
     connect::{Connection, Connector},
     failure::too_slow,

@@ -18,7 +18,7 @@ use crate::{
     columns::{column, corrupt},
     connect::Connection,
     erasure,
-    pool::{QueryError, QueryResult},
+    query_error::{QueryError, QueryResult},
 };
 
 /// A statement, if there are rows for it.

@@ -23,7 +23,7 @@ use crate::{
     columns::{column, corrupt, id_column, record_column, uuid},
     connect::Connection,
     groups::{DIRECT, group_of, stored_at},
-    pool::QueryResult,
+    query_error::QueryResult,
 };
 
 /// Whether rows are locked for a write.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use roster_core::Outlived;
 
-use crate::{columns::column, connect::Connection, pool::QueryResult};
+use crate::{columns::column, connect::Connection, query_error::QueryResult};
 
 /// The maximum number of rows that one step deletes from each table.
 const ROWS_MAX: i64 = 1000;

@@ -19,7 +19,7 @@ use crate::{
     connect::Connection,
     failure::{Remedy, remedy, too_slow},
     in_force::InForce,
-    pool::{QueryError, QueryResult},
+    query_error::{QueryError, QueryResult},
 };
 
 /// Begins a snapshot.

@@ -7,7 +7,6 @@ mod fault;
 mod read;
 mod write;
 
-pub(crate) use fault::of_group;
 pub use fault::refused;
 pub use read::{GroupBody, read};
 pub use write::{GroupWriter, location, member_location, own_tree, shows_members};

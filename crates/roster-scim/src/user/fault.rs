@@ -6,6 +6,7 @@ use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violations};
 
 use crate::{
     error::{ScimError, ScimType},
+    group_refusal::of_group,
     schema::scim_path,
 };
 
@@ -33,7 +34,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
             ScimError::of_status(422, "this Idempotency-Key came with another request before")
         }
         Refusal::EditRefused => ScimError::of_status(400, "the change cannot be applied"),
-        Refusal::Group(refusal) => crate::group::of_group(refusal),
+        Refusal::Group(refusal) => of_group(refusal),
     }
 }
 

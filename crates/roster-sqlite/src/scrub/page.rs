@@ -12,14 +12,14 @@ use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
 const FILE_HEADER: usize = 100;
 
 /// How a database file is laid out.
-pub(super) struct Layout {
-    pub(super) page_size: usize,
-    pub(super) pages: u32,
+pub(crate) struct Layout {
+    pub(crate) page_size: usize,
+    pub(crate) pages: u32,
 }
 
 impl Layout {
     /// Reads the file's header; `None` where the pages cannot be told apart.
-    pub(super) fn read(database: &File) -> io::Result<Option<Self>> {
+    pub(crate) fn read(database: &File) -> io::Result<Option<Self>> {
         let mut header = [0; FILE_HEADER];
         database.read_exact_at(&mut header, 0)?;
         // 1 stands for 64 KiB, which does not fit.
@@ -38,13 +38,13 @@ impl Layout {
     }
 
     /// Where a page begins; the first one has number 1.
-    pub(super) fn offset(number: u32, page_size: usize) -> u64 {
+    pub(crate) fn offset(number: u32, page_size: usize) -> u64 {
         let page_size = u64::try_from(page_size).unwrap_or(u64::MAX);
         u64::from(number.saturating_sub(1)).saturating_mul(page_size)
     }
 
     /// Reads some pages one after the other; `None` where the file cannot be read.
-    pub(super) fn read_pages<'b>(
+    pub(crate) fn read_pages<'b>(
         &self,
         database: &File,
         first: u32,
@@ -59,7 +59,7 @@ impl Layout {
 }
 
 /// Where the gap of a page lies, if it is the page of a tree and anything is left there.
-pub(super) fn gap(number: u32, page: &[u8]) -> Option<Range<usize>> {
+pub(crate) fn gap(number: u32, page: &[u8]) -> Option<Range<usize>> {
     let header = if number == 1 { FILE_HEADER } else { 0 };
     let kind = Kind::of(*page.get(header)?)?;
     let pointers = header + if kind.is_inner { 12 } else { 8 };

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
 use super::support::{apply, create, delete, patch, purge, restore, settings};
-use crate::{Settings, Sqlite, connection::DATABASE, scrub};
+use crate::{Settings, Sqlite, connection::DATABASE, scrub, sweep};
 
 /// Chance, the same in every run (SplitMix64).
 struct Chance(u64);
@@ -276,7 +276,7 @@ fn a_pass_goes_on_after_a_restart_from_the_page_that_it_noted() {
 
 #[test]
 fn the_next_pass_waits_in_proportion_to_the_last_one() {
-    let mut pace = scrub::Pace::default();
+    let mut pace = sweep::Pace::default();
     assert!(pace.wait().is_zero(), "the first one begins at once");
     pace.passed(Duration::from_mins(1));
     let wait = pace.wait();

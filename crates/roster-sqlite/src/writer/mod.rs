@@ -7,10 +7,12 @@
 
 mod apply;
 mod apply_groups;
+mod checkpoints;
 pub(crate) mod erasure;
 mod facts;
 pub(crate) mod forget;
 pub(crate) mod search_rows;
+mod shared;
 pub(crate) mod sql;
 mod transaction;
 
@@ -24,9 +26,10 @@ use tokio::sync::mpsc::Receiver;
 use crate::{
     checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
     failure,
-    shared::Shared,
 };
 use apply::Applied;
+pub(crate) use checkpoints::Maintenance;
+pub(crate) use shared::Shared;
 use transaction::Fault;
 pub(crate) use transaction::preview_request;
 

@@ -19,7 +19,8 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::{Answer, Secret},
+    outcome::Answer,
+    store::Secret,
     walk::WalkStore,
 };
 

@@ -240,3 +240,30 @@ fn a_fault_is_printed_with_its_place() {
     let printed: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(printed, ["src/a.rs:2: \"TODO\" must not stay [Word]"]);
 }
+
+#[test]
+fn folders_that_import_one_another_are_told_and_files_of_one_folder_are_not() {
+    let circle = |files: &[(&str, &str)]| {
+        let mut faults = Vec::new();
+        super::circles::check(&Tree::of(files), &mut faults);
+        faults.into_iter().map(|fault| fault.detail).collect::<Vec<_>>()
+    };
+    let told = circle(&[
+        ("crates/a/src/lib.rs", "mod b;\nmod c;\n"),
+        ("crates/a/src/b/mod.rs", "mod d;\npub(crate) use d::D;\nuse crate::c::C;\n"),
+        ("crates/a/src/b/d.rs", "use super::E;\nfn f() { crate::c::g() }\n"),
+        ("crates/a/src/c.rs", "use crate::b::D;\n"),
+    ]);
+    let files = "crates/a/src/b/d.rs, crates/a/src/c.rs";
+    let other = "crates/a/src/c.rs, crates/a/src/b/d.rs";
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains(files) || told[0].contains(other), "{told:?}");
+    let siblings =
+        [("crates/a/src/b.rs", "use crate::c::C;\n"), ("crates/a/src/c.rs", "use crate::b::B;\n")];
+    assert!(circle(&siblings).is_empty());
+    let in_tests = [
+        ("crates/a/src/b/mod.rs", "#[cfg(test)]\nuse crate::c::C;\n"),
+        ("crates/a/src/c.rs", "use crate::b::B;\n"),
+    ];
+    assert!(circle(&in_tests).is_empty());
+}

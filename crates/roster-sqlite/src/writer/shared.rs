@@ -1,7 +1,7 @@
 //! What the writer and all others share: the queues between them, the head that was last
 //! committed, the byte cache, the health, the checkpoints, the long readings.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use roster_core::{Head, StoreError};
 use roster_engine::Queue;
@@ -10,12 +10,12 @@ use tokio::sync::{
     oneshot,
 };
 
+use super::{Task, Writer, checkpoints::Checkpoints};
 use crate::{
     cache::{ByteCache, Touched},
-    checkpoint::Checkpoints,
     health::Health,
     long_reads::LongReads,
-    writer::{Task, Writer},
+    mutex::lock,
 };
 
 /// The state that is shared.
@@ -69,9 +69,4 @@ impl Shared {
         self.queue.wake();
         Ok(answer)
     }
-}
-
-/// Locks a mutex. One that a panic has poisoned is used as it is: no change is left half done.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
