@@ -172,7 +172,7 @@ impl UnreadCall {
 
     /// Reads the whole body as JSON and converts it, then authenticates and authorizes the caller
     /// again. A long body is parsed and converted on a thread that serves no requests.
-    pub(crate) async fn read<T: Send + 'static>(
+    pub(crate) async fn read_and_authorize<T: Send + 'static>(
         self,
         app: &AppState,
         kind: BodyKind,

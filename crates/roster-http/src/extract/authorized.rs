@@ -17,8 +17,8 @@ use crate::{
     state::AppState,
 };
 
-/// The permit for a right. Fails with 403 if the caller lacks its scope. Who the caller is, was
-/// verified before the handler (401).
+/// The proof that the caller has a right. The endpoint has authenticated the caller before. Fails
+/// with 403 if the caller lacks the scope of the right.
 pub(crate) struct Authorized<R: Right>(pub(crate) Permit<R>);
 
 impl<R: Right> FromRequestParts<AppState> for Authorized<R> {
@@ -29,8 +29,8 @@ impl<R: Right> FromRequestParts<AppState> for Authorized<R> {
     }
 }
 
-/// What a request body of JSON is converted to. A conversion never fails: a draft keeps what is
-/// invalid, and the directory refuses it with 422 and all its faults.
+/// A type that a request body of JSON is converted to. The conversion never fails: a draft keeps
+/// invalid values, and the directory reports all of them at once with 422.
 pub(crate) trait FromJson: Send + 'static {
     fn from_json(json: Json) -> Self;
 }
@@ -56,10 +56,11 @@ impl FromJson for Json {
 
 /// A request body of JSON, and the permit to write.
 ///
-/// The caller is authenticated and authorized again after the last byte, so that a permit never
-/// outlives a slow body. Fails with 406 if the caller does not accept JSON, 415 for another media
-/// type, 408 or 413 for a body that is too slow or too large, 400 for a body that is not JSON, and
-/// 401 or 403 if the caller has lost access.
+/// The endpoint has authenticated the caller before any extractor runs. Here the caller is
+/// authenticated again after the last byte, so that access which is revoked during a slow upload is
+/// noticed. Fails with 406 if `Accept` excludes JSON, 415 for another media type, 408 or 413 for a
+/// body that is too slow or too large, 400 for a body that is no JSON object, and 401 or 403 if the
+/// caller has lost access.
 pub(crate) struct AuthorizedBody<T> {
     pub(crate) permit: Permit<WriteUsers>,
     pub(crate) value: T,
@@ -78,15 +79,15 @@ impl<T: FromJson> FromRequest<AppState> for AuthorizedBody<T> {
             Some(Operation::PatchUser | Operation::PatchGroup) => BodyKind::MergePatch,
             _ => BodyKind::Object,
         };
-        // Reads the body, then authorizes the caller again.
         let bytes_max = app.settings.body_bytes_max;
-        let (call, value, bytes) = call.read(app, kind, bytes_max, T::from_json).await?;
+        let (call, value, bytes) =
+            call.read_and_authorize(app, kind, bytes_max, T::from_json).await?;
         Ok(Self { permit: call.permit()?, value, call, bytes })
     }
 }
 
 impl<T> AuthorizedBody<T> {
-    /// The terms of the write.
+    /// What the directory checks and stores with the write.
     pub(crate) fn terms(&self, options: &WriteOptions) -> Terms {
         options.terms(&self.call, &self.bytes)
     }

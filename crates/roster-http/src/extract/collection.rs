@@ -8,12 +8,12 @@ use super::{Parameter, parameters};
 use crate::problem::{Fault, Problem, ProblemCode};
 
 /// What is wrong with a parameter: the code of the fault, and a sentence.
-pub(crate) type Wrong = (&'static str, String);
+pub(crate) type ParameterFault = (&'static str, String);
 
 /// Has each parameter taken, none of them twice; all faults make one problem.
 pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
-    mut take: impl FnMut(&Parameter<'a>) -> Result<(), Wrong>,
+    mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
 ) -> Result<Vec<Parameter<'a>>, Problem> {
     let given = parameters(query)?;
     let mut faults = Capped::default();
@@ -35,20 +35,20 @@ pub(crate) fn refused(faults: Capped<Fault>) -> Problem {
     Problem::listing(ProblemCode::InvalidQuery, "parameter", faults)
 }
 
-pub(crate) fn duplicate() -> Wrong {
+pub(crate) fn duplicate() -> ParameterFault {
     ("duplicate-parameter", "give this parameter once".to_owned())
 }
 
-pub(crate) fn unknown() -> Wrong {
+pub(crate) fn unknown() -> ParameterFault {
     ("unknown-parameter", "there is no such parameter".to_owned())
 }
 
-pub(crate) fn invalid(detail: &str) -> Wrong {
+pub(crate) fn invalid(detail: &str) -> ParameterFault {
     ("invalid-value", detail.to_owned())
 }
 
 /// How many items a page has at most.
-pub(crate) fn limit(text: &str) -> Result<usize, Wrong> {
+pub(crate) fn limit(text: &str) -> Result<usize, ParameterFault> {
     let detail = format!("give a number from 1 to {PAGE_SIZE_MAX}");
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -58,7 +58,7 @@ pub(crate) fn limit(text: &str) -> Result<usize, Wrong> {
     limit.ok_or(("out-of-range", detail))
 }
 
-pub(crate) fn boolean(text: &str) -> Result<bool, Wrong> {
+pub(crate) fn boolean(text: &str) -> Result<bool, ParameterFault> {
     match text {
         "true" => Ok(true),
         "false" => Ok(false),

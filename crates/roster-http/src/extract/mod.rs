@@ -19,16 +19,16 @@ pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, SCIM_JSON, negot
 pub(crate) use authorized::{Authorized, AuthorizedBody};
 pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};
 pub(crate) use collection::{
-    Wrong, boolean, duplicate, invalid, limit, read_each, refused, target, unknown,
+    ParameterFault, boolean, duplicate, invalid, limit, read_each, refused, target, unknown,
 };
 pub(crate) use idempotency::{idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;
 pub(crate) use path::{
-    DeletedUserIdPath, GroupIdPath, KeyIdPath, MemberPath, UserIdPath, group_id, no_deleted_user,
-    user_id,
+    DeletedUserIdPath, GroupIdPath, KeyIdPath, MemberPath, UserIdPath, deleted_user_not_found,
+    parse_group_id, parse_user_id,
 };
 pub(crate) use precondition::{EntityTags, preconditions, tags, weak_preconditions};
-pub(crate) use prefer::{Return, preferred_return, preferred_wait};
+pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters, refuse_parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions};
 pub(crate) use write_options::WriteOptions;

@@ -1,6 +1,7 @@
 //! The ids in a path, read from the path as it was sent, without decoding.
 //!
-//! Each fails with 404 for a text that is no id, as for an id that nothing has.
+//! Each extractor fails with 404 for a malformed id: the status that handlers give for an unknown
+//! one.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -31,7 +32,7 @@ impl FromRequestParts<AppState> for UserIdPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        user_id(segments(parts)?[0]).map(Self)
+        parse_user_id(segments(parts)?[0]).map(Self)
     }
 }
 
@@ -39,7 +40,7 @@ impl FromRequestParts<AppState> for DeletedUserIdPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        UserId::parse(segments(parts)?[0]).map(Self).ok_or_else(no_deleted_user)
+        UserId::parse(segments(parts)?[0]).map(Self).ok_or_else(deleted_user_not_found)
     }
 }
 
@@ -47,7 +48,7 @@ impl FromRequestParts<AppState> for GroupIdPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        group_id(segments(parts)?[0]).map(Self)
+        parse_group_id(segments(parts)?[0]).map(Self)
     }
 }
 
@@ -56,7 +57,7 @@ impl FromRequestParts<AppState> for MemberPath {
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
         let [group, member] = segments(parts)?;
-        let group = group_id(group)?;
+        let group = parse_group_id(group)?;
         let member = UserId::parse(member);
         Ok(Self(group, member.ok_or_else(|| Problem::new(ProblemCode::MemberNotFound))?))
     }
@@ -72,21 +73,22 @@ impl FromRequestParts<AppState> for KeyIdPath {
 }
 
 /// No deleted user has the id.
-pub(crate) fn no_deleted_user() -> Problem {
+pub(crate) fn deleted_user_not_found() -> Problem {
     let detail = "no deleted user has this id; look it up with GET /deleted-users";
     Problem::saying(ProblemCode::UserNotFound, detail)
 }
 
-/// The id of a user.
-pub(crate) fn user_id(segment: &str) -> Result<UserId, Problem> {
+/// Parses the id of a user.
+pub(crate) fn parse_user_id(segment: &str) -> Result<UserId, Problem> {
     UserId::parse(segment).ok_or_else(|| Problem::new(ProblemCode::UserNotFound))
 }
 
-/// The id of a group.
-pub(crate) fn group_id(segment: &str) -> Result<GroupId, Problem> {
+/// Parses the id of a group.
+pub(crate) fn parse_group_id(segment: &str) -> Result<GroupId, Problem> {
     GroupId::parse(segment).ok_or_else(|| Problem::new(ProblemCode::GroupNotFound))
 }
 
+/// The segments of the path that the route has in braces.
 fn segments(parts: &Parts) -> Result<[&str; 2], Problem> {
     Ok(RequestContext::of(parts)?.segments(parts.uri.path()))
 }

@@ -9,12 +9,12 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// What the caller would like to get back of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Return {
+pub(crate) enum ReturnPreference {
     Minimal,
     Representation,
 }
 
-impl Return {
+impl ReturnPreference {
     pub(crate) const fn applied(self) -> &'static str {
         match self {
             Self::Minimal => "return=minimal",
@@ -24,9 +24,9 @@ impl Return {
 }
 
 /// The first `return` preference that means something; the first one counts (section 2).
-pub(crate) fn preferred_return(headers: &HeaderMap) -> Option<Return> {
+pub(crate) fn preferred_return(headers: &HeaderMap) -> Option<ReturnPreference> {
     values(headers, "return").find_map(|value| {
-        [Return::Minimal, Return::Representation]
+        [ReturnPreference::Minimal, ReturnPreference::Representation]
             .into_iter()
             .find(|known| known.applied().split_once('=').is_some_and(|(_, word)| word == value))
     })
@@ -65,17 +65,17 @@ mod tests {
         headers
     }
 
-    fn of(lines: &[&'static str]) -> Option<Return> {
+    fn of(lines: &[&'static str]) -> Option<ReturnPreference> {
         preferred_return(&headers(lines))
     }
 
     #[test]
     fn the_first_known_return_counts() {
         assert_eq!(of(&[]), None);
-        assert_eq!(of(&["return=minimal"]), Some(Return::Minimal));
-        assert_eq!(of(&["wait=5, Return = \"minimal\"; x=1"]), Some(Return::Minimal));
+        assert_eq!(of(&["return=minimal"]), Some(ReturnPreference::Minimal));
+        assert_eq!(of(&["wait=5, Return = \"minimal\"; x=1"]), Some(ReturnPreference::Minimal));
         let both = &["respond-async", "return=representation, return=minimal"];
-        assert_eq!(of(both), Some(Return::Representation));
+        assert_eq!(of(both), Some(ReturnPreference::Representation));
         assert_eq!(of(&["return=everything"]), None);
     }
 

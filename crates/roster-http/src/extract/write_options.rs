@@ -6,8 +6,8 @@ use http::request::Parts;
 use roster_core::{Mode, Preconditions, Terms};
 
 use super::{
-    Return, boolean, idempotency, idempotency_key, preconditions, preferred_return, read_each,
-    weak_preconditions,
+    ReturnPreference, boolean, idempotency, idempotency_key, preconditions, preferred_return,
+    read_each, weak_preconditions,
 };
 use crate::{
     operation::Operation,
@@ -20,15 +20,17 @@ use crate::{
 
 /// The options of a write of one record.
 ///
-/// Fails with 400 for a query parameter other than `dry_run` and for a malformed header.
+/// Fails with 400 for a query parameter other than `dry_run`, for a `dry_run` that is no boolean,
+/// and for a malformed `If-Match`, `If-None-Match` or `Idempotency-Key`. A malformed `Prefer` is
+/// ignored.
 pub(crate) struct WriteOptions {
-    /// `dry_run`: whether the write is only tried.
+    /// `dry_run`: whether the write is only checked and not stored.
     pub(crate) mode: Mode,
     /// `Prefer: return`.
-    pub(crate) preferred_return: Option<Return>,
+    pub(crate) preferred_return: Option<ReturnPreference>,
     /// `Prefer: wait`.
     preferred_wait: Option<PreferredWait>,
-    /// `If-Match` and `If-None-Match`; none for a write that creates a record.
+    /// `If-Match` and `If-None-Match`. A write that creates a record ignores them.
     pub(crate) preconditions: Preconditions,
     /// `Idempotency-Key`.
     idempotency_key: Option<String>,
@@ -66,13 +68,14 @@ impl WriteOptions {
         })
     }
 
-    /// The terms of the write, once the body is known.
+    /// What the directory checks and stores with the write: preconditions, the idempotency record,
+    /// and who calls.
     pub(crate) fn terms(&self, call: &Call, body: &[u8]) -> Terms {
         let caller = call.caller();
-        let record = |key: &String| idempotency(&caller.actor.to_string(), key, &call.parts, body);
+        let actor = caller.actor.to_string();
         // A dry run changes nothing, however often it is sent.
-        let idempotency =
-            self.idempotency_key.as_ref().filter(|_| self.mode == Mode::Write).map(record);
+        let key = self.idempotency_key.as_ref().filter(|_| self.mode == Mode::Write);
+        let idempotency = key.map(|key| idempotency(&actor, key, &call.parts, body));
         let start = self.preferred_wait.as_ref().map(PreferredWait::start);
         let preconditions = self.preconditions.clone();
         Terms { preconditions, idempotency, mode: self.mode, caller, start }

@@ -15,7 +15,7 @@ use roster_core::{
 };
 
 use crate::{
-    extract::{JSON, Return, WriteOptions},
+    extract::{JSON, ReturnPreference, WriteOptions},
     problem::{Problem, ProblemCode},
     state::AppState,
 };
@@ -71,7 +71,7 @@ pub(super) fn write_response(
         return dry_run_response(app, &outcome);
     }
     let (replayed, number) = (outcome.replayed, outcome.position);
-    let mut response = if options.preferred_return == Some(Return::Minimal) {
+    let mut response = if options.preferred_return == Some(ReturnPreference::Minimal) {
         without_content(StatusCode::NO_CONTENT, outcome.stored.version)
     } else {
         record(outcome.stored)

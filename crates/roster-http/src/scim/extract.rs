@@ -21,8 +21,8 @@ use roster_scim::{
 use super::ScimProblem;
 use crate::{
     extract::{
-        BodyKind, JSON, Media, Parameter, Return, SCIM_JSON, WriteOptions, negotiate, parameters,
-        weak_preconditions,
+        BodyKind, JSON, Media, Parameter, ReturnPreference, SCIM_JSON, WriteOptions, negotiate,
+        parameters, weak_preconditions,
     },
     operation::Operation,
     problem::Problem,
@@ -52,9 +52,13 @@ pub(crate) struct ScimWrite {
     pub(super) options: WriteOptions,
 }
 
-/// A request body, and the permits of its caller, who is authorized after the last byte.
+/// A request body, and the permits of its caller, who is authorized again after the last byte.
+///
+/// Fails as [`crate::extract::AuthorizedBody`] does, and with 400 for a body that is not of SCIM's
+/// form.
 pub(crate) struct ScimBody<T> {
     pub(super) permit: Permit<WriteUsers>,
+    /// The response shows the resource.
     pub(super) read_permit: Permit<ReadUsers>,
     pub(super) value: T,
     call: Call,
@@ -150,7 +154,9 @@ impl FromRequestParts<AppState> for ScimWrite {
             options.preconditions = Preconditions::default();
         }
         // A caller that names attributes gets them (RFC 7644 section 3.5.2).
-        if options.preferred_return == Some(Return::Minimal) && !presentation.projection.is_all() {
+        if options.preferred_return == Some(ReturnPreference::Minimal)
+            && !presentation.projection.is_all()
+        {
             options.preferred_return = None;
         }
         Ok(Self { presentation, profile, options })
@@ -183,7 +189,7 @@ impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
 }
 
 impl<T> ScimBody<T> {
-    /// The terms of the write.
+    /// What the directory checks and stores with the write.
     pub(super) fn terms(&self, write: &ScimWrite) -> Terms {
         write.options.terms(&self.call, &self.bytes)
     }
@@ -263,5 +269,5 @@ pub(super) async fn read_body<T: Send + 'static>(
         Profile::Tolerant => BodyKind::Scim,
         Profile::Strict => BodyKind::ScimStrict,
     };
-    call.read(app, kind, app.settings.body_bytes_max, convert).await
+    call.read_and_authorize(app, kind, app.settings.body_bytes_max, convert).await
 }

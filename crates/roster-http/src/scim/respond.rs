@@ -14,7 +14,7 @@ use roster_core::{Json, Outcome, json::write_json};
 
 use super::{ScimProblem, extract::ScimWrite};
 use crate::{
-    extract::{Media, Return},
+    extract::{Media, ReturnPreference},
     problem::{Problem, ProblemCode},
     state::AppState,
 };
@@ -51,7 +51,7 @@ pub(super) async fn write_response(
     body: impl Future<Output = Result<Vec<u8>, ScimProblem>>,
 ) -> Result<Response, ScimProblem> {
     let version = outcome.stored.version;
-    let mut response = if write.options.preferred_return == Some(Return::Minimal) {
+    let mut response = if write.options.preferred_return == Some(ReturnPreference::Minimal) {
         let empty = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
         let mut response = empty.into_response();
         describe(response.headers_mut(), version, location);

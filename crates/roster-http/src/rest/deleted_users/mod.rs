@@ -25,8 +25,8 @@ use super::{
 use crate::{
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, DeletedUserIdPath, JSON, ReadOptions, WriteOptions, negotiate,
-        no_deleted_user,
+        AcceptsJson, Authorized, DeletedUserIdPath, JSON, ReadOptions, WriteOptions,
+        deleted_user_not_found, negotiate,
     },
     pressure::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -67,7 +67,7 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let get = app.directory.get_deleted(permit, id);
     let deleted = app.pressure.with_admission(Class::Reads, get).await?;
-    let deleted = deleted.ok_or_else(no_deleted_user)?;
+    let deleted = deleted.ok_or_else(deleted_user_not_found)?;
     let mut out = Vec::with_capacity(size(&deleted));
     write(&deleted, app.settings.deleted_keep, &mut out);
     read_response(Stored { record: Bytes::from(out), ..deleted.stored }, preconditions)
@@ -75,7 +75,8 @@ pub(crate) async fn get(
 
 /// `DELETE /deleted-users/{user_id}`: purges a deleted user for good.
 ///
-/// Fails with 404 if there is no such deleted user, and 412 if a precondition does not hold.
+/// Beside what the extractors fail with: 404 if there is no such deleted user, and 412 if a
+/// precondition does not hold.
 pub(crate) async fn purge(
     State(app): State<AppState>,
     Authorized(permit): Authorized<PurgeUsers>,
@@ -84,11 +85,13 @@ pub(crate) async fn purge(
     call: Call,
 ) -> Result<Response, Problem> {
     let terms = options.terms(&call, b"");
-    let purge = async { app.directory.purge(permit, id, terms).await.map_err(refused) };
-    let mut outcome = options.execute(&app, purge).await?;
+    let write =
+        async { app.directory.purge(permit, id, terms).await.map_err(deleted_user_problem) };
+    let mut outcome = options.execute(&app, write).await?;
     if options.mode == Mode::DryRun {
-        // A purge leaves no record: the response has the one that would be purged.
-        let deleted = app.directory.get_deleted(permit, id).await?.ok_or_else(no_deleted_user)?;
+        // The outcome of a purge has no record. A dry run shows the one that a purge would erase.
+        let deleted =
+            app.directory.get_deleted(permit, id).await?.ok_or_else(deleted_user_not_found)?;
         outcome = Outcome { stored: deleted.stored, ..outcome };
     }
     delete_response(&app, &options, &outcome)
@@ -104,8 +107,9 @@ pub(crate) async fn restore(
     call: Call,
 ) -> Result<Response, Problem> {
     let terms = options.terms(&call, b"");
-    let restore = async { app.directory.restore(permit, id, terms).await.map_err(refused) };
-    let outcome = options.execute(&app, restore).await?;
+    let write =
+        async { app.directory.restore(permit, id, terms).await.map_err(deleted_user_problem) };
+    let outcome = options.execute(&app, write).await?;
     let mut response = write_response(&app, &options, outcome)?;
     if options.mode == Mode::Write {
         // The content is the user at its own URL (RFC 9110 section 8.7).
@@ -115,10 +119,10 @@ pub(crate) async fn restore(
     Ok(response)
 }
 
-/// Why a deleted user stays as it is.
-fn refused(failure: Failure) -> Problem {
+/// The problem of a failed write of a deleted user. It speaks of deleted users.
+fn deleted_user_problem(failure: Failure) -> Problem {
     match failure {
-        Failure::Refused(Refusal::NotFound) => no_deleted_user(),
+        Failure::Refused(Refusal::NotFound) => deleted_user_not_found(),
         Failure::Refused(Refusal::Taken(by_others)) => taken(by_others),
         Failure::Refused(refusal) => refusal.into(),
         Failure::Store(error) => error.into(),

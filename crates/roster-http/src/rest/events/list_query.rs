@@ -5,7 +5,7 @@ use roster_core::{
 };
 
 use crate::{
-    extract::{Parameter, Wrong, invalid, limit, read_each, target, unknown},
+    extract::{Parameter, ParameterFault, invalid, limit, read_each, target, unknown},
     problem::{Problem, ProblemCode},
 };
 
@@ -111,12 +111,12 @@ fn outlived(detail: &str) -> Problem {
     Problem::saying(ProblemCode::PositionOutlived, format!("{detail}: {way}"))
 }
 
-fn place(text: &str) -> Result<Position, Wrong> {
+fn place(text: &str) -> Result<Position, ParameterFault> {
     let detail = "give a Roster-Position or the id of an event";
     Position::parse(text).ok_or_else(|| invalid(detail))
 }
 
-fn kind(text: &str) -> Result<EventKind, Wrong> {
+fn kind(text: &str) -> Result<EventKind, ParameterFault> {
     EventKind::parse(text).ok_or_else(|| {
         let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
         invalid(&format!("give one of {}", kinds.join(", ")))

@@ -1,4 +1,4 @@
-//! The change log: `/events`, and `/users/{user_id}/events` for one user.
+//! The change log: `/events`, and `/users/{parse_user_id}/events` for one user.
 //!
 //! `Roster-Position` says how far a page reaches, also where it shows nothing. A subscriber that
 //! continues there misses nothing and sees nothing twice.
@@ -16,7 +16,7 @@ use super::{
     respond::{PRIVATE, position},
 };
 use crate::{
-    extract::{EntityTags, JSON, negotiate, tags, user_id},
+    extract::{EntityTags, JSON, negotiate, parse_user_id, tags},
     pressure::Class,
     problem::{Problem, ProblemCode},
     request::Call,
@@ -28,7 +28,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     read(&app, &call, None).await
 }
 
-/// `GET /users/{user_id}/events`: returns a page of the events of a user.
+/// `GET /users/{parse_user_id}/events`: returns a page of the events of a user.
 pub(crate) async fn list_of_user(
     State(app): State<AppState>,
     call: Call,
@@ -45,7 +45,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
         let detail = "events have no tag, so no If-Match matches";
         return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
     }
-    let id = user.map(user_id).transpose()?;
+    let id = user.map(parse_user_id).transpose()?;
     let query = EventListQuery::read(parts.uri.query(), id)?;
     let log = app.directory.log_id();
     query.check_log(log)?;

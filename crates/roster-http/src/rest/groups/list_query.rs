@@ -10,7 +10,7 @@ use roster_core::{
 
 use crate::{
     cursor::ListCursors,
-    extract::{self, Parameter, Wrong, boolean, invalid, limit, read_each, unknown},
+    extract::{self, Parameter, ParameterFault, boolean, invalid, limit, read_each, unknown},
     problem::{Problem, ProblemCode},
 };
 
@@ -119,7 +119,7 @@ fn open(cursors: &ListCursors<'_>, cursor: &str) -> Result<UserId, Problem> {
 }
 
 /// A text that is compared.
-fn text(value: &str) -> Result<String, Wrong> {
+fn text(value: &str) -> Result<String, ParameterFault> {
     if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
         return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
     }

@@ -1,4 +1,4 @@
-//! Groups and their members: `/groups`, `/groups/{group_id}` and its `/members`.
+//! Groups and their members: `/groups`, `/groups/{parse_group_id}` and its `/members`.
 
 mod list_query;
 
@@ -21,7 +21,7 @@ use crate::{
     cursor::List,
     extract::{
         AcceptsJson, Authorized, AuthorizedBody, GroupIdPath, JSON, MemberPath, ReadOptions,
-        WriteOptions, group_id, negotiate,
+        WriteOptions, negotiate, parse_group_id,
     },
     pressure::Class,
     problem::{Problem, ProblemCode},
@@ -60,12 +60,12 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
     let groups = app.directory.groups();
-    let create = groups.create(body.permit, body.value, BTreeSet::new(), terms);
-    let outcome = execute(&app, &options, create).await?;
+    let write = groups.create(body.permit, body.value, BTreeSet::new(), terms);
+    let outcome = execute(&app, &options, write).await?;
     create_response(&app, &options, outcome, "groups")
 }
 
-/// `GET /groups/{group_id}`: returns a group.
+/// `GET /groups/{parse_group_id}`: returns a group.
 pub(crate) async fn get(
     State(app): State<AppState>,
     ReadOptions(preconditions): ReadOptions,
@@ -77,7 +77,7 @@ pub(crate) async fn get(
     read_response(stored.ok_or_else(not_found)?, preconditions)
 }
 
-/// `PUT /groups/{group_id}`: replaces the record of a group. Its members stay.
+/// `PUT /groups/{parse_group_id}`: replaces the record of a group. Its members stay.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -87,12 +87,12 @@ pub(crate) async fn replace(
     let terms = body.terms(&options);
     let edit = GroupEdit::Replace(Box::new(body.value));
     let groups = app.directory.groups();
-    let change = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
-    let outcome = execute(&app, &options, change).await?;
+    let write = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
+    let outcome = execute(&app, &options, write).await?;
     write_response(&app, &options, outcome)
 }
 
-/// `PATCH /groups/{group_id}`: changes members of the record by JSON Merge Patch (RFC 7396).
+/// `PATCH /groups/{parse_group_id}`: changes members of the record by JSON Merge Patch (RFC 7396).
 pub(crate) async fn patch(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -102,12 +102,12 @@ pub(crate) async fn patch(
     let terms = body.terms(&options);
     let edit = GroupEdit::Patch(Box::new(body.value));
     let groups = app.directory.groups();
-    let change = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
-    let outcome = execute(&app, &options, change).await?;
+    let write = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
+    let outcome = execute(&app, &options, write).await?;
     write_response(&app, &options, outcome)
 }
 
-/// `DELETE /groups/{group_id}`: deletes a group for good. Its members stay.
+/// `DELETE /groups/{parse_group_id}`: deletes a group for good. Its members stay.
 pub(crate) async fn delete(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -116,12 +116,12 @@ pub(crate) async fn delete(
     call: Call,
 ) -> Result<Response, Problem> {
     let groups = app.directory.groups();
-    let delete = groups.delete(permit, id, options.terms(&call, b""));
-    let outcome = execute(&app, &options, delete).await?;
+    let write = groups.delete(permit, id, options.terms(&call, b""));
+    let outcome = execute(&app, &options, write).await?;
     delete_response(&app, &options, &outcome)
 }
 
-/// `GET /groups/{group_id}/members`: returns a page of the direct members of a group.
+/// `GET /groups/{parse_group_id}/members`: returns a page of the direct members of a group.
 pub(crate) async fn list_members(
     State(app): State<AppState>,
     call: Call,
@@ -130,7 +130,7 @@ pub(crate) async fn list_members(
     let media = negotiate(&parts.headers, &[JSON])?;
     let _admitted = app.pressure.admit(Class::of_list(parts.uri.query())).await?;
     let cursors = app.cursors.of(List::Members, call.authority().actor());
-    let id = group_id(call.segment())?;
+    let id = parse_group_id(call.segment())?;
     let query = MemberListQuery::read(id, parts.uri.query(), cursors)?;
     let (groups, permit) = (app.directory.groups(), call.permit()?);
     // HEAD and a tag that matches read no page. The group must exist for them too.
@@ -152,7 +152,7 @@ pub(crate) async fn list_members(
     Ok(response.page(page.position, body, target.as_deref()))
 }
 
-/// `PUT /groups/{group_id}/members/{member_id}`: adds a user or a group to a group.
+/// `PUT /groups/{parse_group_id}/members/{member_id}`: adds a user or a group to a group.
 pub(crate) async fn put_member(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -163,12 +163,12 @@ pub(crate) async fn put_member(
 ) -> Result<Response, Problem> {
     let edit = MembersEdit::Delta { added: BTreeSet::from([member]), removed: BTreeSet::new() };
     let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
-    let change = groups.change(permit, group, GroupEdit::Keep, edit, terms);
-    let outcome = execute(&app, &options, change).await?;
+    let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
+    let outcome = execute(&app, &options, write).await?;
     write_response(&app, &options, outcome)
 }
 
-/// `DELETE /groups/{group_id}/members/{member_id}`: removes a user or a group from a group.
+/// `DELETE /groups/{parse_group_id}/members/{member_id}`: removes a user or a group from a group.
 pub(crate) async fn delete_member(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -178,8 +178,8 @@ pub(crate) async fn delete_member(
 ) -> Result<Response, Problem> {
     let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
     let edit = MembersEdit::Remove(member);
-    let change = groups.change(permit, group, GroupEdit::Keep, edit, terms);
-    let outcome = execute(&app, &options, change).await?;
+    let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
+    let outcome = execute(&app, &options, write).await?;
     delete_response(&app, &options, &outcome)
 }
 

@@ -59,7 +59,8 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let now = app.directory.now();
     let convert = move |json| KeyDraft::parse(&json, now);
-    let (call, draft, _) = call.read(&app, BodyKind::Object, BYTES_MAX, convert).await?;
+    let (call, draft, _) =
+        call.read_and_authorize(&app, BodyKind::Object, BYTES_MAX, convert).await?;
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;

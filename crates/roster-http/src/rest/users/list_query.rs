@@ -18,7 +18,9 @@ use roster_core::{
 
 use crate::{
     cursor::ListCursors,
-    extract::{self, Parameter, Wrong, boolean, duplicate, invalid, limit, parameters, unknown},
+    extract::{
+        self, Parameter, ParameterFault, boolean, duplicate, invalid, limit, parameters, unknown,
+    },
     problem::{Fault, Problem, ProblemCode},
 };
 
@@ -95,7 +97,7 @@ impl<'a> ListQuery<'a> {
         Ok(Self { given, cursors, ..list })
     }
 
-    fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), Wrong> {
+    fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), ParameterFault> {
         let value = parameter.value();
         let mut equal = |name, attribute, key| {
             self.conditions.insert(name, Expression::equal(attribute, key));
@@ -152,7 +154,7 @@ fn refused(fault: FilterFault) -> Problem {
     Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(fault.into())
 }
 
-fn unsearchable(fault: SearchFault) -> Wrong {
+fn unsearchable(fault: SearchFault) -> ParameterFault {
     match fault {
         SearchFault::NoWord => invalid("give at least one letter or digit"),
         SearchFault::TooManyWords => ("too-many", format!("give at most {SEARCH_WORDS_MAX} words")),
@@ -160,7 +162,7 @@ fn unsearchable(fault: SearchFault) -> Wrong {
     }
 }
 
-fn sort(text: &str) -> Result<Sort, Wrong> {
+fn sort(text: &str) -> Result<Sort, ParameterFault> {
     let (direction, name) = match text.strip_prefix('-') {
         Some(name) => (Direction::Descending, name),
         None => (Direction::Ascending, text),
@@ -173,7 +175,7 @@ fn sort(text: &str) -> Result<Sort, Wrong> {
     Ok(Sort { by, direction })
 }
 
-fn members(text: &str) -> Result<Members, Wrong> {
+fn members(text: &str) -> Result<Members, ParameterFault> {
     let names = text.split(',');
     if names.clone().count() > FIELDS_MAX {
         return Err(("too-many", format!("give at most {FIELDS_MAX} names")));
@@ -192,7 +194,7 @@ fn near(name: &str) -> Option<&'static str> {
 }
 
 /// A value to compare, normalised as stored values are.
-fn text(value: &str) -> Result<String, Wrong> {
+fn text(value: &str) -> Result<String, ParameterFault> {
     if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
         return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
     }

@@ -75,8 +75,8 @@ pub(crate) async fn create(
     let request = Request::from_parts(parts, body);
     let body = AuthorizedBody::<Draft>::from_request(request, &app).await?;
     let terms = body.terms(&options);
-    let create = app.directory.create(body.permit, body.value, terms);
-    let outcome = options.execute(&app, create).await?;
+    let write = app.directory.create(body.permit, body.value, terms);
+    let outcome = options.execute(&app, write).await?;
     create_response(&app, &options, outcome, "users")
 }
 
@@ -95,9 +95,9 @@ pub(crate) async fn get(
 
 /// `PUT /users/{user_id}`: replaces a user. Never creates one.
 ///
-/// Fails with 404 if there is no such user, 409 if another user has one of its names, 412 if a
-/// precondition does not hold, 422 if the record is invalid, and 428 if it would clear members and
-/// names no version.
+/// Beside what the extractors fail with: 404 if there is no such user, 409 if another user has the
+/// user name, address or external id, 412 if a precondition does not hold, 422 if the record is
+/// invalid, and 428 if the body leaves out fields that the user has and names no version.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -105,8 +105,8 @@ pub(crate) async fn replace(
     body: AuthorizedBody<Draft>,
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
-    let replace = app.directory.replace(body.permit, id, body.value, terms);
-    let outcome = options.execute(&app, replace).await?;
+    let write = app.directory.replace(body.permit, id, body.value, terms);
+    let outcome = options.execute(&app, write).await?;
     write_response(&app, &options, outcome)
 }
 
@@ -118,8 +118,8 @@ pub(crate) async fn patch(
     body: AuthorizedBody<Json>,
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
-    let patch = app.directory.patch(body.permit, id, body.value, terms);
-    let outcome = options.execute(&app, patch).await?;
+    let write = app.directory.patch(body.permit, id, body.value, terms);
+    let outcome = options.execute(&app, write).await?;
     write_response(&app, &options, outcome)
 }
 
@@ -131,7 +131,7 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let delete = app.directory.delete(permit, id, options.terms(&call, b""));
-    let outcome = options.execute(&app, delete).await?;
+    let write = app.directory.delete(permit, id, options.terms(&call, b""));
+    let outcome = options.execute(&app, write).await?;
     delete_response(&app, &options, &outcome)
 }

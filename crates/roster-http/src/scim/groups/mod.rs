@@ -16,7 +16,7 @@ use roster_scim::{
     ListRequest, Profile,
     group::{self, GroupBody, location, own_tree, refused},
     patch::{
-        self, Operation,
+        self, Operation as PatchOperation,
         group::{GroupPatch, MembersChange},
     },
 };
@@ -43,9 +43,9 @@ pub(crate) async fn create(
     let terms = body.terms(&write);
     let GroupBody { draft, members } = body.value;
     let groups = app.directory.groups();
-    let create = Box::pin(groups.create(body.permit, draft, members, terms));
-    let outcome = write.execute(&app, of_groups(create)).await?;
-    written(&app, body.read_permit, &write, StatusCode::CREATED, outcome).await
+    let change = Box::pin(groups.create(body.permit, draft, members, terms));
+    let outcome = write.execute(&app, of_groups(change)).await?;
+    group_response(&app, body.read_permit, &write, StatusCode::CREATED, outcome).await
 }
 
 /// `GET /scim/v2/Groups/{id}`: returns a group (RFC 7644 section 3.4.1).
@@ -84,7 +84,7 @@ pub(crate) async fn replace(
     let groups = app.directory.groups();
     let change = Box::pin(groups.change(body.permit, id, edit, members, terms));
     let outcome = write.execute(&app, of_groups(change)).await?;
-    written(&app, body.read_permit, &write, StatusCode::OK, outcome).await
+    group_response(&app, body.read_permit, &write, StatusCode::OK, outcome).await
 }
 
 /// `PATCH /scim/v2/Groups/{id}`: changes a group by operations (RFC 7644 section 3.5.2).
@@ -92,12 +92,12 @@ pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimGroupId(id): ScimGroupId,
-    body: ScimBody<Vec<Operation>>,
+    body: ScimBody<Vec<PatchOperation>>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let patch = patch_group(&app, body.permit, id, body.value, write.profile, terms);
-    let outcome = write.execute(&app, patch).await?;
-    written(&app, body.read_permit, &write, StatusCode::OK, outcome).await
+    let change = patch_group(&app, body.permit, id, body.value, write.profile, terms);
+    let outcome = write.execute(&app, change).await?;
+    group_response(&app, body.read_permit, &write, StatusCode::OK, outcome).await
 }
 
 /// `DELETE /scim/v2/Groups/{id}`: deletes a group (RFC 7644 section 3.6).
@@ -109,11 +109,12 @@ pub(crate) async fn delete(
     call: Call,
 ) -> Result<Response, ScimProblem> {
     let groups = app.directory.groups();
-    let delete = Box::pin(groups.delete(permit, id, write.options.terms(&call, b"")));
-    Ok(delete_response(&write.execute(&app, of_groups(delete)).await?))
+    let change = Box::pin(groups.delete(permit, id, write.options.terms(&call, b"")));
+    Ok(delete_response(&write.execute(&app, of_groups(change)).await?))
 }
 
-async fn written(
+/// The response to a write, with the resource as it is now.
+async fn group_response(
     app: &AppState,
     permit: Permit<ReadUsers>,
     write: &ScimWrite,
@@ -136,7 +137,7 @@ pub(super) async fn patch_group(
     app: &AppState,
     permit: Permit<WriteUsers>,
     id: GroupId,
-    operations: Vec<Operation>,
+    operations: Vec<PatchOperation>,
     profile: Profile,
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
@@ -150,7 +151,7 @@ pub(super) async fn patch_group(
 /// What the operations make of the group, and of its members.
 fn patched(
     current: &Group,
-    operations: &[Operation],
+    operations: &[PatchOperation],
     profile: Profile,
 ) -> Result<(GroupEdit, MembersEdit), ScimProblem> {
     let own = own_tree(current);

@@ -14,7 +14,7 @@ use roster_core::{
 use roster_scim::{
     ListRequest, Profile, Projection, filter,
     list::COUNT_DEFAULT,
-    patch::{self, Operation},
+    patch::{self, Operation as PatchOperation},
     schema::USER,
     user::{self, Sent, UserWriter, location, named_flags, shows_groups},
 };
@@ -48,9 +48,9 @@ pub(crate) async fn create(
     body: ScimBody<NewUser>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let create = app.directory.create(body.permit, body.value.0, terms);
-    let outcome = write.execute(&app, create).await?;
-    written(&app, body.read_permit, &write, StatusCode::CREATED, &outcome).await
+    let change = app.directory.create(body.permit, body.value.0, terms);
+    let outcome = write.execute(&app, change).await?;
+    user_response(&app, body.read_permit, &write, StatusCode::CREATED, &outcome).await
 }
 
 /// `GET /scim/v2/Users/{id}`: returns a user (RFC 7644 section 3.4.1).
@@ -85,25 +85,26 @@ pub(crate) async fn replace(
     body: ScimBody<ReplacedUser>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let replace = app.directory.replace(body.permit, id, body.value.0, terms);
-    let outcome = write.execute(&app, replace).await?;
-    written(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
+    let change = app.directory.replace(body.permit, id, body.value.0, terms);
+    let outcome = write.execute(&app, change).await?;
+    user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
 
 /// `PATCH /scim/v2/Users/{id}`: changes a user by operations (RFC 7644 section 3.5.2).
 ///
-/// Fails with 404 if there is no such user, 409 if another user has one of its names, 412 if a
-/// precondition does not hold, and 400 if an operation or the result is invalid.
+/// Beside what the extractors fail with: 404 if there is no such user, 409 if another user has the
+/// user name, address or external id, 412 if a precondition does not hold, and 400 if an operation
+/// or the result is invalid.
 pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimUserId(id): ScimUserId,
-    body: ScimBody<Vec<Operation>>,
+    body: ScimBody<Vec<PatchOperation>>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let patch = patch_user(&app, body.permit, id, body.value, write.profile, terms);
-    let outcome = write.execute(&app, patch).await?;
-    written(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
+    let change = patch_user(&app, body.permit, id, body.value, write.profile, terms);
+    let outcome = write.execute(&app, change).await?;
+    user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
 
 /// `DELETE /scim/v2/Users/{id}`: deletes a user (RFC 7644 section 3.6).
@@ -114,11 +115,12 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    let delete = app.directory.delete(permit, id, write.options.terms(&call, b""));
-    Ok(delete_response(&write.execute(&app, delete).await?))
+    let change = app.directory.delete(permit, id, write.options.terms(&call, b""));
+    Ok(delete_response(&write.execute(&app, change).await?))
 }
 
-async fn written(
+/// The response to a write, with the resource as it is now.
+async fn user_response(
     app: &AppState,
     permit: Permit<ReadUsers>,
     write: &ScimWrite,
@@ -172,7 +174,7 @@ pub(super) async fn patch_user(
     app: &AppState,
     permit: Permit<WriteUsers>,
     id: UserId,
-    operations: Vec<Operation>,
+    operations: Vec<PatchOperation>,
     profile: Profile,
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
@@ -185,7 +187,7 @@ pub(super) async fn patch_user(
 fn patched(
     base: &str,
     user: &User,
-    operations: &[Operation],
+    operations: &[PatchOperation],
     profile: Profile,
 ) -> Result<Draft, ScimProblem> {
     let record = user.to_record();
