@@ -15,7 +15,7 @@ use http::{
 };
 use roster_core::{Capped, Json, StoreError, Violation, json::write_json};
 
-use super::code::ProblemCode;
+use super::registry::ProblemCode;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");

@@ -4,10 +4,11 @@
 //! `/problems/{code}` explains it. Codes are only ever added.
 
 mod answer;
-mod code;
+
 mod failure;
+mod kind;
 pub mod registry;
 pub mod violations;
 
 pub(crate) use answer::{Fault, NO_STORE, Problem, ProblemExtension};
-pub(crate) use code::ProblemCode;
+pub(crate) use registry::ProblemCode;

@@ -4,31 +4,42 @@
 //! exists nowhere else. A code is for ever: rows are added, never renamed or removed. Nothing here
 //! may name a value of a request; the texts are the same for everybody.
 
-/// One kind of problem: what stands under its code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProblemKind {
-    /// The stable name, as it stands in `code` and at the end of `type`.
-    pub code: &'static str,
-    /// The HTTP status that it always comes with.
-    pub status: u16,
-    /// The kind of problem in a few words; the `title` of every such answer.
-    pub title: &'static str,
-    /// What it means. Words in backticks are code.
-    pub meaning: &'static str,
-    /// What to do about it. Words in backticks are code.
-    pub remedy: &'static str,
-    /// The `detail` where there is no more to say than this; else such a one, for examples.
-    pub detail: &'static str,
-}
+pub use super::kind::ProblemKind;
 
 /// The problem with this code.
 pub fn find(code: &str) -> Option<&'static ProblemKind> {
     PROBLEMS.iter().find(|kind| kind.code == code)
 }
 
-/// Every kind of problem, by status.
-pub const PROBLEMS: &[ProblemKind] = &[
-    ProblemKind {
+macro_rules! problems {
+    ($($name:ident { $($field:ident: $value:literal,)* })*) => {
+        /// A problem code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum ProblemCode {
+            $($name,)*
+        }
+
+        impl ProblemCode {
+            /// What stands under the code.
+            pub(crate) const fn kind(self) -> ProblemKind {
+                match self {
+                    $(Self::$name => ProblemKind { $($field: $value,)* },)*
+                }
+            }
+
+            /// The code as it stands on the wire.
+            pub(crate) const fn as_str(self) -> &'static str {
+                self.kind().code
+            }
+        }
+
+        /// Every kind of problem, by status.
+        pub const PROBLEMS: &[ProblemKind] = &[$(ProblemCode::$name.kind(),)*];
+    };
+}
+
+problems! {
+    InvalidRequest {
         code: "invalid-request",
         status: 400,
         title: "The request is not well formed",
@@ -38,8 +49,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Read the detail, mend the request and send it again. Ordinary HTTP clients do \
             not run into this.",
         detail: "send exactly one Host header",
-    },
-    ProblemKind {
+    }
+    InvalidQuery {
         code: "invalid-query",
         status: 400,
         title: "The query is not valid",
@@ -48,8 +59,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Mend the parameters that are named. Nothing is guessed: an unknown parameter is \
             refused rather than ignored.",
         detail: "1 parameter needs attention",
-    },
-    ProblemKind {
+    }
+    InvalidFilter {
         code: "invalid-filter",
         status: 400,
         title: "The filter is not valid",
@@ -59,8 +70,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Mend the filter at that place. Nothing is guessed: what is not understood is \
             refused rather than answered with an empty page.",
         detail: "at byte 9: an operator was expected, like eq, co or sw",
-    },
-    ProblemKind {
+    }
+    InvalidIdempotencyKey {
         code: "invalid-idempotency-key",
         status: 400,
         title: "The idempotency key is not valid",
@@ -69,8 +80,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare (with a \
             space, in quotes), with a request that writes one user.",
         detail: "send one key of 1 to 255 visible ASCII characters",
-    },
-    ProblemKind {
+    }
+    InvalidCursor {
         code: "invalid-cursor",
         status: 400,
         title: "The cursor is not valid",
@@ -79,8 +90,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Take `next_cursor` as it is and leave the other parameters as they were, or \
             start again without a cursor.",
         detail: "start the list again without a cursor",
-    },
-    ProblemKind {
+    }
+    MalformedJson {
         code: "malformed-json",
         status: 400,
         title: "The body is not JSON",
@@ -88,8 +99,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             something else, nested too deeply, holds a member twice, or is not valid Unicode.",
         remedy: "Send one JSON object, made by a JSON library.",
         detail: "trailing comma at line 1 column 27",
-    },
-    ProblemKind {
+    }
+    Unauthenticated {
         code: "unauthenticated",
         status: 401,
         title: "The caller is not known",
@@ -100,8 +111,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Send `Authorization: Bearer` with a key or token of this service. `roster keys \
             create` makes a key; tokens come from the issuer that the service is set to.",
         detail: "send Authorization: Bearer with a key or a token",
-    },
-    ProblemKind {
+    }
+    InsufficientScope {
         code: "insufficient-scope",
         status: 403,
         title: "The caller may not do this",
@@ -109,8 +120,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             detail and `WWW-Authenticate` name it.",
         remedy: "Use a credential that has the scope, or ask whoever runs the service for one.",
         detail: "this takes a credential of scope users:write",
-    },
-    ProblemKind {
+    }
+    ForeignOrigin {
         code: "foreign-origin",
         status: 403,
         title: "The request comes from a web page elsewhere",
@@ -118,8 +129,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             open, no other site may use it through its users' browsers.",
         remedy: "Call the service from a program, or from its own pages.",
         detail: "call this service from a program, not from a web page of another origin",
-    },
-    ProblemKind {
+    }
+    ForwardedRequest {
         code: "forwarded-request",
         status: 403,
         title: "The request came through a proxy",
@@ -128,8 +139,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             machine. No key exists yet, so only programs on the same machine are served.",
         remedy: "Call the service directly with HTTP/1.1 or HTTP/2, or make a key first.",
         detail: "call this service directly, without a proxy in between",
-    },
-    ProblemKind {
+    }
+    NotFound {
         code: "not-found",
         status: 404,
         title: "There is nothing here",
@@ -137,8 +148,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             slashes and a slash at the end count.",
         remedy: "Start at the service document, which holds the path of every part.",
         detail: "nothing is at this path; the service document is at /",
-    },
-    ProblemKind {
+    }
+    UserNotFound {
         code: "user-not-found",
         status: 404,
         title: "There is no such user",
@@ -148,8 +159,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Look the user up in the list, for example by `username` or `email`. Deleted users \
             have a list of their own.",
         detail: "no user has this id; look it up with GET /users",
-    },
-    ProblemKind {
+    }
+    GroupNotFound {
         code: "group-not-found",
         status: 404,
         title: "There is no such group",
@@ -157,8 +168,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             same way.",
         remedy: "Look the group up in the list, for example by `display_name`.",
         detail: "no group has this id; look it up with GET /groups",
-    },
-    ProblemKind {
+    }
+    MemberNotFound {
         code: "member-not-found",
         status: 404,
         title: "There is no such member",
@@ -166,40 +177,40 @@ pub const PROBLEMS: &[ProblemKind] = &[
             is to leave it does not belong to it.",
         remedy: "Look at the members of the group, or look the user or group up in its list.",
         detail: "neither a user nor a group has this id",
-    },
-    ProblemKind {
+    }
+    KeyNotFound {
         code: "key-not-found",
         status: 404,
         title: "There is no such key",
         meaning: "No key has this id.",
         remedy: "See the list of keys.",
         detail: "no key has this id; the list is at /keys",
-    },
-    ProblemKind {
+    }
+    ProblemNotFound {
         code: "problem-not-found",
         status: 404,
         title: "There is no such problem code",
         meaning: "The service has no problem with this code.",
         remedy: "See the list of codes.",
         detail: "no problem has this code; the list is at /problems",
-    },
-    ProblemKind {
+    }
+    MethodNotAllowed {
         code: "method-not-allowed",
         status: 405,
         title: "This path does not offer the method",
         meaning: "The path exists, but not with this method.",
         remedy: "Use one of the methods that the `Allow` header names.",
         detail: "this path offers GET, HEAD, POST, OPTIONS",
-    },
-    ProblemKind {
+    }
+    NotAcceptable {
         code: "not-acceptable",
         status: 406,
         title: "No form of the answer is acceptable",
         meaning: "The `Accept` header rules out every form that the answer could have.",
         remedy: "Accept `application/json`, or leave the header out.",
         detail: "accept application/json, or leave Accept out",
-    },
-    ProblemKind {
+    }
+    BodyTooSlow {
         code: "body-too-slow",
         status: 408,
         title: "The body came too slowly",
@@ -207,8 +218,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             nothing was changed.",
         remedy: "Send the request again, over a better connection or with a smaller body.",
         detail: "the body did not arrive in time; send the request again",
-    },
-    ProblemKind {
+    }
+    UsernameTaken {
         code: "username-taken",
         status: 409,
         title: "The username is taken",
@@ -216,8 +227,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             make no difference. When no username was sent, it is the e-mail address that clashed.",
         remedy: "Choose another username.",
         detail: "choose another username",
-    },
-    ProblemKind {
+    }
+    EmailTaken {
         code: "email-taken",
         status: 409,
         title: "The e-mail address is taken",
@@ -225,8 +236,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Use another address, or find the user who holds this one and change that user. \
             For shared mailboxes the service can be set to allow it.",
         detail: "another user has this primary address",
-    },
-    ProblemKind {
+    }
+    ExternalIdTaken {
         code: "external-id-taken",
         status: 409,
         title: "The external id is taken",
@@ -234,16 +245,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Use another external id, or find the user who holds this one and change that \
             user.",
         detail: "another user has this external id",
-    },
-    ProblemKind {
+    }
+    GroupNameTaken {
         code: "group-name-taken",
         status: 409,
         title: "The name of the group is taken",
         meaning: "Another group has this `display_name`. Case makes no difference.",
         remedy: "Choose another name, or change the group that has this one.",
         detail: "another group has this name; choose another one",
-    },
-    ProblemKind {
+    }
+    GroupCycle {
         code: "group-cycle",
         status: 409,
         title: "A group cannot belong to itself",
@@ -251,8 +262,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             however many removes.",
         remedy: "Take the group out of the other one first, or leave it as it is.",
         detail: "the group belongs to the one that would join it",
-    },
-    ProblemKind {
+    }
+    GroupTooDeep {
         code: "group-too-deep",
         status: 409,
         title: "Groups stand too deep within one another",
@@ -260,8 +271,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             10,000 below are looked at when a group joins another.",
         remedy: "Let the users join the group directly, or put fewer groups into one another.",
         detail: "at most 8 groups may stand within one another",
-    },
-    ProblemKind {
+    }
+    GroupFull {
         code: "group-full",
         status: 409,
         title: "There are as many members as there may be",
@@ -270,16 +281,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Put several groups into this one, and share the members out among them; or take \
             the member out of groups that nobody needs.",
         detail: "a group has at most 100000 direct members",
-    },
-    ProblemKind {
+    }
+    KeyEnded {
         code: "key-ended",
         status: 409,
         title: "The key has ended",
         meaning: "The key was revoked or has expired, so it gets no new secret.",
         remedy: "Make a new key.",
         detail: "this key was revoked or has expired; make a new one",
-    },
-    ProblemKind {
+    }
+    TooManyKeys {
         code: "too-many-keys",
         status: 409,
         title: "There are as many keys as there may be",
@@ -287,8 +298,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             them open.",
         remedy: "Revoke keys that nobody needs.",
         detail: "there may be 1000 keys; revoke those that nobody needs",
-    },
-    ProblemKind {
+    }
+    PositionOutlived {
         code: "position-outlived",
         status: 410,
         title: "The change log does not reach back to that position",
@@ -298,8 +309,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Read the whole collection again, by `GET /users` with `Accept: \
             application/x-ndjson`, and go on from the `Roster-Position` of that answer.",
         detail: "read the collection again and go on from its Roster-Position",
-    },
-    ProblemKind {
+    }
+    VersionMismatch {
         code: "version-mismatch",
         status: 412,
         title: "The user has changed meanwhile",
@@ -309,24 +320,24 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Fetch the user again, apply your change to what you got, and send it with the \
             new version.",
         detail: "the user is at version 2; fetch it and apply your change to that",
-    },
-    ProblemKind {
+    }
+    BodyTooLarge {
         code: "body-too-large",
         status: 413,
         title: "The body is too large",
         meaning: "A request body holds at most 1 MiB.",
         remedy: "Send less. One user never needs this much.",
         detail: "send at most 1048576 bytes",
-    },
-    ProblemKind {
+    }
+    UriTooLong {
         code: "uri-too-long",
         status: 414,
         title: "The path and query are too long",
         meaning: "The target of the request is longer than the service reads.",
         remedy: "Split the query, for example into several lists of ids.",
         detail: "shorten path and query to at most 16384 bytes",
-    },
-    ProblemKind {
+    }
+    UnsupportedMediaType {
         code: "unsupported-media-type",
         status: 415,
         title: "The body has a form that is not taken here",
@@ -337,16 +348,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
             it.",
         detail: "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
             application/json'",
-    },
-    ProblemKind {
+    }
+    ExpectationFailed {
         code: "expectation-failed",
         status: 417,
         title: "The expectation cannot be met",
         meaning: "`Expect` asks for something other than `100-continue`.",
         remedy: "Leave the `Expect` header out.",
         detail: "leave Expect out",
-    },
-    ProblemKind {
+    }
+    MisdirectedRequest {
         code: "misdirected-request",
         status: 421,
         title: "The request is meant for another host",
@@ -355,8 +366,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Call the service by the address it is configured with. On the same machine \
             `localhost` always works.",
         detail: "this service does not answer for that host",
-    },
-    ProblemKind {
+    }
+    InvalidUser {
         code: "invalid-user",
         status: 422,
         title: "The user is not valid",
@@ -364,8 +375,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             fault at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
         detail: "1 member needs attention",
-    },
-    ProblemKind {
+    }
+    InvalidGroup {
         code: "invalid-group",
         status: 422,
         title: "The group is not valid",
@@ -373,8 +384,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             fault at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
         detail: "1 member needs attention",
-    },
-    ProblemKind {
+    }
+    InvalidKey {
         code: "invalid-key",
         status: 422,
         title: "The key is not valid",
@@ -382,8 +393,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
         detail: "1 member needs attention",
-    },
-    ProblemKind {
+    }
+    IdempotencyKeyReused {
         code: "idempotency-key-reused",
         status: 422,
         title: "The idempotency key came with another request",
@@ -392,8 +403,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Make a new key for each new request; send the same key only to repeat the very \
             same one.",
         detail: "make a new key for a new request",
-    },
-    ProblemKind {
+    }
+    PreconditionRequired {
         code: "precondition-required",
         status: 428,
         title: "The write must name a version",
@@ -401,8 +412,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
             body.",
         detail: "send If-Match with the version that you mean",
-    },
-    ProblemKind {
+    }
+    RateLimited {
         code: "rate-limited",
         status: 429,
         title: "The caller makes too many requests",
@@ -414,8 +425,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Wait as many seconds as `Retry-After` says, and go on more slowly. If this is \
             less than you need, ask the operator.",
         detail: "the quota \"default\" is used up: 1000 requests at once, 100 a second",
-    },
-    ProblemKind {
+    }
+    Internal {
         code: "internal",
         status: 500,
         title: "The service failed",
@@ -423,8 +434,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             request id, and not in this answer.",
         remedy: "Try again later. If it stays, give the request id to the operator.",
         detail: "the service failed; its log has the cause under this request id",
-    },
-    ProblemKind {
+    }
+    MethodNotImplemented {
         code: "method-not-implemented",
         status: 501,
         title: "The method is not known",
@@ -432,8 +443,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             not `GET`.",
         remedy: "Use a method of HTTP that the path offers; `OPTIONS` tells which.",
         detail: "the service does not know this method",
-    },
-    ProblemKind {
+    }
+    Unavailable {
         code: "unavailable",
         status: 503,
         title: "The service cannot do this now",
@@ -446,8 +457,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
             you repeat the write; `If-Match` makes that safe. If it stays, call \
             the operator.",
         detail: "the store does not answer; try again shortly",
-    },
-    ProblemKind {
+    }
+    Draining {
         code: "draining",
         status: 503,
         title: "The service is about to stop",
@@ -456,8 +467,8 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Send no further requests here: a load balancer takes this process out. Another \
             one, or the next one at the same place, goes on.",
         detail: "this process is about to stop; send requests to another one",
-    },
-    ProblemKind {
+    }
+    Overloaded {
         code: "overloaded",
         status: 503,
         title: "The service has too much to do",
@@ -466,16 +477,16 @@ pub const PROBLEMS: &[ProblemKind] = &[
         remedy: "Try again after the time in `Retry-After`, longer after each time that this \
             happens. If it stays, the operator has to find out who asks for so much.",
         detail: "the service is busy; nothing was done, try again shortly",
-    },
-    ProblemKind {
+    }
+    StorageFull {
         code: "storage-full",
         status: 507,
         title: "The disk is full",
         meaning: "There is no room to keep the change. Nothing was changed; reads still work.",
         remedy: "The operator must make room on the disk. Then send the request again.",
         detail: "there is no room for the change",
-    },
-];
+    }
+}
 
 #[cfg(test)]
 mod tests;
