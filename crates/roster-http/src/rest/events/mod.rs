@@ -1,4 +1,4 @@
-//! The change log: `/events`, and `/users/{parse_user_id}/events` for one user.
+//! The change log: `/events`, and `/users/{user_id}/events` for one user.
 //!
 //! `Roster-Position` says how far a page reaches, also where it shows nothing. A subscriber that
 //! continues there misses nothing and sees nothing twice.
@@ -28,7 +28,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     read(&app, &call, None).await
 }
 
-/// `GET /users/{parse_user_id}/events`: returns a page of the events of a user.
+/// `GET /users/{user_id}/events`: returns a page of the events of a user.
 pub(crate) async fn list_of_user(
     State(app): State<AppState>,
     call: Call,

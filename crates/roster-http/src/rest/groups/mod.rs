@@ -1,4 +1,4 @@
-//! Groups and their members: `/groups`, `/groups/{parse_group_id}` and its `/members`.
+//! Groups and their members: `/groups`, `/groups/{group_id}` and its `/members`.
 
 mod list_query;
 
@@ -65,7 +65,7 @@ pub(crate) async fn create(
     create_response(&app, &options, outcome, "groups")
 }
 
-/// `GET /groups/{parse_group_id}`: returns a group.
+/// `GET /groups/{group_id}`: returns a group.
 pub(crate) async fn get(
     State(app): State<AppState>,
     ReadOptions(preconditions): ReadOptions,
@@ -77,7 +77,7 @@ pub(crate) async fn get(
     read_response(stored.ok_or_else(not_found)?, preconditions)
 }
 
-/// `PUT /groups/{parse_group_id}`: replaces the record of a group. Its members stay.
+/// `PUT /groups/{group_id}`: replaces the record of a group. Its members stay.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -92,7 +92,7 @@ pub(crate) async fn replace(
     write_response(&app, &options, outcome)
 }
 
-/// `PATCH /groups/{parse_group_id}`: changes members of the record by JSON Merge Patch (RFC 7396).
+/// `PATCH /groups/{group_id}`: changes members of the record by JSON Merge Patch (RFC 7396).
 pub(crate) async fn patch(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -107,7 +107,7 @@ pub(crate) async fn patch(
     write_response(&app, &options, outcome)
 }
 
-/// `DELETE /groups/{parse_group_id}`: deletes a group for good. Its members stay.
+/// `DELETE /groups/{group_id}`: deletes a group for good. Its members stay.
 pub(crate) async fn delete(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -121,7 +121,7 @@ pub(crate) async fn delete(
     delete_response(&app, &options, &outcome)
 }
 
-/// `GET /groups/{parse_group_id}/members`: returns a page of the direct members of a group.
+/// `GET /groups/{group_id}/members`: returns a page of the direct members of a group.
 pub(crate) async fn list_members(
     State(app): State<AppState>,
     call: Call,
@@ -152,7 +152,7 @@ pub(crate) async fn list_members(
     Ok(response.page(page.position, body, target.as_deref()))
 }
 
-/// `PUT /groups/{parse_group_id}/members/{member_id}`: adds a user or a group to a group.
+/// `PUT /groups/{group_id}/members/{member_id}`: adds a user or a group to a group.
 pub(crate) async fn put_member(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -168,7 +168,7 @@ pub(crate) async fn put_member(
     write_response(&app, &options, outcome)
 }
 
-/// `DELETE /groups/{parse_group_id}/members/{member_id}`: removes a user or a group from a group.
+/// `DELETE /groups/{group_id}/members/{member_id}`: removes a user or a group from a group.
 pub(crate) async fn delete_member(
     State(app): State<AppState>,
     options: WriteOptions,
