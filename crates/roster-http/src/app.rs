@@ -14,7 +14,7 @@ use crate::{
     problem::{Problem, ProblemCode},
     request_id::{self, X_REQUEST_ID},
     routes,
-    settings::FaceSettings,
+    settings::HttpSettings,
     state::AppState,
 };
 
@@ -28,7 +28,7 @@ pub struct App {
 
 impl App {
     /// Both interfaces over a directory.
-    pub fn new(directory: Directory, settings: FaceSettings, front: Arc<FrontCounters>) -> Self {
+    pub fn new(directory: Directory, settings: HttpSettings, front: Arc<FrontCounters>) -> Self {
         let state = AppState::new(directory, settings, front);
         let (router, no_route) = (routes::router(&state), routes::no_route(&state));
         Self { state, router, no_route }

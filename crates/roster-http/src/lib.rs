@@ -1,7 +1,7 @@
-//! The faces of Roster over HTTP.
+//! The HTTP interfaces of Roster: REST and SCIM.
 //!
-//! What arrives at a socket is turned into calls of the directory, and its outcomes into answers.
-//! This crate must not know how anything is stored, nor where settings come from.
+//! Requests become calls of the directory, and its results become responses. This crate does not
+//! know how anything is stored, nor where settings come from.
 
 mod access;
 mod app;
@@ -34,5 +34,5 @@ pub use app::App;
 pub use metrics::{Duty, HousekeepingMetrics};
 pub use pressure::PressureSettings;
 pub use proxies::TrustedProxies;
-pub use settings::{FaceSettings, URI_BYTES_MAX};
+pub use settings::{HttpSettings, URI_BYTES_MAX};
 pub use time_limits::READ_WAIT_MAX;

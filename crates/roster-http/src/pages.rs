@@ -11,7 +11,7 @@ use crate::{
     description, front,
     pressure::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
     scim::limits as scim,
-    settings::FaceSettings,
+    settings::HttpSettings,
     transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    pub(crate) fn new(settings: &FaceSettings) -> Self {
+    pub(crate) fn new(settings: &HttpSettings) -> Self {
         let policy = HeaderValue::try_from(description::content_security_policy());
         Self {
             description: description::openapi(&settings.base_url),
@@ -67,7 +67,7 @@ fn milliseconds(time: Duration) -> Json {
 }
 
 /// The service document, under the rules in force.
-pub(crate) fn service_document(settings: &FaceSettings, rules: Rules) -> Bytes {
+pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
     let link = |path: &str| Json::Text(format!("{}{path}", settings.base_url));
     let links = object([
         ("users", link("/users")),
@@ -106,7 +106,7 @@ pub(crate) fn service_document(settings: &FaceSettings, rules: Rules) -> Bytes {
 }
 
 /// The limits that concern callers.
-fn limits_of(settings: &FaceSettings) -> Json {
+fn limits_of(settings: &HttpSettings) -> Json {
     let mut all = members([
         ("body_bytes_max", number(settings.body_bytes_max)),
         ("uri_bytes_max", number(settings.uri_bytes_max)),
@@ -190,7 +190,7 @@ fn limits_of_streams() -> Vec<(String, Json)> {
     ])
 }
 
-fn limits_of_scim(settings: &FaceSettings) -> Vec<(String, Json)> {
+fn limits_of_scim(settings: &HttpSettings) -> Vec<(String, Json)> {
     members([
         ("bulk_operations_max", number(limits::BULK_OPERATIONS_MAX)),
         ("bulk_bytes_max", number(settings.body_bytes_max)),

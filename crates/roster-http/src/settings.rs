@@ -1,4 +1,4 @@
-//! What the faces must be told: where they stand, to whom they answer, and their limits.
+//! The settings of the HTTP interfaces: their URL, whom they serve, and their limits.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,8 +7,8 @@ use crate::metrics::HousekeepingMetrics;
 use crate::pressure::PressureSettings;
 use crate::proxies::TrustedProxies;
 
-/// The settings of the faces.
-pub struct FaceSettings {
+/// The settings of the HTTP interfaces.
+pub struct HttpSettings {
     /// The absolute URL that all routes are below, without a slash at its end.
     pub base_url: String,
     /// Further names that may stand in `Host`; with a port, that port alone.
@@ -46,7 +46,7 @@ pub struct FaceSettings {
 /// Most bytes of path and query when nothing else is set.
 pub const URI_BYTES_MAX: usize = 16 * 1024;
 
-impl FaceSettings {
+impl HttpSettings {
     /// The path of the base URL: empty where the service is at the root of its host.
     pub fn base_path(&self) -> &str {
         let after_scheme = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
@@ -60,8 +60,8 @@ impl FaceSettings {
     }
 }
 
-impl fmt::Debug for FaceSettings {
+impl fmt::Debug for HttpSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FaceSettings").field("base_url", &self.base_url).finish_non_exhaustive()
+        f.debug_struct("HttpSettings").field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }

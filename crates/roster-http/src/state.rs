@@ -22,7 +22,7 @@ use crate::{
     pressure::Pressure,
     readiness::Readiness,
     request_id::RequestIds,
-    settings::FaceSettings,
+    settings::HttpSettings,
     transfers::Transfers,
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct AppState(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) directory: Directory,
     pub(crate) access: Arc<Access>,
-    pub(crate) settings: FaceSettings,
+    pub(crate) settings: HttpSettings,
     pub(crate) hosts: Hosts,
     pub(crate) cors: Cors,
     pub(crate) request_ids: RequestIds,
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
 impl AppState {
     pub(crate) fn new(
         directory: Directory,
-        settings: FaceSettings,
+        settings: HttpSettings,
         front: Arc<FrontCounters>,
     ) -> Self {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());

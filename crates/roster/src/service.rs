@@ -15,7 +15,7 @@ use roster_core::{
     json,
 };
 use roster_http::{
-    App, FaceSettings, HousekeepingMetrics, PressureSettings, TrustedProxies, URI_BYTES_MAX,
+    App, HousekeepingMetrics, HttpSettings, PressureSettings, TrustedProxies, URI_BYTES_MAX,
     front::{DrainReport, FrontCounters, FrontSettings, Port, serve},
 };
 
@@ -61,7 +61,7 @@ impl Service {
         let metrics = HousekeepingMetrics::default();
         let housekeeping = Housekeeping::new(directory.clone(), keep, metrics.clone());
         let counters = Arc::new(FrontCounters::default());
-        let face = FaceSettings {
+        let face = HttpSettings {
             base_url: base_url.to_string(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
             trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),

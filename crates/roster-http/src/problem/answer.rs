@@ -162,7 +162,7 @@ impl Problem {
         out
     }
 
-    /// Its status, its words and its headers, for a face with errors of its own.
+    /// Its status, its text and its headers, for SCIM's form.
     pub(crate) fn into_parts(self) -> (u16, String, Vec<(HeaderName, HeaderValue)>) {
         let kind = self.code.kind();
         let mut words = self.detail.as_deref().unwrap_or(kind.detail).to_owned();

@@ -1,4 +1,4 @@
-//! The REST face's answer to each way in which the directory says no.
+//! The problem for each refusal and failure of the directory.
 //!
 //! Matched without a wildcard: a new refusal has no answer until it gets one here.
 

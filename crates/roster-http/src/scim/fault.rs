@@ -1,4 +1,4 @@
-//! Errors of the face: SCIM's own, and what all faces share in SCIM's form (RFC 7644 section 3.12).
+//! Errors in SCIM's form (RFC 7644 section 3.12): its own, and the problems of both interfaces.
 
 use axum::{body::Body, response::Response};
 use http::{

@@ -1,4 +1,4 @@
-//! The limits of the face that are not those of the record, each with its name.
+//! The limits of SCIM that are not those of the record, each with its name.
 //!
 //! They are shown in the service document beside those of core. What a handler is bound by it takes
 //! from here.

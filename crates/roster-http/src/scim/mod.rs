@@ -1,8 +1,8 @@
-//! The SCIM face (RFC 7644): one handler an operation, each of them short.
+//! The SCIM interface (RFC 7644), one module for each resource.
 //!
-//! A handler reads what it needs of the request, has `roster-scim` turn it into what the directory
-//! understands, and renders. Everything below `/scim/v2` is answered in SCIM's own form, errors
-//! too. It makes no decision about users, and knows nothing of the REST face.
+//! A handler takes what it needs of the request by extractors, has `roster-scim` convert it, calls
+//! the directory and makes the response. Everything below `/scim/v2` is answered in SCIM's own
+//! form, errors too. A handler makes no decision about users, and does not use the REST interface.
 
 pub(crate) mod bulk;
 mod cursor;
@@ -28,12 +28,12 @@ pub(crate) use fault::from_problem;
 
 use crate::problem::Problem;
 
-/// Why a request is not answered as it was meant.
+/// Why a request fails.
 #[derive(Debug)]
 pub(crate) enum ScimProblem {
-    /// In SCIM's words.
+    /// An error of SCIM.
     Scim(ScimError),
-    /// In the words of what all faces share.
+    /// A problem that both interfaces share.
     Problem(Problem),
 }
 
@@ -73,7 +73,7 @@ impl IntoResponse for ScimProblem {
     }
 }
 
-/// Whether a path is the face's, whatever there is at it.
+/// Whether a path belongs to SCIM, whether or not there is a route.
 pub(crate) fn is_below(base_path: &str, parts: &Parts) -> bool {
     let below = parts.uri.path().strip_prefix(base_path);
     let below = below.and_then(|below| below.strip_prefix("/scim/v2"));

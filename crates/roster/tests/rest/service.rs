@@ -16,7 +16,7 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, FaceSettings, HousekeepingMetrics, PressureSettings, READ_WAIT_MAX, TokenIssuer,
+    App, HousekeepingMetrics, HttpSettings, PressureSettings, READ_WAIT_MAX, TokenIssuer,
     TrustedProxies, URI_BYTES_MAX, description,
     front::{FrontCounters, FrontSettings, serve},
     problem::registry,
@@ -154,7 +154,7 @@ impl Backend {
         let clock = Arc::new(TestClock::new());
         let room = Arc::new(AtomicBool::new(true));
         let floor = Arc::clone(&room);
-        let settings = FaceSettings {
+        let settings = HttpSettings {
             base_url: base_url.to_owned(),
             hosts: ["directory.example", "port.example:8443"].map(str::to_owned).to_vec(),
             trusted_proxies: TrustedProxies::default(),

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    App, FaceSettings, HousekeepingMetrics, PressureSettings, READ_WAIT_MAX, TrustedProxies,
+    App, HousekeepingMetrics, HttpSettings, PressureSettings, READ_WAIT_MAX, TrustedProxies,
     URI_BYTES_MAX,
     front::{FrontCounters, FrontSettings, serve},
 };
@@ -59,7 +59,7 @@ impl Subject {
         };
         let store = Arc::new(Oracle::new(rules));
         let directory = Directory::new(store, Arc::new(TestClock::new()));
-        let settings = FaceSettings {
+        let settings = HttpSettings {
             base_url: format!("http://{address}"),
             hosts: Vec::new(),
             trusted_proxies: TrustedProxies::default(),
