@@ -1,46 +1,81 @@
 #!/usr/bin/env bash
-# Every acceptance command in turn, against a binary that is already built (default
-# target/release/roster, else --binary PATH); `--slice` for the small run of CI. What can run over
-# PostgreSQL runs a second time, over a private cluster. Goes on after a failure, and fails at the
-# end if any failed.
+# Runs the acceptance commands against a binary that is already built.
+#
+#   all.sh [--binary PATH] [--seed N]   all of them, one after the other: some hours
+#   all.sh --slice [--binary PATH] ...  a small run of each, several at a time
+#
+# What can run over PostgreSQL runs a second time, over a private cluster; a slice leaves out what
+# another command over PostgreSQL does too. Goes on after a failure, and fails at the end if any
+# command failed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=$("$here/venv.sh") || exit 1
-failed=()
-alone=(purge_search backup_load wal_ceiling slow_connections held_memory tls_scan browser proxies)
-both=(faker_roundtrip bulk_roundtrip races kill9 handover idempotency follow_events contract_runs scim scim_walk
-    purge_long)
-postgres=(three_processes wire_cut migrate)
+slice=false
+[[ " $* " != *' --slice '* ]] || slice=true
 
-# run COMMAND ARGUMENT...
+sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_roundtrip
+    bulk_roundtrip follow_events scim providers scim_walk purge_long backup_load tls_scan proxies)
+postgres=(contract_runs handover kill9 idempotency bulk_roundtrip scim providers purge_long
+    'scim_walk --processes 3' migrate)
+# They compare times with limits, so they run alone. Two make their store in PostgreSQL.
+alone=(wal_ceiling slow_connections held_memory three_processes wire_cut)
+# Over PostgreSQL three_processes follows the log, and the others walk and read back.
+$slice || postgres+=(faker_roundtrip follow_events scim_walk)
+
+jobs=1
+$slice && jobs=$(($(nproc) + 1))
+scratch=$(mktemp -d) || exit 1
+trap '"$here/../postgres.sh" stop "$scratch/postgres"; rm -rf "$scratch"' EXIT
+chmod 711 "$scratch"
+: >"$scratch/failed"
+
+# run NAME ARGUMENT...: a command, with what it took.
 run() {
     local start=$SECONDS
     echo "== $*"
-    "$python" "$here/$1.py" "${@:2}" || failed+=("$1")
+    "$python" "$here/$1.py" "${@:2}" || echo "$*" >>"$scratch/failed"
     echo "   $((SECONDS - start)) s"
 }
 
-for command in "${both[@]}" "${alone[@]}"; do
+# queue NAME ARGUMENT...: runs a command when there is a place; its output comes in one piece.
+queue() {
+    if ((jobs == 1)); then
+        run "$@"
+        return
+    fi
+    while (($(jobs -rp | wc -l) >= jobs)); do
+        wait -n
+    done
+    (
+        output=$(mktemp -p "$scratch")
+        run "$@" >"$output" 2>&1
+        flock "$scratch/failed" cat "$output"
+    ) &
+}
+
+if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$scratch/postgres"); then
+    export ROSTER_TEST_POSTGRES
+    for command in "${postgres[@]}"; do
+        # migrate fills PostgreSQL from SQLite, and takes no engine.
+        engine='--engine postgres'
+        [[ $command != migrate ]] || engine=
+        # shellcheck disable=SC2086 # a name with its words
+        queue $command $engine "$@"
+    done
+else
+    echo postgres >>"$scratch/failed"
+fi
+for command in "${sqlite[@]}"; do
+    # shellcheck disable=SC2086 # a name with its words
+    queue $command "$@"
+done
+wait
+for command in "${alone[@]}"; do
     run "$command" "$@"
 done
-run handover "$@" --tls
-
-place=$(mktemp -d) || exit 1
-trap '"$here/../postgres.sh" stop "$place"' EXIT
-if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$place"); then
-    export ROSTER_TEST_POSTGRES
-    for command in "${both[@]}"; do
-        run "$command" "$@" --engine postgres
-    done
-    for command in "${postgres[@]}"; do
-        run "$command" "$@"
-    done
-    run scim_walk "$@" --engine postgres --processes 3
-else
-    failed+=(postgres)
-fi
-if ((${#failed[@]})); then
-    echo "failed: ${failed[*]}" >&2
+if [[ -s $scratch/failed ]]; then
+    echo 'failed:' >&2
+    cat "$scratch/failed" >&2
     exit 1
 fi
 echo "all acceptance commands passed"

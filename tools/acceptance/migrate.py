@@ -119,7 +119,7 @@ def with_breaks(options, place, source, target, seconds):
             status, _, err = migration.wait()
             if status != 0:
                 raise Fault(f"the last run ended with {status}: {err}")
-        gone_on += "going on after" in err
+        gone_on += "continuing after" in err
         breaks += status != 0
         if is_marked(target):
             must_not_serve(options, place, target)

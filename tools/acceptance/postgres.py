@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from service import ROOT
+from service import POSTGRES_URL, ROOT
 
 SCRIPT = ROOT / "tools" / "postgres.sh"
 
@@ -74,9 +74,8 @@ def wait_until_gone(url, pids, within=30.0):
 @contextlib.contextmanager
 def cluster():
     """The cluster that ROSTER_TEST_POSTGRES names, else one of our own until the end."""
-    # Taken out of the environment: the binary refuses settings that it does not know.
-    if given := os.environ.pop("ROSTER_TEST_POSTGRES", None):
-        yield Cluster(given)
+    if POSTGRES_URL:
+        yield Cluster(POSTGRES_URL)
         return
     end_with_sigterm()
     base = tempfile.mkdtemp(prefix="roster-postgres-")

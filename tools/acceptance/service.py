@@ -19,6 +19,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# The cluster of all.sh. Taken out of the environment: the binary rejects settings that it does not
+# know.
+POSTGRES_URL = os.environ.pop("ROSTER_TEST_POSTGRES", None)
 SERVER_MADE = ("id", "version", "created_at", "updated_at")
 
 

@@ -1,9 +1,9 @@
-//! Fuzzes the filter language: texts made by mutating a few good ones, as many as asked for.
+//! Fuzzes the filter language with mutations of valid filters.
 //!
-//! `cargo run --release -p roster-core --example fuzz_filter -- 10000000 [SEED]`. A text is
-//! refused with a place within it, or prints as a text that means the same, and decides on users
-//! and on their records alike. With `measure` in place of a number it tells how long ordinary
-//! filters take to parse.
+//! `cargo run --release -p roster-core --example fuzz_filter -- 10000000 [SEED]`. Each text is
+//! either rejected with a position inside it, or prints as a text that parses to the same filter
+//! and matches the same users and records. With `measure` instead of a number, the program reports
+//! how long ordinary filters take to parse.
 
 use std::{env, hint, io, io::Write as _, process::ExitCode, time::Instant};
 
@@ -29,7 +29,7 @@ const SEEDS: [&str; 14] = [
     "roles.value eq \"\u{fb01}\u{1f9d1}\u{200d}\u{1f680}\"",
 ];
 
-/// Parses in a measured batch, and batches of a text.
+/// The parses in a measured batch, and the batches for each text.
 const BATCH: u32 = 5_000;
 const BATCHES: u32 = 40;
 
@@ -76,7 +76,7 @@ const PIECES: [&str; 40] = [
     "",
 ];
 
-/// The generator xorshift64: repeatable, and as random as mutation needs.
+/// The generator xorshift64, which is repeatable and random enough for mutations.
 struct Random(u64);
 
 impl Random {
@@ -141,7 +141,7 @@ fn users() -> Vec<User> {
     bodies.into_iter().filter_map(user).collect()
 }
 
-/// What is wrong about how this text was taken; `Ok(true)` where it is a filter.
+/// Checks how a text is parsed: an error if it is wrong, `Ok(true)` if the text is a filter.
 fn check(text: &str, users: &[User]) -> Result<bool, String> {
     let filter = match Filter::parse(text) {
         Err(fault) if fault.position <= text.len() && !fault.detail.is_empty() => return Ok(false),
@@ -158,7 +158,7 @@ fn check(text: &str, users: &[User]) -> Result<bool, String> {
     for user in users {
         let by_record = filter.matches_record(&user.to_record()).map_err(|e| e.to_string())?;
         if by_record != filter.matches(user) {
-            return Err("decides on a record unlike on its user".to_owned());
+            return Err("matches a record and its user differently".to_owned());
         }
     }
     let query = PageQuery::first(1).with(filter.expression().clone());
@@ -167,24 +167,24 @@ fn check(text: &str, users: &[User]) -> Result<bool, String> {
 }
 
 fn fuzz(executions: u64, seed: u64) -> Result<String, String> {
-    let (users, mut random, mut taken) = (users(), Random(seed | 1), 0_u64);
+    let (users, mut random, mut accepted) = (users(), Random(seed | 1), 0_u64);
     if users.len() != 2 {
-        return Err("the sample users are refused".to_owned());
+        return Err("the sample users are rejected".to_owned());
     }
     for number in 0..executions {
         let text = mutated(&mut random);
-        taken += u64::from(
+        accepted += u64::from(
             check(&text, &users)
                 .map_err(|fault| format!("execution {number}: {text:?}: {fault}"))?,
         );
     }
-    Ok(format!("{executions} executions, {taken} of them filters, no fault"))
+    Ok(format!("{executions} executions, {accepted} of them filters, no fault"))
 }
 
 fn measure() -> String {
     let mut lines = Vec::new();
     for text in SEEDS.into_iter().take(10) {
-        // The best of many batches: whatever else the machine does only adds to it.
+        // The best of many batches, because other work of the machine only adds time.
         let batch = || {
             let began = Instant::now();
             for _ in 0..BATCH {
@@ -209,6 +209,6 @@ fn main() -> ExitCode {
     };
     let is_ok = result.is_ok();
     let text = result.unwrap_or_else(|fault| fault);
-    let told = writeln!(io::stdout(), "{text}").is_ok();
-    if is_ok && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let is_written = writeln!(io::stdout(), "{text}").is_ok();
+    if is_ok && is_written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

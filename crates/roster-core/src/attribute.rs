@@ -1,21 +1,22 @@
-//! The attribute table: the logical facts of every member of the record, and their order.
+//! The attribute table: the members of the record, their kinds and their order.
 //!
-//! The parser, the canonical JSON, the list of changed members and every face read this one table.
-//! Physical facts stand elsewhere, by exhaustive match on [`Attribute`]: columns in the engines,
-//! SCIM paths in the SCIM face. A member is named by its OpenID Connect claim where there is one,
-//! else by its SCIM attribute in snake case.
+//! The parser, the canonical JSON, the list of changed members and both interfaces use this one
+//! table. Columns are defined in the engines and SCIM paths in the SCIM crate, by exhaustive match
+//! on [`Attribute`]. A member has the name of its OpenID Connect claim, if there is one, otherwise
+//! the name of its SCIM attribute in snake case.
 
 use crate::{
     limits::{
         ADDRESS_TEXT_LENGTH_MAX, ADDRESSES_MAX, CERTIFICATE_LENGTH_MAX, EMAIL_LENGTH_MAX,
-        ENTRIES_MAX, PHONE_NUMBER_LENGTH_MAX, TEXT_LENGTH_MAX, URL_LENGTH_MAX,
+        ENTRIES_MAX, ENTRY_TEXT_LENGTH_MAX, PHONE_NUMBER_LENGTH_MAX, TEXT_LENGTH_MAX,
+        URL_LENGTH_MAX,
     },
     part::Part,
 };
 
 macro_rules! attributes {
     ($($variant:ident $name:literal $kind:expr,)*) => {
-        /// A member of the record, in the order in which the canonical JSON shows them.
+        /// A member of the record, in the order of the canonical JSON.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Attribute {
             $(
@@ -28,20 +29,20 @@ macro_rules! attributes {
             /// Every attribute, in the order of the canonical JSON.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The attribute's place in that order.
-            #[expect(clippy::as_conversions, reason = "nothing else tells it without a search")]
-            pub(crate) const fn place(self) -> usize {
+            /// The attribute's index in that order.
+            #[expect(clippy::as_conversions, reason = "the index is the discriminant")]
+            pub(crate) const fn index(self) -> usize {
                 self as usize
             }
 
-            /// The member's name on the wire.
+            /// The member's name in JSON.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
                 }
             }
 
-            /// The attribute of that name, exactly as spelled.
+            /// The attribute with exactly this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant),)*
@@ -49,7 +50,7 @@ macro_rules! attributes {
                 }
             }
 
-            /// What kind of value the member takes.
+            /// The kind of the member's value.
             pub const fn kind(self) -> Kind {
                 match self {
                     $(Self::$variant => $kind,)*
@@ -107,7 +108,7 @@ attributes! {
 }
 
 impl Attribute {
-    /// The short form that shows the primary value of this list, if it has one.
+    /// The short form of this list, if it has one.
     pub const fn short_form(self) -> Option<Self> {
         if matches!(self, Self::Emails) {
             Some(Self::Email)
@@ -121,28 +122,28 @@ impl Attribute {
     }
 }
 
-/// What kind of value a member takes.
+/// The kind of a member's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Made by the server: allowed in a body, never taken from it.
+    /// Set by the server: allowed in a body, never stored from it.
     ServerMade,
     /// `active` or `suspended`.
     Status,
     /// One text.
     Text(TextRule),
-    /// The value of the primary entry of a list, by itself.
+    /// The value of the primary entry of a list, as a member of its own.
     ShortForm {
         /// The list.
         list: Attribute,
         /// The rule of the list's values.
         rule: TextRule,
     },
-    /// A boolean that vouches for the primary entry of a list.
+    /// A boolean that states that the primary entry of a list was verified.
     Flag {
         /// The list.
         vouches_for: Attribute,
     },
-    /// One object of named parts.
+    /// An object of named parts.
     One(&'static Shape),
     /// A list of objects of named parts.
     Many(&'static Shape),
@@ -150,18 +151,18 @@ pub enum Kind {
     Object,
 }
 
-/// The parts of an entry and how many entries there may be.
+/// The parts of an entry and the maximum number of entries.
 #[derive(Debug)]
 pub struct Shape {
-    /// Most entries.
+    /// The maximum number of entries.
     pub entries_max: usize,
     /// The parts, in the order of the canonical JSON.
     pub parts: &'static [(Part, PartKind)],
-    /// The part without which an entry says nothing.
+    /// The part that every entry must have.
     pub required: Option<Part>,
 }
 
-/// What kind of value a part takes.
+/// The kind of a part's value.
 #[derive(Clone, Copy, Debug)]
 pub enum PartKind {
     /// One text.
@@ -170,18 +171,21 @@ pub enum PartKind {
     Flag,
 }
 
-/// The rule that a text obeys.
+/// The rule for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextRule {
     /// Any text without control characters.
     Plain,
-    /// A line or lines of an address: TAB, CR and LF may stand in it.
+    /// A text of an entry without control characters. It may be longer, because identity providers
+    /// send long names of entitlements.
+    EntryText,
+    /// One or more lines of an address. TAB, CR and LF are allowed.
     AddressLines,
-    /// A user name (RFC 8265).
+    /// A username (RFC 8265).
     Username,
     /// An e-mail address (RFC 5321, RFC 6531).
     Email,
-    /// A telephone number, as it is written.
+    /// A telephone number as people write it.
     PhoneNumber,
     /// An absolute URL.
     Url,
@@ -196,12 +200,13 @@ pub enum TextRule {
 }
 
 impl TextRule {
-    /// Most code points of such a text.
+    /// The maximum number of code points.
     pub const fn length_max(self) -> usize {
         match self {
             Self::Plain | Self::Username | Self::LanguageTag | Self::Zone | Self::Country => {
                 TEXT_LENGTH_MAX
             }
+            Self::EntryText => ENTRY_TEXT_LENGTH_MAX,
             Self::AddressLines => ADDRESS_TEXT_LENGTH_MAX,
             Self::Email => EMAIL_LENGTH_MAX,
             Self::PhoneNumber => PHONE_NUMBER_LENGTH_MAX,
@@ -211,8 +216,8 @@ impl TextRule {
     }
 }
 
-/// An entry with a value, a type, a flag and a display name, as SCIM's multi-valued attributes
-/// have it (RFC 7643 section 2.4).
+/// A list of entries with a value, a type, a flag and a display name, as in SCIM's multi-valued
+/// attributes (RFC 7643 section 2.4).
 const fn entries(parts: &'static [(Part, PartKind)]) -> Shape {
     Shape { entries_max: ENTRIES_MAX, parts, required: Some(Part::Value) }
 }
@@ -221,11 +226,14 @@ const PLAIN: PartKind = PartKind::Text(TextRule::Plain);
 
 macro_rules! value_parts {
     ($rule:expr) => {
+        value_parts!($rule, PLAIN)
+    };
+    ($rule:expr, $other:expr) => {
         &[
             (Part::Value, PartKind::Text($rule)),
-            (Part::Type, PLAIN),
+            (Part::Type, $other),
             (Part::Primary, PartKind::Flag),
-            (Part::Display, PLAIN),
+            (Part::Display, $other),
         ]
     };
 }
@@ -233,10 +241,18 @@ macro_rules! value_parts {
 static EMAILS: Shape = entries(value_parts!(TextRule::Email));
 static PHONE_NUMBERS: Shape = entries(value_parts!(TextRule::PhoneNumber));
 static PHOTOS: Shape = entries(value_parts!(TextRule::Url));
-static PLAIN_LIST: Shape = entries(value_parts!(TextRule::Plain));
+static PLAIN_LIST: Shape =
+    entries(value_parts!(TextRule::EntryText, PartKind::Text(TextRule::EntryText)));
 static CERTIFICATES: Shape = entries(value_parts!(TextRule::Certificate));
-static MANAGER: Shape =
-    Shape { entries_max: 1, parts: &[(Part::Id, PLAIN)], required: Some(Part::Id) };
+static MANAGER: Shape = Shape {
+    entries_max: 1,
+    parts: &[
+        (Part::Id, PLAIN),
+        (Part::Ref, PartKind::Text(TextRule::EntryText)),
+        (Part::DisplayName, PLAIN),
+    ],
+    required: Some(Part::Id),
+};
 static ADDRESSES: Shape = Shape {
     entries_max: ADDRESSES_MAX,
     parts: &[

@@ -1,13 +1,13 @@
-//! A list that keeps its first items and counts the others.
+//! A list that keeps its first items and counts the rest.
 //!
-//! A request can break rules a million times. A response lists [`ERRORS_MAX`] of them, and neither
-//! the time nor the memory for the others may depend on what they would say.
+//! A request can contain a million violations. A response lists [`ERRORS_MAX`] of them, and the
+//! others must cost neither time nor memory for their texts.
 
 use std::vec;
 
 use crate::limits::ERRORS_MAX;
 
-/// At most [`ERRORS_MAX`] items, and the number of those that were left out.
+/// At most [`ERRORS_MAX`] items, and the number of omitted ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capped<T> {
     items: Vec<T>,
@@ -15,7 +15,7 @@ pub struct Capped<T> {
 }
 
 impl<T> Capped<T> {
-    /// Adds an item, which is made only if it is kept.
+    /// Adds an item. `item` is called only if it is kept.
     pub fn push(&mut self, item: impl FnOnce() -> T) {
         if self.items.len() < ERRORS_MAX {
             self.items.push(item());
@@ -24,32 +24,32 @@ impl<T> Capped<T> {
         }
     }
 
-    /// Counts items that are left out.
+    /// Counts omitted items.
     pub const fn omit(&mut self, count: usize) {
         self.omitted = self.omitted.saturating_add(count);
     }
 
-    /// The items that are kept.
+    /// The kept items.
     pub fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// How many items were left out.
+    /// The number of omitted items.
     pub const fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// How many items there are, with those that were left out.
+    /// The number of items, including omitted ones.
     pub const fn total(&self) -> usize {
         self.items.len().saturating_add(self.omitted)
     }
 
-    /// Whether there is no item at all.
+    /// Whether there is no item, kept or omitted.
     pub const fn is_empty(&self) -> bool {
         self.total() == 0
     }
 
-    /// The same list of other items.
+    /// Converts each kept item.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Capped<U> {
         Capped { items: self.items.into_iter().map(change).collect(), omitted: self.omitted }
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_beyond_the_cap_are_counted_and_never_made() {
+    fn items_beyond_the_cap_are_counted_and_never_created() {
         let mut list = Capped::default();
         let mut made = 0;
         for number in 0..1000 {

@@ -1,7 +1,7 @@
-//! Where time and ids come from.
+//! The source of time, ids and random bytes.
 //!
-//! The wall clock and randomness are handed in, never reached for, so that every decision can be
-//! repeated and tests own the time. The real clock stands in the binary.
+//! Time and randomness are passed in, so decisions are repeatable and tests control the time. The
+//! real clock is in the binary.
 
 use std::time::Duration;
 
@@ -9,16 +9,15 @@ use crate::{id::UserId, timestamp::Timestamp};
 
 /// A source of time, of new ids and of randomness.
 pub trait Clock: Send + Sync + 'static {
-    /// The present moment. May step back when the machine's clock is set.
+    /// The current time. It may go back when the machine's clock is set.
     fn now(&self) -> Timestamp;
 
-    /// The time since some fixed moment, which setting the machine's clock does not change.
+    /// The time since a fixed point, which setting the machine's clock does not change.
     fn uptime(&self) -> Duration;
 
-    /// A new UUIDv7, larger than all that this clock made before, whatever the machine's clock
-    /// does.
+    /// A new UUIDv7, larger than all earlier ones of this clock, regardless of the machine's clock.
     fn new_id(&self) -> UserId;
 
-    /// Fills with random bytes that nobody can foresee; tells whether there were any.
+    /// Fills the slice with unpredictable random bytes; `false` if there are none.
     fn fill(&self, bytes: &mut [u8]) -> bool;
 }

@@ -1,7 +1,7 @@
-//! The clock mark: the stored moment that deletion by age goes by, besides the wall clock.
+//! The clock mark: the stored time that, with the wall clock, deletion by age uses.
 //!
-//! A wall clock that jumps forward makes everything look old at once, and what is deleted does not
-//! come back. The mark advances by the measured uptime of the processes that serve the store, and
+//! A wall clock that jumps forward makes everything look old at once, and deletions cannot be
+//! undone. The mark advances by the measured uptime of the processes that serve the store, and
 //! follows the wall clock over small differences only. Retention uses the lower of the two. After a
 //! larger forward jump the wall clock becomes a pending mark, which replaces the mark once the
 //! services have been up for [`CONFIRM_MS`] without the wall clock returning.
@@ -14,7 +14,7 @@ use crate::timestamp::Timestamp;
 /// The largest forward difference of the wall clock that the mark follows at once.
 pub const JUMP_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The uptime after which a larger forward jump is believed.
+/// The uptime after which a larger forward jump is accepted.
 pub const CONFIRM_MS: i64 = 7 * JUMP_MS;
 
 /// The stored mark.
@@ -24,7 +24,7 @@ pub struct ClockMark {
     pub revision: i64,
     /// The mark.
     pub at: Timestamp,
-    /// The wall clock after a forward jump, while it is not believed yet.
+    /// The wall clock after a forward jump, until it is accepted.
     pub pending: Option<PendingMark>,
 }
 
@@ -37,32 +37,32 @@ pub struct PendingMark {
     pub waited_ms: i64,
 }
 
-/// What a process measures when it looks at the mark.
+/// What a process measures when it reads the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
     /// The wall clock.
     pub wall: Timestamp,
-    /// The revision that the process saw last; `None` at its first look.
+    /// The revision that the process read last; `None` at its first read.
     pub seen: Option<i64>,
     /// The uptime of the process since then, in milliseconds.
     pub uptime_ms: i64,
 }
 
 impl ClockMark {
-    /// The mark of a store that has none yet: the time of its newest event, or the wall clock if
-    /// it has no events.
+    /// The first mark of a store: the time of its newest event, or the wall clock if there are no
+    /// events.
     pub fn first(newest_event: Option<Timestamp>, wall: Timestamp) -> Self {
         let first = Self { revision: 1, at: newest_event.unwrap_or(wall), pending: None };
         first.follow(wall)
     }
 
-    /// The mark after a process looked at it. It is stored if its revision differs.
+    /// The mark after this reading. It is stored if its revision differs.
     #[must_use]
     pub fn advance(self, reading: ClockReading) -> Self {
         let uptime_ms = match reading.seen {
             None => 0,
             Some(seen) if seen == self.revision => reading.uptime_ms.max(0),
-            // Another process counted this time.
+            // Another process has counted this time.
             Some(_) => return self,
         };
         let pending = self.pending.map(|pending| PendingMark {
@@ -73,7 +73,7 @@ impl ClockMark {
         Self { revision: self.revision + 1, at, pending }.follow(reading.wall)
     }
 
-    /// The moment that deletion by age goes by.
+    /// The time that deletion by age uses.
     pub fn retention_now(&self, wall: Timestamp) -> Timestamp {
         self.at.min(wall)
     }
@@ -82,7 +82,7 @@ impl ClockMark {
         if wall <= after(self.at, JUMP_MS) {
             return Self { at: self.at.max(wall), pending: None, ..self };
         }
-        // A wall clock that went part of the way back is another jump.
+        // A wall clock that went back part of the way counts as another jump.
         let pending = self.pending.filter(|pending| wall >= after(pending.at, -JUMP_MS));
         match pending {
             Some(pending) if pending.waited_ms >= CONFIRM_MS => {
@@ -113,7 +113,7 @@ mod tests {
         ClockMark::first(None, at(wall))
     }
 
-    /// One process that looks at the mark again after this uptime.
+    /// One process that reads the mark again after this uptime.
     fn look(mark: ClockMark, uptime_ms: i64, wall: i64) -> ClockMark {
         mark.advance(ClockReading { wall: at(wall), seen: Some(mark.revision), uptime_ms })
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backward_jump_lowers_retention_and_not_the_mark() {
+    fn a_backward_jump_lowers_the_retention_time_and_not_the_mark() {
         let mark = look(new(DAY), MINUTE, DAY - 60 * MINUTE);
         assert_eq!(mark.at, at(DAY + MINUTE));
         assert_eq!(mark.retention_now(at(DAY - 60 * MINUTE)), at(DAY - 60 * MINUTE));
@@ -170,7 +170,7 @@ mod tests {
         let mark = look(new(0), 0, 10 * DAY);
         let mark = look(mark, 6 * DAY, 16 * DAY);
         let mark = look(mark, DAY, 1100 * DAY);
-        assert_eq!(mark.at, at(17 * DAY), "what was believed is the first jump");
+        assert_eq!(mark.at, at(17 * DAY), "the first jump is accepted");
         assert_eq!(mark.pending, Some(PendingMark { at: at(1100 * DAY), waited_ms: 0 }));
     }
 
@@ -179,7 +179,7 @@ mod tests {
         // Far ahead, so that the mark advances by uptime alone.
         let wall = at(1000 * DAY);
         let mut mark = new(0).advance(ClockReading { wall, seen: None, uptime_ms: 0 });
-        // For each process: the revision and the time of its last look.
+        // For each process: the revision and the time of its last read.
         let mut looks = [(None, 0), (None, 0)];
         for minute in 0..1000_i64 {
             let which = usize::from(minute % 3 == 0 || minute % 7 == 1);

@@ -1,7 +1,7 @@
-//! Commands: what is to be done to one user, with all that the decision needs.
+//! Commands: complete requests to change one user.
 //!
-//! A command is complete: the moment, the new id, who asks. An engine may run it again on another
-//! state without asking anybody.
+//! A command contains everything that a decision needs: the time, the new id and the caller. An
+//! engine may decide it again on another state without further input.
 
 use std::{fmt, sync::Arc};
 
@@ -10,34 +10,34 @@ use crate::{
     timestamp::Timestamp, user::User,
 };
 
-/// The settings that the rules depend on.
+/// The settings of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Whether live users may share the key of their primary e-mail address.
+    /// Whether live users may have the same primary e-mail address (by its key).
     pub email: Sharing,
-    /// Whether live users may share an external id.
+    /// Whether live users may have the same external id.
     pub external_id: Sharing,
-    /// Whether a PUT without any precondition may clear stored members.
+    /// Whether a PUT that clears stored members requires a precondition.
     pub put: Guard,
-    /// Whether a DELETE may come without any precondition.
+    /// Whether a DELETE requires a precondition.
     pub delete: Guard,
 }
 
-/// Whether several live users may hold the same key.
+/// Whether several live users may have the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// One user at most.
+    /// At most one user.
     Unique,
     /// Any number of users.
     Shared,
 }
 
-/// Whether a precondition is asked for.
+/// Whether a precondition is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// It is not.
+    /// It is not required.
     Off,
-    /// A write without one is refused.
+    /// A write without one is rejected.
     On,
 }
 
@@ -52,25 +52,25 @@ impl Default for Rules {
     }
 }
 
-/// Who makes a change.
+/// The author of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
-    /// Anybody: the service is open.
+    /// Any caller, while no key exists.
     Anonymous,
     /// The service itself.
     System,
-    /// Whoever holds that key.
+    /// An API key.
     Key(KeyId),
-    /// Whom an issuer of tokens calls that.
+    /// The subject of a token.
     Subject {
-        /// The issuer, by the name that the settings give it.
+        /// The issuer's name in the settings.
         issuer: Arc<str>,
-        /// The subject, as the issuer spells it.
+        /// The subject, as in the token.
         subject: Arc<str>,
     },
 }
 
-/// The actor as the log spells it.
+/// The actor as the change log writes it.
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -82,26 +82,26 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Who asks, and under which request id.
+/// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Who makes the change.
+    /// The author of the change.
     pub actor: Actor,
-    /// The id of the request that asked for it.
+    /// The id of the request.
     pub request_id: String,
 }
 
-/// The versions that an `If-Match` or `If-None-Match` names.
+/// The versions that `If-Match` or `If-None-Match` lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tags {
-    /// `*`: any version that there is.
+    /// `*`: any existing version.
     Any,
-    /// These versions. A tag that is none of ours names no version and is left out.
+    /// These versions. A tag in another format matches no version and is left out.
     Versions(Vec<i64>),
 }
 
 impl Tags {
-    /// Whether the version is among them.
+    /// Whether they include a version.
     pub fn hold(&self, version: i64) -> bool {
         match self {
             Self::Any => true,
@@ -120,66 +120,67 @@ pub struct Preconditions {
 }
 
 impl Preconditions {
-    /// Whether there is none.
+    /// Whether there are no preconditions.
     pub const fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Whether a write on a user of this version may go on (RFC 9110 section 13.2.2).
+    /// Whether they allow a write to a user at this version (RFC 9110 section 13.2.2).
     pub fn allow_write(&self, version: i64) -> bool {
         self.if_match.as_ref().is_none_or(|tags| tags.hold(version))
             && !self.if_none_match.as_ref().is_some_and(|tags| tags.hold(version))
     }
 }
 
-/// What becomes of a user to be created whose name or address another live user holds.
+/// What happens if another live user has the name or address of a new user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// It is refused.
+    /// The create is rejected.
     #[default]
     Fail,
-    /// It is passed over.
+    /// The create is skipped.
     Skip,
-    /// The one user who holds them is replaced; where two users do, it is refused.
+    /// The other user is replaced. If the name and the address belong to two users, the create is
+    /// rejected.
     Replace,
 }
 
-/// Marks a request that may come twice and must happen once.
+/// Identifies a request that may arrive twice and must be executed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Idempotency {
-    /// A digest of the caller and the key that was sent.
+    /// A digest of the caller and the `Idempotency-Key`.
     pub key: [u8; 32],
-    /// A digest of all else in the request that decides what it comes to.
+    /// A digest of everything else in the request that affects its result.
     pub fingerprint: [u8; 32],
 }
 
 /// Whether a write is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// It is.
+    /// It is stored.
     #[default]
     Write,
-    /// Everything is judged and nothing stored.
+    /// It is decided and not stored.
     DryRun,
 }
 
-/// The terms of a write, beside what is to be done.
+/// The options of a write, apart from the operation.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// What must hold first.
+    /// The preconditions.
     pub preconditions: Preconditions,
-    /// What marks a request that may come twice. A dry run leaves no mark.
+    /// The idempotency key. A dry run stores no idempotency record.
     pub idempotency: Option<Idempotency>,
     /// Whether it is stored.
     pub mode: Mode,
-    /// Where it can be given up as long as it is not begun.
+    /// Lets the caller cancel it until it begins.
     pub start: Option<Start>,
 }
 
 impl Terms {
-    /// No terms but who asks.
+    /// The default options for a caller.
     pub fn of(caller: Caller) -> Self {
         let (preconditions, mode) = (Preconditions::default(), Mode::Write);
         Self { caller, preconditions, idempotency: None, mode, start: None }
@@ -187,19 +188,19 @@ impl Terms {
 }
 
 /// A change that is computed from the stored record when the command is decided, such as a SCIM
-/// PATCH. It is a pure function, since a command may be decided several times. It returns `None` if
-/// it refuses; the code that made it keeps the reason.
+/// PATCH. It is a pure function, since a command may be decided several times. It returns `None` to
+/// reject the change; the code that created it keeps the reason.
 pub struct Edit<R, C>(Arc<EditFn<R, C>>);
 
 type EditFn<R, C> = dyn Fn(&R) -> Option<C> + Send + Sync;
 
 impl<R, C> Edit<R, C> {
-    /// A change that this function computes.
+    /// An edit that calls this function.
     pub fn new(change: impl Fn(&R) -> Option<C> + Send + Sync + 'static) -> Self {
         Self(Arc::new(change))
     }
 
-    /// What becomes of a record.
+    /// Computes the change of a record.
     pub(crate) fn apply(&self, record: &R) -> Result<C, Refusal> {
         (self.0)(record).ok_or(Refusal::EditRefused)
     }
@@ -217,64 +218,64 @@ impl<R, C> fmt::Debug for Edit<R, C> {
     }
 }
 
-/// What is to be done.
+/// The operation.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// Create a user under a new id.
+    /// Create a user with a new id.
     Create {
-        /// The new id; its moment is `created_at`.
+        /// The new id. Its time is `created_at`.
         id: UserId,
         /// The user.
         draft: Box<Draft>,
-        /// What becomes of it where another user holds its name or address.
+        /// What happens if another user has its name or address.
         on_conflict: OnConflict,
     },
-    /// Replace the whole of a user.
+    /// Replace a user.
     Replace {
-        /// Which user.
+        /// The user's id.
         id: UserId,
-        /// What it becomes.
+        /// The new content.
         draft: Box<Draft>,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
     /// Patch a user by JSON Merge Patch (RFC 7396).
     Patch {
-        /// Which user.
+        /// The user's id.
         id: UserId,
         /// The patch.
         patch: Box<Json>,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
-    /// Replace the whole of a user by what a function makes of it.
+    /// Replace a user by the result of a function.
     Edit {
-        /// Which user.
+        /// The user's id.
         id: UserId,
         /// The function.
         edit: Edit<User, Draft>,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
-    /// Delete a user: it leaves the collection and is kept aside.
+    /// Delete a user. It is kept among the deleted users.
     Delete {
-        /// Which user.
+        /// The user's id.
         id: UserId,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
-    /// Bring a deleted user back into the collection.
+    /// Restore a deleted user.
     Restore {
-        /// Which user.
+        /// The user's id.
         id: UserId,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
-    /// Forget a deleted user for good, its history included.
+    /// Purge a deleted user and its history.
     Purge {
-        /// Which user.
+        /// The user's id.
         id: UserId,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
 }
@@ -284,29 +285,30 @@ pub enum Act {
 pub enum Target {
     /// A user that does not exist yet.
     New,
-    /// A user of the collection.
+    /// A live user.
     Live,
-    /// A deleted user that is kept.
+    /// A deleted user.
     Deleted,
 }
 
-/// A change that somebody asked for.
+/// A request to change a user.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// What is to be done.
+    /// The operation.
     pub act: Act,
-    /// When it was asked for.
+    /// The time of the request.
     pub at: Timestamp,
-    /// Who asked.
+    /// The caller.
     pub caller: Caller,
-    /// What marks a request that may come twice.
+    /// The idempotency key, if the request has one.
     pub idempotency: Option<Idempotency>,
-    /// Where it can be given up as long as it is not begun; for commands that come alone.
+    /// Lets the caller cancel the command until it begins. Only a command that is sent alone has
+    /// one.
     pub start: Option<Start>,
 }
 
 impl Command {
-    /// Whether it may be carried out: an engine asks once it is to be, and right before.
+    /// Whether the command may be executed. An engine calls this immediately before the execution.
     #[must_use]
     pub fn begin(&self) -> bool {
         self.start.as_ref().is_none_or(Start::begin)
@@ -336,13 +338,13 @@ impl Command {
         }
     }
 
-    /// The command that a create comes to where its name or address is held by that one user
-    /// and is to replace it; `None` for anything else.
+    /// The command that replaces the user `holder` by the new user of a create with
+    /// [`OnConflict::Replace`]; `None` for any other command.
     pub fn replacing(&self, holder: UserId) -> Option<Self> {
         let Act::Create { draft, on_conflict: OnConflict::Replace, .. } = &self.act else {
             return None;
         };
-        // What a create ignores is ignored here too.
+        // Members that a create ignores are ignored here too.
         let mut draft = draft.clone();
         draft.forget_server_made();
         let preconditions = Preconditions::default();

@@ -1,8 +1,8 @@
-//! The directory: the one door through which every face reads and changes the collection.
+//! The directory: the functions by which both interfaces read and change users.
 //!
-//! It stamps time and ids from the clock it was given, makes a complete command of a request, and
-//! hands it to the store. It holds no state and no rule of its own. Whatever reads or changes data
-//! asks for the proof that its caller may.
+//! It adds the time and the id of its clock to a request, which makes a complete command, and
+//! passes it to the store. It has no state and no rules. Functions that read or change data for a
+//! caller require a permit.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The directory over a store.
+    /// The directory of a store.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
@@ -46,11 +46,11 @@ impl Directory {
         draft: Draft,
         terms: Terms,
     ) -> Result<Outcome, Failure> {
-        self.carry_out(self.creation(draft, OnConflict::Fail), terms).await
+        self.execute(self.new_user(draft, OnConflict::Fail), terms).await
     }
 
-    /// Creates users in their order, each by itself, sharing commits. The results stand in the
-    /// order of the drafts.
+    /// Creates users in order, each independently, with shared commits. The results have the order
+    /// of the drafts.
     pub async fn import(
         &self,
         _may: Permit<WriteUsers>,
@@ -61,7 +61,7 @@ impl Directory {
     ) -> Vec<Result<Outcome, Failure>> {
         let at = self.clock.now();
         let command = |draft| Command {
-            act: self.creation(draft, on_conflict),
+            act: self.new_user(draft, on_conflict),
             at,
             caller: caller.clone(),
             idempotency: None,
@@ -80,7 +80,7 @@ impl Directory {
         }
     }
 
-    /// Replaces the whole of a user.
+    /// Replaces a user.
     pub async fn replace(
         &self,
         _may: Permit<WriteUsers>,
@@ -89,7 +89,7 @@ impl Directory {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let (draft, preconditions) = (Box::new(draft), mem::take(&mut terms.preconditions));
-        self.carry_out(Act::Replace { id, draft, preconditions }, terms).await
+        self.execute(Act::Replace { id, draft, preconditions }, terms).await
     }
 
     /// Patches a user by JSON Merge Patch.
@@ -101,10 +101,10 @@ impl Directory {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let (patch, preconditions) = (Box::new(patch), mem::take(&mut terms.preconditions));
-        self.carry_out(Act::Patch { id, patch, preconditions }, terms).await
+        self.execute(Act::Patch { id, patch, preconditions }, terms).await
     }
 
-    /// Replaces a user by what a function makes of it.
+    /// Replaces a user by the result of a function.
     pub async fn edit(
         &self,
         _may: Permit<WriteUsers>,
@@ -113,10 +113,10 @@ impl Directory {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(Act::Edit { id, edit, preconditions }, terms).await
+        self.execute(Act::Edit { id, edit, preconditions }, terms).await
     }
 
-    /// Deletes a user: it leaves the collection at once and is kept aside.
+    /// Deletes a user. It is kept among the deleted users.
     pub async fn delete(
         &self,
         _may: Permit<WriteUsers>,
@@ -124,10 +124,10 @@ impl Directory {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(Act::Delete { id, preconditions }, terms).await
+        self.execute(Act::Delete { id, preconditions }, terms).await
     }
 
-    /// Brings a deleted user back.
+    /// Restores a deleted user.
     pub async fn restore(
         &self,
         _may: Permit<WriteUsers>,
@@ -135,10 +135,10 @@ impl Directory {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(Act::Restore { id, preconditions }, terms).await
+        self.execute(Act::Restore { id, preconditions }, terms).await
     }
 
-    /// Forgets a deleted user for good, its history included.
+    /// Purges a deleted user and its history.
     pub async fn purge(
         &self,
         _may: Permit<PurgeUsers>,
@@ -146,10 +146,10 @@ impl Directory {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(Act::Purge { id, preconditions }, terms).await
+        self.execute(Act::Purge { id, preconditions }, terms).await
     }
 
-    /// The deleted user of that id, while it is kept.
+    /// The deleted user with this id, while it is kept.
     pub async fn get_deleted(
         &self,
         _may: Permit<impl SeesDeleted>,
@@ -158,7 +158,7 @@ impl Directory {
         self.store.get_deleted(id).await
     }
 
-    /// One page of the deleted users.
+    /// One page of deleted users.
     pub async fn list_deleted(
         &self,
         _may: Permit<impl SeesDeleted>,
@@ -176,8 +176,7 @@ impl Directory {
         self.store.events(query).await
     }
 
-    /// Whether there is, or was, a user of that id: in the collection, aside, or in the log
-    /// after that position.
+    /// Whether a user with this id exists, is deleted, or is in the log after this position.
     pub async fn is_known(
         &self,
         may: Permit<ReadEvents>,
@@ -189,16 +188,16 @@ impl Directory {
         }
         let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(after, 1) };
         let events = self.events(may, query).await?.events;
-        // A group has an id of the same making.
+        // Users and groups have ids from the same source, so events of groups do not count.
         Ok(events.iter().any(|(_, event)| !event.kind.is_of_group()))
     }
 
-    /// Forgets a step of what has outlived its time; tells how much.
+    /// Deletes one batch of expired data and returns its size.
     pub async fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
         self.store.forget(before).await
     }
 
-    /// The purged users whose history is still to be erased.
+    /// The purged users with history that is not yet erased.
     pub async fn pending_erasures(&self) -> Result<Vec<UserId>, StoreError> {
         self.store.pending_erasures().await
     }
@@ -208,22 +207,22 @@ impl Directory {
         self.store.erase(id).await
     }
 
-    /// Advances the clock mark by what this process measured.
+    /// Advances the clock mark by this process's measurement.
     pub async fn advance_clock_mark(&self, reading: ClockReading) -> Result<ClockMark, StoreError> {
         self.store.advance_clock_mark(reading).await
     }
 
-    /// The uptime of this process, from some fixed moment.
+    /// The uptime of this process since a fixed point.
     pub fn uptime(&self) -> Duration {
         self.clock.uptime()
     }
 
-    /// The moment, as the directory stamps it.
+    /// The time of the directory's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The live user of that id.
+    /// The live user with this id.
     pub async fn get(
         &self,
         _may: Permit<ReadUsers>,
@@ -232,7 +231,7 @@ impl Directory {
         self.store.get(id).await
     }
 
-    /// One page of the live users.
+    /// One page of live users.
     pub async fn list(
         &self,
         _may: Permit<ReadUsers>,
@@ -241,56 +240,56 @@ impl Directory {
         self.store.page(query).await
     }
 
-    /// The ends of walks' pages, where several processes share them.
+    /// The ends of SCIM pages by index, if several processes share the store.
     pub fn walks(&self, _may: Permit<ReadUsers>) -> Option<&dyn WalkStore> {
         self.store.walks()
     }
 
-    /// The desk of the keys.
+    /// The operations on keys.
     pub fn keys(&self) -> KeyDesk {
         KeyDesk::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
-    /// The desk of the groups.
+    /// The operations on groups.
     pub fn groups(&self) -> GroupDesk {
         GroupDesk::new(Arc::clone(&self.store), Arc::clone(&self.clock))
     }
 
-    /// Where the change log stands, and the kept counters.
+    /// The end of the change log, and the stored counters.
     pub async fn head(&self) -> Result<Head, StoreError> {
         self.store.head().await
     }
 
-    /// Bytes of the write-ahead log's file, where the engine has one of its own.
+    /// The size of the write-ahead log's file in bytes, if the engine has one.
     pub fn wal_bytes(&self) -> Option<u64> {
         self.store.wal_bytes()
     }
 
-    /// Whether writes go on.
+    /// Whether the store accepts writes.
     pub async fn health(&self) -> Result<(), StoreError> {
         self.store.health().await
     }
 
-    /// The rules in force.
+    /// The current rules.
     pub fn rules(&self) -> Rules {
         self.store.rules()
     }
 
-    /// The change log's identity.
+    /// The identity of the change log.
     pub fn log_id(&self) -> LogId {
         self.store.log_id()
     }
 
-    /// The secret for cursors.
+    /// The secret that encrypts cursors.
     pub fn secret(&self) -> Secret {
         self.store.secret()
     }
 
-    fn creation(&self, draft: Draft, on_conflict: OnConflict) -> Act {
+    fn new_user(&self, draft: Draft, on_conflict: OnConflict) -> Act {
         Act::Create { id: self.clock.new_id(), draft: Box::new(draft), on_conflict }
     }
 
-    async fn carry_out(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {
+    async fn execute(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {
         let Terms { caller, idempotency, mode, start, .. } = terms;
         let command = Command { act, at: self.clock.now(), caller, idempotency, start };
         if mode == Mode::DryRun {
@@ -298,7 +297,7 @@ impl Directory {
         }
         let mut results = self.store.apply(vec![command]).await;
         results.pop().unwrap_or_else(|| {
-            Err(Failure::Store(StoreError::Internal("the store gave no result".into())))
+            Err(Failure::Store(StoreError::Internal("the store returned no result".into())))
         })
     }
 }

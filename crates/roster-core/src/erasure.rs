@@ -1,19 +1,19 @@
-//! Erasing the history of a purged user.
+//! Erasing the history of a purged user in steps.
 //!
 //! A purge removes the user and hides its history at once. A short history is erased in the
 //! transaction of the purge. A longer one is erased afterwards, a bounded step at a time; until
-//! that is done the store keeps the id of the user as pending, and no read shows what is left.
+//! then the store lists the user's id as pending, and no read returns the rest.
 
-/// Most events, and most idempotency records, that one transaction erases.
+/// The maximum number of events, and of idempotency records, that one transaction erases.
 pub const STEP_MAX: i64 = 1000;
 
 /// The state of an erasure after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erasure {
-    /// More is to be erased.
+    /// More data must be erased.
     Pending,
-    /// Something else has to end before the next step, such as the step of another process.
+    /// The next step must wait for something else, such as a step of another process.
     Waiting,
-    /// Nothing is left.
+    /// Everything is erased.
     Done,
 }

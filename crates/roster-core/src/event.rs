@@ -1,8 +1,8 @@
-//! The change log: one event for each real change, written in the transaction of the change.
+//! The change log: one event for each change, written in the transaction of the change.
 //!
-//! Positions are dense from 1 in commit order; one that was read never gains an earlier
-//! neighbour. Replaying the log from its start gives exactly the stored users and groups. An event
-//! of a group tells who joined and who left, never the whole list.
+//! Positions start at 1, have no gaps and follow commit order: no event ever appears before one
+//! that was already read. A replay from the start gives exactly the stored users and groups. The
+//! event of a group lists the members that joined and left, not all members.
 
 use std::fmt::{self, Write as _};
 
@@ -17,7 +17,7 @@ use crate::{
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
-        /// What became true.
+        /// The kind of the change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum EventKind {
             $($(#[$doc])* $variant,)*
@@ -27,7 +27,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The kind as the log spells it.
+            /// The kind's name in the log.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -38,31 +38,31 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A user joined the collection.
+    /// A user was created.
     Created "user.created",
-    /// A user changed.
+    /// A user was updated.
     Updated "user.updated",
-    /// A user left the collection.
+    /// A user was deleted.
     Deleted "user.deleted",
-    /// A deleted user came back.
+    /// A deleted user was restored.
     Restored "user.restored",
-    /// A deleted user was forgotten, with all records in the log.
+    /// A deleted user was purged, with all its records in the log.
     Purged "user.purged",
-    /// A group was made.
+    /// A group was created.
     GroupCreated "group.created",
-    /// A group changed, or who belongs to it.
+    /// A group or its members changed.
     GroupUpdated "group.updated",
-    /// A group is gone.
+    /// A group was deleted.
     GroupDeleted "group.deleted",
 }
 
 impl EventKind {
-    /// The kind of that spelling.
+    /// The kind with this name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
     }
 
-    /// Whether it tells of a group.
+    /// Whether it is a kind for groups.
     pub const fn is_of_group(self) -> bool {
         match self {
             Self::GroupCreated | Self::GroupUpdated | Self::GroupDeleted => true,
@@ -71,64 +71,65 @@ impl EventKind {
     }
 }
 
-/// Who joined a group and who left it, each in the order of ids.
+/// The members that joined and left a group, in the order of ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MembersChanged {
-    /// Who joined.
+    /// The members that joined.
     pub added: Vec<UserId>,
-    /// Who left.
+    /// The members that left.
     pub removed: Vec<UserId>,
 }
 
 impl MembersChanged {
-    /// Whether nobody did.
+    /// Whether no member joined or left.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty()
     }
 }
 
-/// What an id takes in the text of an event, its quotation marks and comma included.
+/// The bytes of an id in the text of an event, with its quotation marks and comma.
 const ID_BYTES: usize = 39;
 
 /// One entry of the change log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What became true.
+    /// The kind of the change.
     pub kind: EventKind,
-    /// When.
+    /// The time of the change.
     pub at: Timestamp,
-    /// Who made the change.
+    /// The author of the change.
     pub actor: String,
-    /// The request that asked for it.
+    /// The id of the request.
     pub request_id: String,
-    /// Which user; where the kind is one of groups, which group.
+    /// The user's id; the group's id if the kind is one for groups.
     pub user_id: UserId,
     /// The version after the change.
     pub version: i64,
-    /// The members of the record that differ, as the REST face names them; server-made ones apart.
+    /// The changed members of the record, with their REST names, without the members that the
+    /// server sets.
     pub changed: Vec<Attribute>,
-    /// Who joined and left, where the kind is one of groups.
+    /// The members that joined and left, if the kind is one for groups.
     pub members: MembersChanged,
     /// The canonical JSON after the change; empty once the user is purged.
     pub record: Bytes,
 }
 
 impl Event {
-    /// About how many bytes it takes beside its frame.
+    /// The approximate size in bytes, without the frame.
     pub const fn bytes(&self) -> usize {
         let ids = self.members.added.len() + self.members.removed.len();
         self.record.len() + ids * ID_BYTES
     }
 }
 
-/// What changed in one text, as engines keep it: names of members, then `+` and the id of each who
-/// joined, `-` and the id of each who left, all separated by commas.
+/// The changes in one text, as engines store it: the names of changed members, then `+` and the id
+/// of each member that joined, `-` and the id of each that left, separated by commas.
 pub fn changed_text(changed: &[Attribute], members: &MembersChanged) -> String {
     let ids = members.added.len() + members.removed.len();
     let mut text = String::with_capacity(changed.len() * 12 + ids * ID_BYTES);
     let mut next = |part: &dyn fmt::Display| {
         let comma = if text.is_empty() { "" } else { "," };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _infallible = write!(text, "{comma}{part}");
     };
     for attribute in changed {
@@ -143,7 +144,7 @@ pub fn changed_text(changed: &[Attribute], members: &MembersChanged) -> String {
     text
 }
 
-/// What such a text says changed; `None` where it names something else.
+/// Parses such a text; `None` if it has any other form.
 pub fn changed_of(text: &str) -> Option<(Vec<Attribute>, MembersChanged)> {
     let (mut changed, mut members) = (Vec::new(), MembersChanged::default());
     for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -158,25 +159,25 @@ pub fn changed_of(text: &str) -> Option<(Vec<Attribute>, MembersChanged)> {
     Some((changed, members))
 }
 
-/// A question for events.
+/// A query for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventsQuery {
-    /// Events after this position alone.
+    /// Only events after this position.
     pub after: i64,
-    /// Most events.
+    /// The maximum number of events.
     pub limit: usize,
-    /// Events of this kind alone.
+    /// Only events of this kind.
     pub kind: Option<EventKind>,
-    /// Events of this user, or of this group, alone.
+    /// Only events of this user or group.
     pub user_id: Option<UserId>,
-    /// The page ends early once its records hold this many bytes.
+    /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
-    /// The page ends early once this many events were looked at.
+    /// The page ends early once this many events were examined.
     pub examined_max: usize,
 }
 
 impl EventsQuery {
-    /// The events after a position, of every kind and user.
+    /// The events after a position, of all kinds and users.
     pub fn after(after: i64, limit: usize) -> Self {
         Self {
             after,
@@ -189,16 +190,16 @@ impl EventsQuery {
     }
 }
 
-/// Events in the order of the log, read in one snapshot.
+/// A page of events in log order, from one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventsPage {
     /// The events, each with its position.
     pub events: Vec<(i64, Event)>,
-    /// The place that the page reaches: further events come after it. At the end of the log it
-    /// is the head, whatever was asked for.
+    /// The position that the page reaches: further events come after it. At the end of the log it
+    /// is the position of the last event, whatever the query.
     pub reached: i64,
     /// The position of the log's last event.
     pub head: i64,
-    /// The position of the oldest event that is kept; one beyond the head when none is.
+    /// The position of the oldest stored event, or one after the head if there is none.
     pub oldest: i64,
 }

@@ -1,60 +1,62 @@
-//! Why a command was not carried out, or a question not answered.
+//! Errors: why a command or a query failed.
 //!
-//! A [`Refusal`] is the caller's business: it carries no source, so its text is safe to send. A
-//! [`StoreError`] is ours: a caller sees a code, the chain goes to the log, once. Faces match both
-//! without a wildcard, so that a new variant breaks their build until it has an answer.
+//! A [`Refusal`] is the caller's error. It has no source, so its text is safe to return. A
+//! [`StoreError`] is the service's error: the caller gets a code, and the log gets the causes,
+//! once. Interfaces match both without a wildcard, so a new variant does not compile until it has a
+//! response.
 
 use std::{error::Error, fmt};
 
 use crate::{attribute::Attribute, id::UserId, violation::Violations};
 
-/// Why a command was refused. Nothing was changed.
+/// Why the rules rejected a command. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No live user has that id.
+    /// No user with this id is the kind of user (live or deleted) that the command applies to.
     NotFound,
-    /// A precondition does not hold.
+    /// A precondition failed.
     VersionMismatch {
-        /// The version that the user is at.
+        /// The user's current version.
         current: i64,
     },
-    /// The setting asks for a precondition and there is none.
+    /// The settings require a precondition and the request has none.
     PreconditionRequired {
-        /// The stored members that the write would have cleared.
+        /// The stored members that the write would clear.
         cleared: Vec<Attribute>,
     },
-    /// The words were read, but do not make a valid user.
+    /// The request was parsed but does not describe a valid user.
     Invalid(Violations),
-    /// Another live user holds what must be unique.
+    /// Another live user has a value that must be unique.
     Taken(Taken),
-    /// The idempotency key came before, with another request.
+    /// The idempotency key was used before with another request.
     KeyReused,
-    /// The function of an edit refused. The code that made the function has the reason.
+    /// The function of an edit rejected the change. The code that created the function has the
+    /// reason.
     EditRefused,
-    /// What is asked of a group cannot be.
+    /// The rules for groups reject it.
     Group(GroupRefusal),
 }
 
-/// Why a change of a group was refused. Nothing was changed.
+/// Why the rules rejected a change of a group. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupRefusal {
-    /// No group has that id.
+    /// No group has this id.
     NotFound,
     /// Another group has the name.
     NameTaken,
-    /// These are neither live users nor groups; the first of them.
+    /// These ids (the first ones) belong to neither live users nor groups.
     UnknownMembers(Vec<UserId>),
-    /// The one that is to leave is not a member.
+    /// The user or group to remove is not a member.
     NotMember,
-    /// A group would be its own member, at however many removes.
+    /// A group would be a member of itself, directly or through other groups.
     Cycle,
-    /// Groups would stand within groups deeper than they may.
+    /// Groups would be nested too deep.
     TooDeep,
-    /// More groups stand above and below than may be looked at.
+    /// More groups would contain it, or be contained in it, than the check visits.
     TooWide,
-    /// The group has as many members as it may.
+    /// The group has the maximum number of members.
     TooManyMembers,
-    /// This user or group is in as many groups as it may be.
+    /// This user or group is in the maximum number of groups.
     TooManyGroups(UserId),
 }
 
@@ -64,10 +66,10 @@ impl From<GroupRefusal> for Refusal {
     }
 }
 
-/// What another live user holds. Who it is, is not told.
+/// The values that another live user has. The user is not identified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// The user name, and where it came from.
+    /// The username, and its origin.
     pub username: Option<UsernameOrigin>,
     /// The primary e-mail address.
     pub email: bool,
@@ -76,46 +78,46 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Whether anything is taken.
+    /// Whether any value is taken.
     pub const fn any(self) -> bool {
         self.username.is_some() || self.email || self.external_id
     }
 }
 
-/// Where a user's name came from.
+/// The origin of a username.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsernameOrigin {
-    /// It was sent, or stored before.
+    /// The request, or the stored user.
     Given,
-    /// None was sent: the e-mail address serves.
+    /// The e-mail address, because the request has no username.
     Email,
 }
 
-/// What went wrong inside a store.
+/// An error of a store.
 #[derive(Debug)]
 pub enum StoreError {
-    /// Not now; a retry may succeed. A write may or may not have happened.
+    /// The store is unavailable; a retry may succeed. A write may or may not have happened.
     Unavailable(Source),
-    /// Writes have stopped until a restart, because a sync to disk failed. Reads go on.
+    /// Writes have stopped until a restart, because a sync to disk failed. Reads continue.
     WritesStopped,
-    /// Too slow.
+    /// The time limit passed.
     TimedOut,
-    /// No room left to write. Reads go on.
+    /// There is no space left to write. Reads continue.
     Full(Source),
-    /// Stored bytes are not what they must be.
+    /// Stored data is damaged.
     Corrupt {
-        /// Where: table, column and key, without any value of a person.
+        /// The table, column and key, without personal values.
         place: String,
     },
-    /// Anything else.
+    /// Any other error.
     Internal(Source),
 }
 
-/// The cause behind a store error, for the log alone.
+/// The cause of a store error, only for the log.
 pub type Source = Box<dyn Error + Send + Sync>;
 
 impl StoreError {
-    /// Whether the same request may succeed when it is sent again.
+    /// Whether the same request may succeed if it is sent again.
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::TimedOut | Self::Full(_) => true,
@@ -125,7 +127,7 @@ impl StoreError {
 }
 
 impl StoreError {
-    /// The error and its causes in one text, for several who get the same one.
+    /// The error and its causes as one text, for several requests that fail with the same error.
     pub fn with_causes(&self) -> String {
         let mut text = self.to_string();
         let mut source = self.source();
@@ -164,10 +166,10 @@ impl Error for StoreError {
     }
 }
 
-/// Why a command gave no outcome.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The rules refuse it.
+    /// The rules reject it.
     Refused(Refusal),
     /// The store failed.
     Store(StoreError),

@@ -1,7 +1,9 @@
-//! The id of a user: a UUIDv7 (RFC 9562) that the server makes and never takes from a client.
+//! The id of a user or group: a UUIDv7 (RFC 9562) that the server creates and never accepts from a
+//! client.
 //!
-//! One user has one URL, so an id has one spelling: 36 characters, lower case. Its first 48 bits
-//! are the moment of creation, which is how `created_at` and creation order come for free.
+//! An id has exactly one spelling, 36 lower-case characters, so a user has exactly one URL. Its
+//! first 48 bits are the time of creation, which gives `created_at` and the order of creation
+//! without further columns.
 
 use std::fmt;
 
@@ -9,12 +11,12 @@ use uuid::Uuid;
 
 use crate::timestamp::Timestamp;
 
-/// The id of one user; orders by creation.
+/// The id of a user or group, in the order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(Uuid);
 
 impl UserId {
-    /// Reads the canonical spelling; `None` for anything else, upper case included.
+    /// Parses the canonical spelling; `None` for any other text, including upper case.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() != 36 || text.bytes().any(|b| b.is_ascii_uppercase()) {
             return None;
@@ -27,17 +29,17 @@ impl UserId {
         Self(Uuid::from_bytes(bytes))
     }
 
-    /// The id with the bytes of an engine's column; `None` unless there are 16.
+    /// The id from the bytes of a column; `None` unless there are 16.
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         Uuid::from_slice(bytes).ok().map(Self)
     }
 
-    /// The bytes, most significant first: they order as ids do.
+    /// The bytes, most significant first. Their order is the order of ids.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The moment in the id's first 48 bits.
+    /// The time in the first 48 bits.
     pub fn created_at(self) -> Timestamp {
         let mut millis = [0; 8];
         for (to, from) in millis.iter_mut().skip(2).zip(self.0.as_bytes()) {
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn carries_the_moment_of_creation() {
+    fn contains_the_time_of_creation() {
         let id = UserId::parse(TEXT).map(UserId::created_at);
         assert_eq!(id, Some(Timestamp::from_millis(0x0190_d1c2_8000)));
     }

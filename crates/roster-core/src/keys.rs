@@ -1,8 +1,8 @@
-//! The keys of a user: what uniqueness, equality and order compare.
+//! The lookup keys of a user, which uniqueness, equality and order compare.
 //!
-//! Made in Rust, once, for every engine and the oracle, so that all compare alike: an engine
-//! stores keys and compares bytes. Order is by code point of the key, not by any language's
-//! alphabet.
+//! Keys are computed in Rust for every engine and the oracle, so all comparisons agree: an engine
+//! stores keys and compares bytes. The order is by code point of the key, not by the alphabet of a
+//! language.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::{
     user::{Status, User},
 };
 
-/// The keys of one user. `None`: the member is absent.
+/// The keys of one user. `None` means that the member is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
-    /// The PRECIS key of the user name (RFC 8265 UsernameCaseMapped).
+    /// The PRECIS key of the username (RFC 8265 UsernameCaseMapped).
     pub username: String,
     /// The key of the primary e-mail address.
     pub email: Option<String>,
@@ -25,13 +25,13 @@ pub struct Keys {
     pub phone_number: Option<String>,
     /// The external id, exactly as stored.
     pub external_id: Option<String>,
-    /// The folded family name.
+    /// The case-folded family name.
     pub family_name: Option<String>,
-    /// The folded full name.
+    /// The case-folded full name.
     pub name: Option<String>,
     /// The status.
     pub status: Status,
-    /// The moment of the last change.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -52,12 +52,12 @@ impl Keys {
     }
 }
 
-/// The keys of the e-mail addresses beside the primary one; sorted, none twice.
+/// The keys of the e-mail addresses other than the primary one; sorted, without duplicates.
 pub fn further_emails(user: &User) -> Vec<String> {
     further(user, Attribute::Emails, email_key)
 }
 
-/// The keys of the telephone numbers beside the primary one; sorted, none twice.
+/// The keys of the telephone numbers other than the primary one; sorted, without duplicates.
 pub fn further_phone_numbers(user: &User) -> Vec<String> {
     further(user, Attribute::PhoneNumbers, phone_key)
 }
@@ -73,8 +73,8 @@ fn further(user: &User, list: Attribute, key: fn(&str) -> String) -> Vec<String>
     keys.into_iter().collect()
 }
 
-/// The key by which a user name is looked up. One that breaks the rules has a key too, which no
-/// valid name shares: it begins with a space.
+/// The key by which a username is looked up. The key of an invalid username begins with a space, so
+/// no valid username has the same key.
 pub fn username_lookup(typed: &str) -> String {
     username_key(typed).unwrap_or_else(|_| format!(" {}", fold_key(typed)))
 }

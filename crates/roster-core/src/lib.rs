@@ -1,10 +1,74 @@
-//! The heart of Roster: the record of a user, the rules it obeys, the change log, and the store
-//! that both are kept in.
+//! The core of Roster: records of users and groups, the rules for them, the filter language, the
+//! plan of a page, access, and the traits that engines implement.
 //!
-//! All of it is pure. This crate knows nothing of HTTP, SQL, SCIM, an async runtime, the
-//! environment or the wall clock: time and ids are handed in through [`Clock`], storage through
-//! [`Store`]. A change of a rule is a change here and nowhere else; engines and faces only
-//! translate.
+//! This crate is independent of HTTP, SQL, SCIM, async runtimes, the environment and the wall
+//! clock. Time, ids and random bytes come from a [`Clock`], and data from a [`Store`]. All rules
+//! about users and groups are here; engines and interfaces only translate.
+//!
+//! # Modules
+//!
+//! Records:
+//! - [`attribute`]: the table of all members of a user's record
+//! - [`part`]: the names of the parts of a list entry
+//! - [`profile`]: the attributes of a user that clients write
+//! - [`user`]: a user and its canonical JSON
+//! - [`group`]: groups: record, members, commands, rules and queries
+//! - [`id`], [`timestamp`]: ids (UUIDv7) and times
+//! - [`json`]: the strict JSON parser and the canonical writer
+//! - [`project`]: the selection of members of a record
+//! - [`keys`], [`words`], [`search_keys`]: the normalized keys by which users are found
+//! - [`text`]: the rules for single texts, such as e-mail addresses and usernames
+//! - [`limits`]: all limits
+//!
+//! Writes:
+//! - [`draft`]: a parsed request body
+//! - [`short_form`]: `email`, `phone_number` and `picture` with their lists
+//! - [`violation`], [`capped`]: the rules that a body breaks, and how many of them are listed
+//! - [`command`], [`start`]: a complete request, and its cancellation
+//! - [`decide()`]: the rules, a pure function of a command and the stored user
+//! - [`outcome`], [`failure`]: the result of a command, or why it failed
+//! - [`event`]: the entries of the change log
+//! - [`policy`]: which keys live users may share
+//! - [`erasure`], [`clock_mark`]: erasing long histories, and the time that deletion by age uses
+//!
+//! Reads:
+//! - [`list`], [`filter`]: the queries for pages, and conditions on users
+//! - [`plan`], [`page`]: the index that finds a page, and the page built from its rows
+//! - [`walk`]: the ends of SCIM pages that several processes share
+//!
+//! Interfaces to the other crates:
+//! - [`directory`]: the functions that the HTTP interfaces call
+//! - [`access`]: API keys, scopes and permits
+//! - [`store`]: the trait of an engine
+//! - [`clock`]: the trait of a clock
+//!
+//! # Example
+//!
+//! ```
+//! use roster_core::{
+//!     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, UserId, decide,
+//!     json,
+//! };
+//!
+//! let body = json::read(br#"{"email": "Ada@Example.com", "name": "Ada"}"#).unwrap();
+//! let command = Command {
+//!     act: Act::Create {
+//!         id: UserId::parse("0190d1c2-8000-7000-8000-000000000001").unwrap(),
+//!         draft: Box::new(Draft::parse(body)),
+//!         on_conflict: OnConflict::Fail,
+//!     },
+//!     at: Timestamp::from_millis(1_800_000_000_000),
+//!     caller: Caller { actor: Actor::System, request_id: "example".to_owned() },
+//!     idempotency: None,
+//!     start: None,
+//! };
+//! let Ok(Decision::Write(change)) = decide(Rules::default(), None, &command) else {
+//!     panic!("the rules allow this user");
+//! };
+//! assert_eq!(change.user.version, 1);
+//! // No other live user may have this address.
+//! assert_eq!(change.claims.email.as_deref(), Some("ada@example.com"));
+//! ```
 
 pub mod access;
 pub mod attribute;

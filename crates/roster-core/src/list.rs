@@ -1,7 +1,7 @@
-//! A list of users: its order, its conditions, its pages.
+//! Lists of users: order, conditions and pages.
 //!
-//! Pages are keyset pages: the next one begins after the last row's sort key and id, so that the
-//! last page of a million costs what the first costs. There is no offset.
+//! Pages are keyset pages: the next page starts after the sort key and the id of the last row, so
+//! the last page of a million users costs as much as the first. There is no offset.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use crate::{
     user::{Deleted, Stored},
 };
 
-/// What the users are ordered by; ties break by id.
+/// The key by which users are ordered; ties are ordered by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SortBy {
-    /// The id: creation order.
+    /// The id, which is the order of creation.
     Id,
-    /// The moment of the last change.
+    /// The time of the last change.
     UpdatedAt,
-    /// The key of the user name.
+    /// The key of the username.
     Username,
     /// The key of the primary e-mail address.
     Email,
-    /// The folded family name.
+    /// The case-folded family name.
     FamilyName,
-    /// The folded full name.
+    /// The case-folded full name.
     Name,
 }
 
@@ -35,7 +35,7 @@ impl SortBy {
     pub const ALL: &[Self] =
         &[Self::Id, Self::UpdatedAt, Self::Username, Self::Email, Self::FamilyName, Self::Name];
 
-    /// The name that callers use; cursors contain it.
+    /// The name in requests; cursors contain it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -48,7 +48,7 @@ impl SortBy {
     }
 }
 
-/// Which way.
+/// The direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Smallest first, absent values last.
@@ -60,24 +60,24 @@ pub enum Direction {
 /// An order of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sort {
-    /// By what.
+    /// The key.
     pub by: SortBy,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
 }
 
-/// The value of a row that its order compares.
+/// The sort key of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SortKey {
-    /// The id alone.
+    /// None: the order is by id.
     Id,
-    /// A moment.
+    /// A time.
     Time(Timestamp),
     /// A text key; `None` is an absent value, larger than all others.
     Text(Option<String>),
 }
 
-/// The place between two rows of an ordered list: after the row of this key and id.
+/// The position after a row of an ordered list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageKey {
     /// The row's sort key.
@@ -86,30 +86,30 @@ pub struct PageKey {
     pub id: UserId,
 }
 
-/// A question for one page.
+/// A query for one page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageQuery {
     /// The order.
     pub sort: Sort,
-    /// Where the page begins; `None` at the start.
+    /// The position where the page starts; `None` for the first page.
     pub after: Option<PageKey>,
-    /// Most users on the page; 0 asks for the head and the total alone.
+    /// The maximum number of users on the page; 0 for the position and the total only.
     pub limit: usize,
-    /// The condition; `None` if every user meets it.
+    /// The condition; `None` if every user matches.
     pub filter: Option<Arc<Filter>>,
-    /// Words that must all begin some word of the user, as [`crate::words`] makes them; sorted,
-    /// none twice. Empty where nothing is searched for.
+    /// Words that must each be a prefix of a word of the user, as [`crate::words`] computes them;
+    /// sorted, without duplicates. Empty without a search.
     pub words: Vec<String>,
-    /// Whether to count all users that meet the conditions.
+    /// Whether to count all users that match the conditions.
     pub count: bool,
-    /// The page ends early once its records hold this many bytes.
+    /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
-    /// The page ends early once this many rows were looked at.
+    /// The page ends early once this many rows were examined.
     pub examined_max: usize,
 }
 
 impl PageQuery {
-    /// The first page in creation order.
+    /// The first page in the order of creation.
     pub fn first(limit: usize) -> Self {
         Self {
             sort: Sort { by: SortBy::Id, direction: Direction::Ascending },
@@ -125,7 +125,7 @@ impl PageQuery {
 }
 
 impl PageQuery {
-    /// Adds a condition, which must hold too.
+    /// Adds a condition, which must also be true.
     #[must_use]
     pub fn with(mut self, condition: Expression) -> Self {
         if !condition.is_always() {
@@ -136,18 +136,18 @@ impl PageQuery {
         self
     }
 
-    /// Whether every live user meets the conditions.
+    /// Whether every live user matches the conditions.
     pub fn is_unconditional(&self) -> bool {
         self.filter.is_none() && self.words.is_empty()
     }
 }
 
-/// How many users meet the conditions.
+/// The number of users that match the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
-    /// So many.
+    /// Exactly this number.
     Exactly(u64),
-    /// So many or more; counting stopped there.
+    /// This number or more; counting stopped there.
     AtLeast(u64),
 }
 
@@ -156,42 +156,42 @@ pub enum Total {
 pub struct Page {
     /// The users.
     pub items: Vec<Stored>,
-    /// Where the next page begins; `None` at the end.
+    /// The position where the next page starts; `None` at the end.
     pub next: Option<PageKey>,
-    /// The log position that the page reflects.
+    /// The log position of the page's snapshot.
     pub position: i64,
-    /// The count, if it was asked for.
+    /// The total, if requested.
     pub total: Option<Total>,
-    /// How many rows were looked at, if that is what ended the page.
+    /// The number of examined rows, if it ended the page.
     pub examined: Option<usize>,
 }
 
-/// The place after a deleted user, in the order of their leaving.
+/// The position after a deleted user, in the order of deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeletedKey {
-    /// When it left.
+    /// The time of the deletion.
     pub at: Timestamp,
-    /// Which user.
+    /// The user's id.
     pub id: UserId,
 }
 
-/// A question for one page of the deleted users; ties of the moment break by id.
+/// A query for one page of deleted users; ties of the time are ordered by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeletedQuery {
-    /// Which way by the moment of leaving.
+    /// The direction of the order by time of deletion.
     pub direction: Direction,
-    /// Where the page begins; `None` at the start.
+    /// The position where the page starts; `None` for the first page.
     pub after: Option<DeletedKey>,
-    /// Most users on the page.
+    /// The maximum number of users on the page.
     pub limit: usize,
-    /// Users that left before this moment alone.
+    /// Only users that were deleted before this time.
     pub before: Option<Timestamp>,
-    /// The page ends early once its records hold this many bytes.
+    /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
 }
 
 impl DeletedQuery {
-    /// The first page, the last to leave first.
+    /// The first page, latest deletions first.
     pub fn first(limit: usize) -> Self {
         Self {
             direction: Direction::Descending,
@@ -213,15 +213,15 @@ impl DeletedQuery {
     }
 }
 
-/// One page of the deleted users.
+/// One page of deleted users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeletedPage {
     /// The users.
     pub items: Vec<Deleted>,
-    /// Where the next page begins; `None` at the end.
+    /// The position where the next page starts; `None` at the end.
     pub next: Option<DeletedKey>,
-    /// The log position that the page reflects.
+    /// The log position of the page's snapshot.
     pub position: i64,
-    /// How many deleted users are kept.
+    /// The number of deleted users that are kept.
     pub total: u64,
 }

@@ -1,33 +1,33 @@
-//! What a command came to.
+//! The result of a successful command.
 
 use std::pin::Pin;
 
 use crate::{event::EventKind, user::Stored};
 
-/// The result of an engine, once it is there.
+/// A boxed future with the result of an engine.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What became true by a command.
+/// The effect of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Everything was as it was asked to be.
+    /// The requested state existed already.
     Unchanged,
-    /// A change, which its event tells.
+    /// A change, with the kind of its event.
     Changed(EventKind),
-    /// Another user holds the name or address, and the caller asked to pass over it.
+    /// Nothing: another user has the name or address, and the request has `on_conflict=skip`.
     Skipped,
 }
 
-/// What a command came to.
+/// The result of a successful command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What became true.
+    /// The effect.
     pub effect: Effect,
-    /// The user after it; of a deleted one, the record that left the collection; of a purged
-    /// one, an empty record; of one that was passed over, the user who holds the name.
+    /// The user after the command. For a deleted user, its last record; for a purged user, an empty
+    /// record; for a skipped create, the user that has the name.
     pub stored: Stored,
-    /// The log position that reflects it.
+    /// The log position that includes the effect.
     pub position: i64,
-    /// Whether the same request happened before and this is what it came to then.
+    /// Whether this is the stored outcome of an earlier request with the same idempotency key.
     pub replayed: bool,
 }

@@ -12,7 +12,7 @@ macro_rules! parts {
         }
 
         impl Part {
-            /// The part's name on the wire.
+            /// The part's name in JSON.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -34,4 +34,6 @@ parts! {
     Type "type",
     Primary "primary",
     Display "display",
+    Ref "ref",
+    DisplayName "display_name",
 }

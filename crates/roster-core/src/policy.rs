@@ -1,8 +1,8 @@
 //! The uniqueness policy: which keys live users may share.
 //!
-//! The policy belongs to the store: all processes that serve it apply the same one. It is decided
-//! when the store is made, and changes by a command afterwards. A configuration that states
-//! another policy is refused.
+//! The policy belongs to the store: all processes that serve it apply the same one. It is set when
+//! the store is created, and a command changes it afterwards. A configuration that states another
+//! policy is rejected.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::{
     id::UserId,
 };
 
-/// Most shared keys that a refused change lists.
+/// The maximum shared keys that a rejected change lists.
 pub const SHARED_KEYS_LISTED_MAX: i64 = 10;
 
-/// Most users that are listed for one shared key.
+/// The maximum users that are listed for one shared key.
 pub const SHARING_USERS_LISTED_MAX: i64 = 5;
 
-/// A key that the policy is about.
+/// A key with a uniqueness policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyKey {
     /// The primary e-mail address.
@@ -30,7 +30,7 @@ impl PolicyKey {
     /// Every key.
     pub const ALL: &[Self] = &[Self::Email, Self::ExternalId];
 
-    /// The name of its policy, as the command line spells it.
+    /// The name of its policy on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Email => "email-uniqueness",
@@ -38,7 +38,7 @@ impl PolicyKey {
         }
     }
 
-    /// The key of its setting in a configuration.
+    /// The name of its setting.
     pub const fn setting(self) -> &'static str {
         match self {
             Self::Email => "email_uniqueness",
@@ -46,7 +46,7 @@ impl PolicyKey {
         }
     }
 
-    /// The name under which a store keeps its policy.
+    /// The name under which a store saves its policy.
     pub const fn stored_name(self) -> &'static str {
         match self {
             Self::Email => "email_sharing",
@@ -54,7 +54,7 @@ impl PolicyKey {
         }
     }
 
-    /// The value of its policy, as the command line spells it.
+    /// The value of its policy on the command line.
     pub const fn value(self, sharing: Sharing) -> &'static str {
         match (self, sharing) {
             (Self::Email, Sharing::Unique) => "primary",
@@ -64,7 +64,7 @@ impl PolicyKey {
         }
     }
 
-    /// What a value of that spelling means.
+    /// Parses such a value.
     pub fn parse_value(self, text: &str) -> Option<Sharing> {
         [Sharing::Unique, Sharing::Shared].into_iter().find(|sharing| self.value(*sharing) == text)
     }
@@ -78,7 +78,7 @@ impl PolicyKey {
 }
 
 impl Sharing {
-    /// How a store spells it.
+    /// The value in a store.
     pub const fn stored(self) -> &'static str {
         match self {
             Self::Unique => "unique",
@@ -86,14 +86,14 @@ impl Sharing {
         }
     }
 
-    /// What a stored spelling means.
+    /// Parses a stored value.
     pub fn parse_stored(text: &[u8]) -> Option<Self> {
         [Self::Unique, Self::Shared].into_iter().find(|sharing| sharing.stored().as_bytes() == text)
     }
 }
 
 impl Rules {
-    /// Whether live users may share a key.
+    /// Whether live users may have the same key.
     pub const fn sharing(&self, key: PolicyKey) -> Sharing {
         match key {
             PolicyKey::Email => self.email,
@@ -138,14 +138,14 @@ impl fmt::Display for PolicyMismatch {
 
 impl std::error::Error for PolicyMismatch {}
 
-/// A key cannot become unique, since users share it. Lists ids and no value of a user.
+/// A key cannot become unique because users share it. The text lists ids and no other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedKeys {
     /// The key.
     pub key: PolicyKey,
-    /// How many values belong to several users.
+    /// The number of values that several users have.
     pub count: u64,
-    /// Some users of each of the first values.
+    /// Some of the users of each of the first values.
     pub users: Vec<Vec<UserId>>,
 }
 

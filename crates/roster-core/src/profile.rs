@@ -1,8 +1,9 @@
-//! The values of a user: what somebody sent, after normalisation, before server-made members.
+//! The attributes of a user, as clients sent them, normalized, without the members that the server
+//! sets.
 //!
-//! A profile is a map by attribute, in table order, so that parsing, comparing and writing follow
-//! the one table. A member without a value is not in it. Short forms are not in it either: they
-//! are read off their lists.
+//! A profile is a map by attribute, in table order, so parsing, comparing and writing follow the
+//! one table. It contains neither members without a value nor short forms, which are values of
+//! their lists.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ impl Entry {
         Self { parts }
     }
 
-    /// The parts, in order.
+    /// The parts, in the order of the canonical JSON.
     pub fn parts(&self) -> &[(Part, Scalar)] {
         &self.parts
     }
@@ -111,7 +112,7 @@ impl Profile {
         self.values.get(&attribute)
     }
 
-    /// Sets or, without a value, clears a member.
+    /// Sets a member, or clears it if the value is `None`.
     pub fn set(&mut self, attribute: Attribute, value: Option<Value>) {
         match value {
             Some(value) => self.values.insert(attribute, value),
@@ -124,19 +125,19 @@ impl Profile {
         self.values.iter().map(|(attribute, value)| (*attribute, value))
     }
 
-    /// The text of a member that holds one.
+    /// The text of a member that has one.
     pub fn text(&self, attribute: Attribute) -> Option<&str> {
         let Some(Value::Text(text)) = self.get(attribute) else { return None };
         Some(text)
     }
 
-    /// The entries of a list; empty when it is absent.
+    /// The entries of a list; empty if it is absent.
     pub fn entries(&self, attribute: Attribute) -> &[Entry] {
         let Some(Value::Many(entries)) = self.get(attribute) else { return &[] };
         entries
     }
 
-    /// The value of the primary entry of a list: what its short form shows.
+    /// The value of the primary entry of a list, which is the value of its short form.
     pub fn primary_value(&self, list: Attribute) -> Option<&str> {
         primary(self.entries(list)).and_then(|entry| entry.text(Part::Value))
     }

@@ -1,19 +1,19 @@
-//! Showing only some members of a record.
+//! Selects members of a record.
 //!
-//! Works on the bytes of the canonical JSON: members are cut out whole, in their order, and never
-//! parsed into a user. What could not have been written here is no record, white space included.
+//! It works on the bytes of the canonical JSON: members are copied whole, in their order, and not
+//! parsed. Bytes that the writer could not have written, such as white space, are not a record.
 
 use crate::{
     attribute::Attribute,
     json::{member_name, skip_value},
 };
 
-/// The members to show; `id` and `version` always are.
+/// A selection of members; `id` and `version` are always included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members(Vec<Attribute>);
 
 impl Members {
-    /// These members.
+    /// A selection of these members.
     pub fn new(mut members: Vec<Attribute>) -> Self {
         members.extend([Attribute::Id, Attribute::Version]);
         members.sort();
@@ -21,7 +21,7 @@ impl Members {
         Self(members)
     }
 
-    /// Appends the record with these members alone; `None` if the bytes are no record.
+    /// Appends the record with only these members; `None` if the bytes are not a record.
     pub fn project(&self, record: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let mut separator = b'{';
         each_member(record, |member| {
@@ -37,31 +37,31 @@ impl Members {
     }
 }
 
-/// The members of a record, each as its JSON text.
+/// The JSON texts of a record's members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texts<'r>([Option<&'r str>; Attribute::ALL.len()]);
 
 impl<'r> Texts<'r> {
-    /// The value of a member, if the record has it.
+    /// The JSON text of a member's value, if the record has it.
     #[inline]
     pub fn get(&self, attribute: Attribute) -> Option<&'r str> {
-        self.0.get(attribute.place()).copied().flatten()
+        self.0.get(attribute.index()).copied().flatten()
     }
 }
 
-/// Splits a record into the texts of its members; `None` if the bytes are no record.
+/// Splits a record into the JSON texts of its members; `None` if the bytes are not a record.
 pub fn members(record: &[u8]) -> Option<Texts<'_>> {
     let mut texts = Texts([None; Attribute::ALL.len()]);
     each_member(record, |member| {
-        let text = texts.0.get_mut(member.attribute?.place())?;
+        let text = texts.0.get_mut(member.attribute?.index())?;
         text.replace(member.value()?).is_none().then_some(())
     })?;
     Some(texts)
 }
 
-/// Where a member stands in the text of a record.
+/// The offsets of a member in the text of a record.
 struct Member<'r> {
-    /// None if no attribute has the name.
+    /// `None` if no attribute has the name.
     attribute: Option<Attribute>,
     record: &'r str,
     name: usize,
@@ -70,7 +70,7 @@ struct Member<'r> {
 }
 
 impl<'r> Member<'r> {
-    /// Name and value.
+    /// The text of the name and the value.
     fn whole(&self) -> Option<&'r str> {
         self.record.get(self.name..self.end)
     }
@@ -80,17 +80,17 @@ impl<'r> Member<'r> {
     }
 }
 
-/// Hands over the members in their order, until one is not taken.
+/// Calls `take` for each member in order, until it returns `None`.
 fn each_member<'r>(record: &'r [u8], mut take: impl FnMut(Member<'r>) -> Option<()>) -> Option<()> {
     let text = std::str::from_utf8(record).ok()?;
-    let place = |rest: &[u8]| text.len() - rest.len();
+    let offset = |rest: &[u8]| text.len() - rest.len();
     let mut rest = record.strip_prefix(b"{")?;
     loop {
         let (name, value) = member_name(rest)?;
         let after = skip_value(value)?;
-        let start = place(rest);
+        let start = offset(rest);
         let attribute = Attribute::from_name(text.get(start + 1..start + 1 + name.len())?);
-        let (value, end) = (place(value), place(after));
+        let (value, end) = (offset(value), offset(after));
         take(Member { attribute, record: text, name: start, value, end })?;
         match after.split_first()? {
             (b',', more) => rest = more,
@@ -105,32 +105,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_wanted_members_are_shown_in_their_order() {
+    fn only_selected_members_are_copied_in_their_order() {
         let record =
             br#"{"id":"x","version":3,"status":"active","name":"A \"B\"","emails":[{"value":1}]}"#;
         let mut out = Vec::new();
         let members = Members::new(vec![Attribute::Emails, Attribute::Name]);
         assert_eq!(members.project(record, &mut out), Some(()));
-        let shown = br#"{"id":"x","version":3,"name":"A \"B\"","emails":[{"value":1}]}"#;
-        assert_eq!(out, shown);
+        let expected = br#"{"id":"x","version":3,"name":"A \"B\"","emails":[{"value":1}]}"#;
+        assert_eq!(out, expected);
     }
 
     #[test]
     fn a_record_is_split_into_the_texts_of_its_members() {
         let record = br#"{"id":"x","version":3,"name":"A \"B\"","emails":[{"value":1}]}"#;
         let texts = members(record).expect("a record");
-        let shown = Attribute::ALL.iter().filter_map(|it| texts.get(*it).map(|text| (*it, text)));
+        let found = Attribute::ALL.iter().filter_map(|it| texts.get(*it).map(|text| (*it, text)));
         let split = [
             (Attribute::Id, "\"x\""),
             (Attribute::Version, "3"),
             (Attribute::Name, "\"A \\\"B\\\"\""),
             (Attribute::Emails, "[{\"value\":1}]"),
         ];
-        assert_eq!(shown.collect::<Vec<_>>(), split);
+        assert_eq!(found.collect::<Vec<_>>(), split);
     }
 
     #[test]
-    fn members_out_of_their_order_are_found_and_none_stands_twice() {
+    fn members_out_of_order_are_found_and_duplicates_are_rejected() {
         let texts = members(br#"{"name":"A","id":"x","version":3}"#).expect("a record");
         assert_eq!(texts.get(Attribute::Id), Some("\"x\""));
         assert_eq!(texts.get(Attribute::Version), Some("3"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_written_as_a_record_is_none() {
+    fn bytes_that_are_not_a_record_are_rejected() {
         for bytes in [
             &b""[..],
             b"{",

@@ -1,5 +1,5 @@
-//! The rows by which a search finds a user, in addition to its key columns: words, and the keys of
-//! further addresses and numbers.
+//! The index rows by which a user is found, in addition to its key columns: words, and the keys of
+//! the addresses and numbers that are not primary.
 //!
 //! Engines store these rows for live users only.
 

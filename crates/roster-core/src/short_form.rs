@@ -1,20 +1,21 @@
-//! Short forms: `email`, `phone_number` and `picture` show the primary value of their lists and
-//! may be written in the lists' place.
+//! Short forms: `email`, `phone_number` and `picture` contain the primary value of their lists and
+//! may be written instead of the lists.
 //!
-//! Let S be the short form and L its list in what was sent. Only S: the list becomes that one
-//! entry. Only L: L rules. Neither: cleared. Both: the one that differs from the stored record
-//! rules; where both differ and disagree, nobody can know what was meant.
+//! Let S be the short form and L its list in a body. If only S is present, the list becomes one
+//! entry with that value. If only L is present, L is stored. If neither is present, the list is
+//! cleared. If both are present, the one that differs from the stored record wins. If both differ
+//! from it and from each other, the intention is unknown and the write is rejected.
 
 use crate::{
     part::Part,
     profile::{Entry, Scalar, primary},
 };
 
-/// Short form and list were both changed, to different values.
+/// The short form and the list were both changed, to different values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict;
 
-/// The list that results from a short form and a list, over the stored list.
+/// The list that results from a short form and a list, given the stored list.
 pub fn resolve(
     short: Option<&str>,
     list: Option<&[Entry]>,
@@ -26,7 +27,7 @@ pub fn resolve(
         (Some(short), None) => return Ok(vec![only(short, stored)]),
         (Some(short), Some(list)) => (short, list),
     };
-    if holds(primary(list), short) || holds(primary(stored), short) {
+    if has_value(primary(list), short) || has_value(primary(stored), short) {
         Ok(list.to_vec())
     } else if list == stored {
         Ok(with_primary(list, short))
@@ -35,29 +36,29 @@ pub fn resolve(
     }
 }
 
-fn holds(entry: Option<&Entry>, value: &str) -> bool {
+fn has_value(entry: Option<&Entry>, value: &str) -> bool {
     entry.and_then(|entry| entry.text(Part::Value)) == Some(value)
 }
 
-/// The one entry of a list given by its short form alone: a stored entry of that value keeps its
-/// type and display name.
+/// The single entry for a short form without a list. A stored entry with this value keeps its type
+/// and display name.
 fn only(short: &str, stored: &[Entry]) -> Entry {
-    let known = stored.iter().find(|entry| holds(Some(entry), short)).cloned();
+    let known = stored.iter().find(|entry| has_value(Some(entry), short)).cloned();
     known
         .unwrap_or_default()
         .with(Part::Value, Scalar::Text(short.to_owned()))
         .with(Part::Primary, Scalar::Flag(true))
 }
 
-/// The list with another primary value: the flag moves to the entry that holds it, else the
-/// primary entry takes it on.
+/// The list with another primary value: the flag moves to the entry with this value; if there is
+/// none, the primary entry gets the value.
 fn with_primary(list: &[Entry], short: &str) -> Vec<Entry> {
-    if list.iter().any(|entry| holds(Some(entry), short)) {
+    if list.iter().any(|entry| has_value(Some(entry), short)) {
         let mut flagged = false;
         return list
             .iter()
             .map(|entry| {
-                if !flagged && holds(Some(entry), short) {
+                if !flagged && has_value(Some(entry), short) {
                     flagged = true;
                     entry.clone().with(Part::Primary, Scalar::Flag(true))
                 } else if entry.is_primary() {
@@ -109,19 +110,19 @@ mod tests {
     }
 
     #[test]
-    fn only_the_list_rules_and_gets_no_flag() {
+    fn only_the_list_is_stored_without_a_flag() {
         let list = vec![entry("c@x", "home", false), entry("d@x", "work", false)];
         assert_eq!(resolve(None, Some(&list), &stored()), Ok(list));
     }
 
     #[test]
-    fn both_that_agree_are_fine() {
+    fn both_that_agree_are_accepted() {
         let list = vec![entry("c@x", "home", false), entry("d@x", "work", true)];
         assert_eq!(resolve(Some("d@x"), Some(&list), &stored()), Ok(list));
     }
 
     #[test]
-    fn a_short_form_as_stored_yields_to_the_list() {
+    fn the_list_wins_over_a_short_form_as_stored() {
         let list = vec![entry("c@x", "home", false)];
         assert_eq!(resolve(Some("b@x"), Some(&list), &stored()), Ok(list));
     }

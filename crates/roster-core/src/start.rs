@@ -1,8 +1,8 @@
-//! Whether a change was begun or given up, whichever comes first.
+//! A shared flag: whether a command was begun or cancelled, whichever is first.
 //!
-//! Whoever asks for a change may wait for a time only; the engine may come to it at any moment.
-//! Both tell here, and the first to do so decides: a change that was given up is never begun, and
-//! one that was begun is carried out whoever waits. It knows no time.
+//! A caller waits for a command for a limited time, and the engine may begin it at any time. The
+//! first of [`Start::begin`] and [`Start::give_up`] decides: a cancelled command is never begun,
+//! and a begun one is executed even if the caller stops waiting. This type has no clock.
 
 use std::sync::{
     Arc,
@@ -13,29 +13,29 @@ const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
-/// The beginning of a change, shared by whoever waits for it and whoever carries it out.
+/// The flag of one command, shared by its caller and the engine.
 #[derive(Clone, Debug, Default)]
 pub struct Start(Arc<AtomicU8>);
 
 impl Start {
-    /// From here on it is carried out; `false` if it was given up before. What was begun once
-    /// begins again, as a transaction that is repeated does.
+    /// Begins the command; `false` if it was cancelled. A begun command may begin again, as in a
+    /// repeated transaction.
     #[must_use]
     pub fn begin(&self) -> bool {
-        self.settle(BEGUN)
+        self.set(BEGUN)
     }
 
-    /// From here on it is not begun; `false` if it was begun before.
+    /// Cancels the command; `false` if it was begun.
     #[must_use]
     pub fn give_up(&self) -> bool {
-        self.settle(GIVEN_UP)
+        self.set(GIVEN_UP)
     }
 
-    fn settle(&self, state: u8) -> bool {
+    fn set(&self, state: u8) -> bool {
         let order = Ordering::AcqRel;
         match self.0.compare_exchange(WAITING, state, order, Ordering::Acquire) {
             Ok(_) => true,
-            Err(settled) => settled == state,
+            Err(current) => current == state,
         }
     }
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whichever_comes_first_holds() {
+    fn the_first_call_decides() {
         let begun = Start::default();
         assert!(begun.clone().begin());
         assert!(!begun.give_up());

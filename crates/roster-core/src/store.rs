@@ -1,9 +1,9 @@
-//! What the directory asks of an engine.
+//! The trait that an engine implements.
 //!
-//! An engine keeps users, groups, the change log and one secret. Each command is its own atomic
-//! step; a result is given only once its transaction is on disk. No transaction and no stream ever
-//! crosses this trait. The rules are not the engine's: it loads, calls [`crate::decide()`], and
-//! writes what was decided.
+//! An engine stores users, groups, the change log and one secret. Each command is one atomic step,
+//! and its result is returned only after its transaction is on disk. No transaction and no stream
+//! crosses this trait. An engine contains no rules: it loads the facts, calls [`crate::decide()`],
+//! and writes the decision.
 
 use std::fmt;
 
@@ -23,79 +23,79 @@ use crate::{
     walk::WalkStore,
 };
 
-/// Most pending erasures that are returned at once.
+/// The maximum pending erasures that are returned at once.
 pub const PENDING_ERASURES_MAX: usize = 1000;
 
-/// An engine.
+/// The operations of an engine.
 pub trait Store: KeyStore + GroupStore {
-    /// Carries out commands in order, each its own atomic step, sharing commits where it can.
-    /// The results stand in the order of the commands; a successful one is durable.
+    /// Executes commands in order, each as one atomic step, with shared commits where possible. The
+    /// results have the order of the commands. A success is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;
 
-    /// What a command would come to: the same judgement, and nothing is stored. The position is
-    /// that of the log as it is.
+    /// Decides a command in the same way, and stores nothing. The position is the current one of
+    /// the log.
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>>;
 
-    /// The live user of that id.
+    /// The live user with this id.
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>>;
 
-    /// The deleted user of that id, while it is kept.
+    /// The deleted user with this id, while it is kept.
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>>;
 
-    /// One page of the live users, with the log position it reflects, read in one snapshot.
+    /// One page of live users with its log position, read in one snapshot.
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>>;
 
-    /// One page of the deleted users.
+    /// One page of deleted users.
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>>;
 
-    /// Where the log stands, and the kept counters.
+    /// The end of the log, and the stored counters.
     fn head(&self) -> Answer<'_, Result<Head, StoreError>>;
 
-    /// Events of the log in its order, read in one snapshot.
+    /// Events in log order, read in one snapshot.
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>>;
 
-    /// Forgets what is kept for a time only: a bounded step at a time, the oldest first. Tells
-    /// how much it forgot; nothing once all is done.
+    /// Deletes one batch of expired data, oldest first, and returns its size; 0 once nothing is
+    /// left.
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;
 
-    /// The purged users whose history is still to be erased, in the order of ids: up to
-    /// [`PENDING_ERASURES_MAX`] of them.
+    /// The purged users with history that is not yet erased, in the order of ids, up to
+    /// [`PENDING_ERASURES_MAX`].
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>>;
 
     /// Erases the next step of the history of a purged user.
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>>;
 
-    /// Advances the clock mark by what a process measured; creates it if there is none.
+    /// Advances the clock mark by a process's measurement; creates it if there is none.
     fn advance_clock_mark(
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>>;
 
-    /// Whether the last commit succeeded and writes go on. Writes nothing.
+    /// Whether the last commit succeeded and writes are accepted. Writes nothing.
     fn health(&self) -> Answer<'_, Result<(), StoreError>>;
 
-    /// The rules in force: the policy of the store, with the guards that it was opened with.
-    /// Another process may change the policy.
+    /// The current rules: the policy of the store, with the guards of this process. Another process
+    /// may change the policy.
     fn rules(&self) -> Rules;
 
-    /// Bytes of the write-ahead log's file, where the engine has one of its own.
+    /// The size of the write-ahead log's file in bytes, if the engine has one.
     fn wal_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// The secret that cursors are encrypted with: made once, the same for all who serve this
+    /// The secret that encrypts cursors: created once, the same for all processes that serve this
     /// store.
     fn secret(&self) -> Secret;
 
-    /// The log that this store's positions belong to.
+    /// The identity of the log.
     fn log_id(&self) -> LogId;
 
-    /// The ends of walks' pages, where several processes serve this store; `None` where this
-    /// process has it for itself.
+    /// The ends of SCIM pages by index, if several processes serve this store; `None` if this
+    /// process is the only one.
     fn walks(&self) -> Option<&dyn WalkStore>;
 }
 
-/// Key material. Never printed.
+/// Key material. Its `Debug` form has no secret.
 #[derive(Clone, Copy)]
 pub struct Secret(pub [u8; 32]);
 
@@ -115,17 +115,17 @@ impl fmt::Display for LogId {
     }
 }
 
-/// A place in a change log: how many events it holds up to here.
+/// A position in a change log: the number of events up to here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Which log.
+    /// The log.
     pub log: LogId,
-    /// How many events.
+    /// The number of events.
     pub number: i64,
 }
 
 impl Position {
-    /// Reads a position as it is printed.
+    /// Parses the displayed form of a position.
     pub fn parse(text: &str) -> Option<Self> {
         let (log, number) = text.split_once('-')?;
         let log = u64::from_str_radix(log, 16).ok()?.to_be_bytes();
@@ -140,21 +140,21 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where the log stands, and the kept counters.
+/// The end of the log, and the stored counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The position of the last event.
     pub position: i64,
-    /// How many users are active.
+    /// The number of active users.
     pub active: i64,
-    /// How many users are suspended.
+    /// The number of suspended users.
     pub suspended: i64,
-    /// How many deleted users are kept.
+    /// The number of deleted users that are kept.
     pub deleted: i64,
 }
 
 impl Head {
-    /// How many users the collection holds.
+    /// The number of live users.
     pub const fn live(&self) -> i64 {
         self.active + self.suspended
     }
@@ -170,20 +170,20 @@ impl Head {
     }
 }
 
-/// A number of live users that every engine keeps.
+/// A number of live users that every engine stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// All of them.
+    /// All live users.
     Live,
-    /// Those of a status.
+    /// The live users with this status.
     Status(Status),
 }
 
-/// What has outlived its time.
+/// Limits for expired data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlived {
-    /// Idempotency keys that came before this moment.
+    /// Idempotency records older than this time.
     pub keys_before: Timestamp,
-    /// Events that happened before this moment.
+    /// Events older than this time.
     pub events_before: Timestamp,
 }

@@ -1,7 +1,7 @@
-//! A moment, in milliseconds since the Unix epoch.
+//! Times, in milliseconds since the Unix epoch.
 //!
-//! The one form of time in the record, the log and the list: RFC 3339 in UTC with three digits
-//! of a second on the wire, an integer in the engines. Nothing here reads a clock.
+//! The record, the log and lists use this form only: RFC 3339 in UTC with milliseconds in JSON, an
+//! integer in the engines. Nothing here reads a clock.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// A moment from milliseconds since the Unix epoch.
+    /// A time from milliseconds since the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
@@ -20,15 +20,15 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads a time of RFC 3339, cut to milliseconds; `None` for any other text.
+    /// Parses an RFC 3339 time, rounded down to milliseconds; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_between(text).map(|(at_or_before, _)| at_or_before)
     }
 
-    /// Reads a time of RFC 3339: the last millisecond at or before it, and the first at or after
-    /// it. They differ if the time has a fraction of a millisecond.
+    /// Parses an RFC 3339 time: the last millisecond at or before it, and the first at or after it.
+    /// They differ if the time has a fraction of a millisecond.
     pub fn parse_between(text: &str) -> Option<(Self, Self)> {
-        // jiff takes other forms of ISO 8601 too.
+        // jiff accepts other forms of ISO 8601 too.
         if !is_rfc_3339(text.as_bytes()) {
             return None;
         }
@@ -40,15 +40,16 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC, always with three digits of a second: `2026-11-20T23:47:00.123Z`.
+    /// RFC 3339 in UTC, always with milliseconds: `2026-11-20T23:47:00.123Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Out of range only beyond the year 9999: then the latest writable moment stands in.
-        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
-        write!(f, "{moment:.3}")
+        // Only years after 9999 are out of range; they are displayed as the latest valid time.
+        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
+        write!(f, "{time:.3}")
     }
 }
 
-/// Whether a text has the form `date-time` of RFC 3339 section 5.6. Its numbers are not tested.
+/// Whether a text has the form `date-time` of RFC 3339 section 5.6. The values of its numbers are
+/// not checked.
 fn is_rfc_3339(text: &[u8]) -> bool {
     const SECONDS: &[u8] = b"0000-00-00T00:00:00";
     let Some((seconds, rest)) = text.split_at_checked(SECONDS.len()) else { return false };
@@ -63,7 +64,7 @@ fn is_rfc_3339(text: &[u8]) -> bool {
     fits(SECONDS, seconds) && zone.is_some_and(is_zone)
 }
 
-/// Whether a text is like the pattern, in which a 0 is any digit.
+/// Whether a text matches the pattern, in which 0 stands for any digit.
 fn fits(pattern: &[u8], text: &[u8]) -> bool {
     let like = |(pattern, byte): (&u8, &u8)| match pattern {
         b'0' => byte.is_ascii_digit(),
@@ -77,9 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_written_with_three_digits_and_read_back() {
-        let moment = Timestamp::from_millis(1_700_000_000_000);
-        assert_eq!(moment.to_string(), "2023-11-14T22:13:20.000Z");
+    fn is_written_with_milliseconds_and_parsed_back() {
+        let time = Timestamp::from_millis(1_700_000_000_000);
+        assert_eq!(time.to_string(), "2023-11-14T22:13:20.000Z");
         assert_eq!(
             Timestamp::parse("2023-11-14T22:13:20.007Z"),
             Some(Timestamp(1_700_000_000_007))
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_than_those_of_rfc_3339_are_none() {
+    fn other_forms_than_those_of_rfc_3339_are_rejected() {
         for text in [
             "",
             "2026-11-20",

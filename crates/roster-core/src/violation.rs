@@ -1,25 +1,26 @@
-//! What is wrong with a user that somebody sent.
+//! Violations of a request body.
 //!
-//! A violation points at one place (RFC 6901), has a stable code for programs and one sentence for
-//! people. The violations of a request are listed together, up to a limit; the others are counted.
-//! A sentence never repeats the value: it may be personal.
+//! A violation has a JSON pointer (RFC 6901), a stable code for programs and a sentence for people.
+//! The violations of a request are listed together, up to a limit; the others are counted. A
+//! sentence never repeats the value, which may be personal.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{attribute::Attribute, capped::Capped, limits::ERRORS_MAX, part::Part};
 
-/// The rules that SCIM's tolerant profile does not enforce: identity providers send such values,
-/// and a directory that refuses a picture for its URL loses the user. An exported user may hold
-/// them, so an import accepts them too.
+/// The rules that tolerant SCIM parsing does not enforce: identity providers send such values, and
+/// rejecting a user for the URL of a picture would lose the user. An exported user may have them,
+/// so an import accepts them too.
 pub const TOLERATED: &[ViolationCode] = &[
     ViolationCode::InvalidCountry,
+    ViolationCode::InvalidEmail,
     ViolationCode::InvalidLanguageTag,
     ViolationCode::InvalidPhoneNumber,
     ViolationCode::InvalidUrl,
     ViolationCode::InvalidZone,
 ];
 
-/// The violations of a request, as far as a response lists them.
+/// The violations of a request: those that a response lists, and the number of others.
 pub type Violations = Capped<Violation>;
 
 macro_rules! violation_codes {
@@ -31,10 +32,10 @@ macro_rules! violation_codes {
         }
 
         impl ViolationCode {
-            /// Every code there is.
+            /// Every code.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The code as it stands on the wire.
+            /// The code in JSON.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -45,13 +46,13 @@ macro_rules! violation_codes {
 }
 
 violation_codes! {
-    /// A short form and its list say different things.
+    /// A short form and its list have different values.
     ConflictingShortForm "conflicting-short-form",
-    /// A control character stands where none may.
+    /// A control character is not allowed here.
     ControlCharacter "control-character",
     /// A list flags more than one entry as primary.
     DuplicatePrimary "duplicate-primary",
-    /// The `id` of the body is not the one of the path.
+    /// The `id` of the body differs from that of the path.
     IdMismatch "id-mismatch",
     /// Not base64 of a certificate.
     InvalidCertificate "invalid-certificate",
@@ -65,15 +66,15 @@ violation_codes! {
     InvalidPhoneNumber "invalid-phone-number",
     /// Not an absolute URL.
     InvalidUrl "invalid-url",
-    /// Not a user name (RFC 8265).
+    /// Not a username (RFC 8265).
     InvalidUsername "invalid-username",
-    /// None of the values that the member takes.
+    /// Not one of the allowed values.
     InvalidValue "invalid-value",
     /// Not an IANA time zone.
     InvalidZone "invalid-zone",
-    /// Roster keeps no passwords.
+    /// Roster stores no passwords.
     PasswordNotKept "password-not-kept",
-    /// A member that must be there is missing.
+    /// A required member is missing.
     Required "required",
     /// Nested too deep.
     TooDeep "too-deep",
@@ -83,29 +84,29 @@ violation_codes! {
     TooLong "too-long",
     /// Too many entries.
     TooMany "too-many",
-    /// Fewer characters than there must be.
+    /// Too few characters.
     TooShort "too-short",
-    /// No member of that name.
+    /// No member with this name.
     UnknownMember "unknown-member",
     /// The whole record is too large.
     UserTooLarge "user-too-large",
-    /// Another JSON type than the member takes.
+    /// The wrong JSON type.
     WrongType "wrong-type",
 }
 
-/// One thing wrong with a user that somebody sent.
+/// A rule that a value of a request body breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The place, as a JSON pointer into the body.
+    /// The value, as a JSON pointer into the body.
     pub pointer: String,
-    /// What kind of fault it is.
+    /// The code.
     pub code: ViolationCode,
-    /// One sentence that says what to do.
+    /// A sentence that says what to do.
     pub detail: Cow<'static, str>,
 }
 
 impl Violation {
-    /// A violation at a place.
+    /// A violation of the value at a pointer.
     pub fn new(
         pointer: impl Into<String>,
         code: ViolationCode,
@@ -115,34 +116,35 @@ impl Violation {
     }
 }
 
-/// Which stored value excuses a violation: a value equal to the stored one is never judged again.
+/// The stored value that excuses a violation: a value that equals the stored one is not checked
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excuse {
-    /// None: the words themselves do not parse.
+    /// None: the value cannot be parsed.
     Never,
-    /// The whole member is as stored.
+    /// The whole member equals the stored one.
     Member(Attribute),
-    /// The same entry is stored, wherever it stands; the index is the draft's.
+    /// An equal entry is stored, at any index; the index is that of the draft.
     Entry(Attribute, usize),
-    /// The same text stands in this part of some stored entry; the index is the draft's.
+    /// This part of any stored entry has the same text; the index is that of the draft.
     Part(Attribute, usize, Part),
 }
 
 /// The violations of a draft, each with what would excuse it.
 ///
-/// Whether one counts is known only with the stored user, which may excuse any of them. Violations
-/// that the same value excuses are excused together, so each such group keeps as many as a response
-/// lists, and counts the others by their code. What a single entry or part excuses is always kept:
-/// the parser bounds it by the most entries of a list.
+/// The stored user decides which of them count, because it may excuse any of them. Violations with
+/// the same excuse are excused together, so each such group keeps as many as a response lists and
+/// counts the others by their code. Violations that a single entry or part excuses are always kept;
+/// the parser limits their number by the maximum entries of a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<(Violation, Excuse)>,
-    /// How many were found: by the member that excuses them, if one does, and by their code.
+    /// The number of violations, by the member that excuses them, if any, and by code.
     counts: BTreeMap<(Option<Attribute>, ViolationCode), usize>,
 }
 
 impl Findings {
-    /// Adds a violation; its place and its sentence are made only if it is kept.
+    /// Adds a violation. `words` is called only if it is kept.
     pub(crate) fn add<P: Into<String>, D: Into<Cow<'static, str>>>(
         &mut self,
         excuse: Excuse,
@@ -171,7 +173,8 @@ impl Findings {
         self.counts.retain(|(_, code), _| !codes.contains(code));
     }
 
-    /// Those that count, in the order in which they were found, and how many more there are.
+    /// The violations that are not excused, in the order in which they were found, and the number
+    /// of further ones.
     pub(crate) fn counting(&self, excuses: impl Fn(Excuse) -> bool) -> (Vec<Violation>, usize) {
         let kept = self.kept.iter().filter(|(_, excuse)| !excuses(*excuse));
         let kept = kept.map(|(violation, _)| violation.clone()).collect();

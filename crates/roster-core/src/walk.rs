@@ -1,42 +1,42 @@
-//! Where the pages of walks by index ended, for several processes over one store.
+//! The ends of SCIM pages by index, shared by the processes of one store.
 //!
-//! A walk may go on through another process than the one that served its last page. So an engine
-//! that several processes share keeps these places for all of them; a process that has its store
-//! for itself keeps them in its own memory. An engine does not know what a walk or a place is: the
-//! one is a digest, the other is sealed.
+//! The next page by index may be requested from another process than the last one. An engine that
+//! several processes share therefore stores these positions for all of them. A process that is the
+//! only one keeps them in memory. An engine does not interpret them: a walk is identified by a
+//! digest, and a position is encrypted.
 
 use crate::{failure::StoreError, outcome::Answer, timestamp::Timestamp};
 
-/// A caller and a question, digested.
+/// The digest of a caller and a query.
 pub type WalkId = [u8; 32];
 
-/// Most ends that are kept; the oldest is dropped first.
+/// The maximum ends that are stored; the oldest is removed first.
 pub const WALK_ENDS_MAX: usize = 20_000;
 
-/// Where a page ended.
+/// The end of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkEnd {
-    /// Which walk.
+    /// The walk.
     pub walk: WalkId,
-    /// The index that follows the page.
+    /// The index of the item after the page.
     pub index: u64,
-    /// The place, sealed; the same place of one walk has the same text.
+    /// The encrypted position. The same position of one walk always has the same text.
     pub place: String,
-    /// When the page was read.
+    /// The time at which the page was read.
     pub at: Timestamp,
 }
 
-/// An index, and the places that were noted at it.
+/// An index, and the positions that were stored for it.
 pub type Places = (u64, Vec<String>);
 
-/// The ends of pages, shared by all processes over a store.
+/// The ends of pages, shared by all processes of a store.
 pub trait WalkStore: Send + Sync {
-    /// Keeps the end of a page: all processes see it once this is answered. It may be lost when
+    /// Stores the end of a page: all processes see it after this call returns. It may be lost if
     /// the database crashes.
     fn note_walk_end(&self, end: WalkEnd) -> Answer<'_, Result<(), StoreError>>;
 
-    /// The greatest index not beyond `index` at which a page of the walk ended since that moment,
-    /// with all places that were noted there.
+    /// The greatest index, at most `index`, at which a page of the walk ended since this time, with
+    /// all positions that were stored for it.
     fn walk_ends(
         &self,
         walk: WalkId,

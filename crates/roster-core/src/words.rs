@@ -1,8 +1,8 @@
-//! Search words: what `q` finds a user by.
+//! Search words: the words by which `q` finds a user.
 //!
-//! Made here for users and for what is searched alike, so that a word that was typed as it stands
-//! finds itself, on every engine: NFKC, case folded, split where there is neither letter, digit
-//! nor combining mark. A run of ideographs is one word, matched from its start.
+//! The words of users and of searches are computed here for every engine, so a word of a user
+//! always finds the user: NFKC, case-folded, split at characters that are neither letters, digits
+//! nor combining marks. A run of ideographs is one word, matched from its start.
 
 use icu_casemap::CaseMapper;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark, is_nfkc};
@@ -14,7 +14,7 @@ use crate::{
     user::User,
 };
 
-/// The members whose words are found.
+/// The members whose words are indexed.
 pub const WORD_ATTRIBUTES: &[Attribute] = &[
     Attribute::Username,
     Attribute::Name,
@@ -26,10 +26,10 @@ pub const WORD_ATTRIBUTES: &[Attribute] = &[
     Attribute::Emails,
 ];
 
-/// Why a text cannot be searched for.
+/// Why a search text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchFault {
-    /// There is no letter and no digit in it.
+    /// It has no letter and no digit.
     NoWord,
     /// More than [`SEARCH_WORDS_MAX`] words.
     TooManyWords,
@@ -37,7 +37,7 @@ pub enum SearchFault {
     TooLong,
 }
 
-/// The words of a user; sorted, none twice.
+/// The words of a user; sorted, without duplicates.
 pub fn words_of(user: &User) -> Vec<String> {
     let mut words = Vec::new();
     for attribute in WORD_ATTRIBUTES {
@@ -48,17 +48,18 @@ pub fn words_of(user: &User) -> Vec<String> {
             split_into(entry.text(Part::Value).unwrap_or_default(), &mut words);
         }
     }
-    settled(words)
+    sorted(words)
 }
 
-/// The words of a search, which must each begin a word of a user; sorted, none twice.
+/// The words of a search, which must each be a prefix of a word of a user; sorted, without
+/// duplicates.
 pub fn search_words(q: &str) -> Result<Vec<String>, SearchFault> {
     if q.len() > SEARCH_LENGTH_MAX {
         return Err(SearchFault::TooLong);
     }
     let mut words = Vec::new();
     split_into(q, &mut words);
-    let words = settled(words);
+    let words = sorted(words);
     match words.len() {
         0 => Err(SearchFault::NoWord),
         count if count > SEARCH_WORDS_MAX => Err(SearchFault::TooManyWords),
@@ -66,13 +67,13 @@ pub fn search_words(q: &str) -> Result<Vec<String>, SearchFault> {
     }
 }
 
-/// Whether each wanted word begins some word of a user.
+/// Whether each wanted word is a prefix of any word of a user.
 pub fn matches_words(wanted: &[String], words: &[String]) -> bool {
     wanted.iter().all(|wanted| words.iter().any(|word| word.starts_with(wanted.as_str())))
 }
 
-/// Sorted, none twice.
-fn settled(mut words: Vec<String>) -> Vec<String> {
+/// Sorts the words and removes duplicates.
+fn sorted(mut words: Vec<String>) -> Vec<String> {
     words.sort_unstable();
     words.dedup();
     words
@@ -80,7 +81,7 @@ fn settled(mut words: Vec<String>) -> Vec<String> {
 
 fn split_into(text: &str, words: &mut Vec<String>) {
     if text.is_ascii() {
-        // Most texts are: there is nothing to unify or to fold but the case.
+        // Most texts are ASCII, which needs no normalization and no other folding.
         for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
             if !word.is_empty() {
                 let word = word.get(..WORD_LENGTH_MAX).unwrap_or(word);
@@ -101,15 +102,16 @@ fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)))
 }
 
-/// Compatibility forms unified and case folded; a form of a form is itself.
+/// The NFKC and case-folded form of a text. It is a fixed point.
 fn form(text: &str) -> String {
     let mut form: String = text.nfkc().collect();
-    // Folding may give what is not normal, and normalising what is not folded: twice settles it.
+    // Folding may give text that is not normalized, and normalizing text that is not folded;
+    // repeating both reaches the fixed point.
     for _ in 0..3 {
         let folded = CaseMapper::new().fold_string(&form).into_owned();
-        let settled = folded == form && is_nfkc(&form);
+        let is_stable = folded == form && is_nfkc(&form);
         form = folded.nfkc().collect();
-        if settled {
+        if is_stable {
             break;
         }
     }
@@ -125,7 +127,7 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let mut words = Vec::new();
         split_into(text, &mut words);
-        settled(words)
+        sorted(words)
     }
 
     #[test]

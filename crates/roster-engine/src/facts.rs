@@ -1,14 +1,14 @@
 //! The state that commands are decided on.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use roster_core::{
-    Failure, Group, GroupId, Refusal, StoreError, Stored, User, UserId, group::Newcomer,
-};
+use roster_core::{Failure, Group, Refusal, StoreError, Stored, User, UserId};
 
-use crate::idempotency::IdempotencyRecord;
+use crate::{
+    database::{Cell, Dialect, Values},
+    idempotency::IdempotencyRecord,
+};
 
 /// Why a command has no result.
 #[derive(Debug)]
@@ -35,6 +35,9 @@ impl From<StoreError> for CommandError {
 /// What a batch reads from the database: the state before its first command. The batch keeps what
 /// its own commands change.
 pub trait Facts {
+    /// How the statements are written.
+    type Dialect: Dialect;
+
     /// The live user of that id.
     fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError>;
 
@@ -53,31 +56,12 @@ pub trait Facts {
     /// The groups that a user or group is a direct member of, in the order of their ids.
     fn groups_of(&mut self, member: UserId) -> Result<Vec<Group>, CommandError>;
 
-    /// The group of that id.
-    fn group(&mut self, id: GroupId) -> Result<Option<StoredGroup>, CommandError>;
-
-    /// The group of that name key.
-    fn group_of_name(&mut self, key: &str) -> Result<Option<GroupId>, CommandError>;
-
-    /// The members of a group: those of the given ids, or all.
-    fn members(
+    /// The rows of a statement about groups.
+    fn rows(
         &mut self,
-        group: GroupId,
-        among: Option<&BTreeSet<UserId>>,
-    ) -> Result<BTreeSet<UserId>, CommandError>;
-
-    /// Which of these ids are users or groups, and of how many groups each is a member.
-    fn newcomers(
-        &mut self,
-        ids: &BTreeSet<UserId>,
-    ) -> Result<BTreeMap<UserId, Newcomer>, CommandError>;
-
-    /// The groups that any of these groups is a direct member of. More than
-    /// [`roster_core::limits::GROUP_NESTING_MAX`] need not be read.
-    fn groups_above(&mut self, ids: &BTreeSet<GroupId>) -> Result<BTreeSet<GroupId>, CommandError>;
-
-    /// The groups that are direct members of any of these groups, with the same bound.
-    fn groups_below(&mut self, ids: &BTreeSet<GroupId>) -> Result<BTreeSet<GroupId>, CommandError>;
+        sql: String,
+        parameters: Vec<Cell>,
+    ) -> Result<Arc<Vec<Values>>, CommandError>;
 }
 
 /// A user as it is stored.
@@ -105,17 +89,6 @@ impl Current {
     pub fn stored(&self) -> Stored {
         Stored { id: self.user.id, version: self.user.version, record: self.record.clone() }
     }
-}
-
-/// A group as it is stored.
-#[derive(Clone, Debug)]
-pub struct StoredGroup {
-    /// The group.
-    pub group: Group,
-    /// Its canonical JSON.
-    pub record: Bytes,
-    /// How many members it has.
-    pub members: u64,
 }
 
 /// A key that at most one live user holds.

@@ -1,16 +1,78 @@
 //! Execution of a command about a group.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use roster_core::{
-    Effect, GroupCommand, GroupId, MemberKind, StoreError, Stored,
-    group::{Facts as GroupFacts, GroupDecision, Levels, Nesting, Sketch, sketch},
+    Effect, Group, GroupCommand, GroupId, MemberKind, StoreError, Stored, UserId,
+    group::{Facts as GroupFacts, GroupDecision, Levels, Nesting, Newcomer, Sketch, sketch},
+    limits::{GROUP_NESTING_MAX, GROUPS_OF_MEMBER_MAX},
 };
 
 use crate::{
     batch::{Batch, Executed},
+    database::{Cell, Dialect, Values},
     facts::{CommandError, Facts},
+    stored_groups::{GROUP, GROUP_OF_NAME, member_kind},
 };
+
+/// All members of a group.
+pub const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = $1";
+
+/// The groups whose neighbours are read at once: each may have many.
+const FRONT_MAX: usize = 100;
+
+/// The members of a group among some ids. The condition on the group is a range, so that the
+/// planner can choose only one index.
+pub fn members_among<D: Dialect>() -> String {
+    let any = D::any("$1");
+    format!(
+        "SELECT member_id FROM group_members \
+         WHERE member_id = {any} AND group_id BETWEEN $2 AND $2"
+    )
+}
+
+/// Which of some ids are users or groups, and of how many groups each is a member, counted up to
+/// the limit.
+pub fn newcomers<D: Dialect>() -> String {
+    let (any, by_member) = (D::any("$1"), D::indexed_by("group_members_member"));
+    let of = |table, kind| {
+        format!(
+            "SELECT id, {kind}, (SELECT count(*) FROM (SELECT 1 FROM group_members{by_member} \
+             WHERE member_id = {table}.id LIMIT {GROUPS_OF_MEMBER_MAX}) AS few) \
+             FROM {table} WHERE id = {any}"
+        )
+    };
+    format!("{} UNION ALL {}", of("users", 0), of("groups", 1))
+}
+
+/// The groups that any of some groups is a direct member of. One more than the limit shows that it
+/// is exceeded.
+pub fn groups_above<D: Dialect>() -> String {
+    let (any, by_member) = (D::any("$1"), D::indexed_by("group_members_member"));
+    let most = GROUP_NESTING_MAX + 1;
+    format!(
+        "SELECT DISTINCT group_id FROM group_members{by_member} WHERE member_id = {any} \
+         LIMIT {most}"
+    )
+}
+
+/// The groups that are direct members of any of some groups, up to the same limit.
+pub fn groups_below<D: Dialect>() -> String {
+    let (any, nested) = (D::any("$1"), D::indexed_by("group_members_nested"));
+    let most = GROUP_NESTING_MAX + 1;
+    format!(
+        "SELECT DISTINCT member_id FROM group_members{nested} WHERE group_id = {any} \
+         AND kind = 1 LIMIT {most}"
+    )
+}
+
+/// A group as it is stored, and the number of its members.
+struct StoredGroup {
+    group: Group,
+    record: Bytes,
+    members: u64,
+}
 
 impl<F: Facts> Batch<'_, F> {
     pub(crate) fn execute_group(
@@ -19,8 +81,7 @@ impl<F: Facts> Batch<'_, F> {
     ) -> Result<Executed, CommandError> {
         let id = command.group_id();
         self.writes.groups.others += command.members_named();
-        let current =
-            if command.is_about_one_that_is_there() { self.facts.group(id)? } else { None };
+        let current = if command.is_about_one_that_is_there() { self.group(id)? } else { None };
         let sketch = sketch(self.rules, current.as_ref().map(|stored| &stored.group), command)?;
         let members = current.as_ref().map_or(0, |stored| stored.members);
         let facts = self.group_facts(&sketch, members)?;
@@ -47,24 +108,93 @@ impl<F: Facts> Batch<'_, F> {
         let id = sketch.id();
         let mut facts = GroupFacts { members, ..GroupFacts::default() };
         let name_holder = match sketch.name_claim() {
-            Some(key) => self.facts.group_of_name(&key),
+            Some(key) => self.group_of_name(&key),
             None => Ok(None),
         };
         if sketch.is_about_members() && !sketch.is_new() {
-            facts.present = self.facts.members(id, sketch.named().as_ref())?;
+            facts.present = self.members(id, sketch.named().as_ref())?;
         }
         if sketch.is_about_members() {
-            facts.newcomers = self.facts.newcomers(&sketch.newcomers(&facts.present))?;
+            facts.newcomers = self.newcomers(&sketch.newcomers(&facts.present))?;
         }
         facts.name_holder = name_holder?.filter(|holder| *holder != id);
         let groups = facts.newcomers.iter().filter(|(_, of)| of.kind == MemberKind::Group);
         let groups: BTreeSet<GroupId> = groups.map(|(id, _)| *id).collect();
         if !groups.is_empty() {
-            let above = levels(BTreeSet::from([id]), |front| self.facts.groups_above(front));
-            let below = levels(groups, |front| self.facts.groups_below(front));
+            let above = levels(BTreeSet::from([id]), |front| {
+                self.adjacent(&groups_above::<F::Dialect>(), front)
+            });
+            let below = levels(groups, |front| self.adjacent(&groups_below::<F::Dialect>(), front));
             facts.nesting = Nesting { above: above?, below: below? };
         }
         Ok(facts)
+    }
+
+    fn group(&mut self, id: GroupId) -> Result<Option<StoredGroup>, CommandError> {
+        let rows = self.facts.rows(GROUP.to_owned(), vec![id.into()])?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let (group, record) = (row.group()?, row.stored("groups")?.record);
+        let members = row.number(3, "groups.members")?.unsigned_abs();
+        Ok(Some(StoredGroup { group, record, members }))
+    }
+
+    fn group_of_name(&mut self, key: &str) -> Result<Option<GroupId>, CommandError> {
+        let rows = self.facts.rows(GROUP_OF_NAME.to_owned(), vec![key.into()])?;
+        Ok(rows.first().map(|row| row.id(0, "groups.id")).transpose()?)
+    }
+
+    /// The members of a group: those of the given ids, or all.
+    fn members(
+        &mut self,
+        group: GroupId,
+        among: Option<&BTreeSet<UserId>>,
+    ) -> Result<BTreeSet<UserId>, CommandError> {
+        let rows = match among {
+            Some(ids) => {
+                let parameters = vec![list(ids), group.into()];
+                self.facts.rows(members_among::<F::Dialect>(), parameters)
+            }
+            None => self.facts.rows(ALL_MEMBERS.to_owned(), vec![group.into()]),
+        };
+        Ok(ids_of(&rows?)?)
+    }
+
+    /// Which of these ids are users or groups, and of how many groups each is a member.
+    fn newcomers(
+        &mut self,
+        ids: &BTreeSet<UserId>,
+    ) -> Result<BTreeMap<UserId, Newcomer>, CommandError> {
+        let mut found = BTreeMap::new();
+        if ids.is_empty() {
+            return Ok(found);
+        }
+        for row in &*self.facts.rows(newcomers::<F::Dialect>(), vec![list(ids)])? {
+            let groups = row.number(2, "group_members")?.unsigned_abs();
+            found.insert(row.id(0, "users.id")?, Newcomer { kind: member_kind(row, 1)?, groups });
+        }
+        Ok(found)
+    }
+
+    /// The groups that a statement gives for any of these. More than [`GROUP_NESTING_MAX`] need not
+    /// be read.
+    fn adjacent(
+        &mut self,
+        sql: &str,
+        front: &BTreeSet<GroupId>,
+    ) -> Result<BTreeSet<GroupId>, CommandError> {
+        let front: Vec<GroupId> = front.iter().copied().collect();
+        let (mut found, mut missing) = (BTreeSet::new(), None);
+        for ids in front.chunks(FRONT_MAX) {
+            // All are read before any of them is found to be missing.
+            match self.facts.rows(sql.to_owned(), vec![Cell::Ids(ids.to_vec())]) {
+                Ok(rows) => found.extend(ids_of(&rows)?),
+                Err(error) => missing = Some(error),
+            }
+            if found.len() > GROUP_NESTING_MAX {
+                break;
+            }
+        }
+        missing.map_or(Ok(found), Err)
     }
 }
 
@@ -81,4 +211,12 @@ fn levels(
         }
     }
     Ok(levels)
+}
+
+fn list(ids: &BTreeSet<UserId>) -> Cell {
+    Cell::Ids(ids.iter().copied().collect())
+}
+
+fn ids_of(rows: &[Values]) -> Result<BTreeSet<UserId>, StoreError> {
+    rows.iter().map(|row| row.id(0, "group_members")).collect()
 }

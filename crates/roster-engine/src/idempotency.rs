@@ -5,9 +5,16 @@
 //! request is committed. It is deleted after 24 hours, and when its user is purged. A refusal is
 //! not stored: a repeated request is decided again.
 
-use roster_core::{Effect, Idempotency, Refusal, Stored, Timestamp, limits::IDEMPOTENCY_KEEP_MS};
+use bytes::Bytes;
+use roster_core::{
+    Effect, EventKind, Idempotency, Refusal, StoreError, Stored, Timestamp,
+    limits::IDEMPOTENCY_KEEP_MS,
+};
 
-use crate::batch::Executed;
+use crate::{
+    batch::Executed,
+    database::{Values, corrupt},
+};
 
 /// The effect of a request that changed nothing, as its record spells it.
 pub const UNCHANGED: &str = "unchanged";
@@ -39,6 +46,32 @@ pub enum LogPosition {
 }
 
 impl IdempotencyRecord {
+    /// The key and the record of a row of `idempotency_keys`. The last value is the record of the
+    /// user or group.
+    pub fn of_row(row: &Values) -> Result<([u8; 32], Self), StoreError> {
+        let digest = |index, place| -> Result<[u8; 32], StoreError> {
+            row.bytes(index, place)?[..].try_into().map_err(|_| corrupt(place))
+        };
+        let effect = match row.text(6, "idempotency_keys.effect")? {
+            UNCHANGED => Effect::Unchanged,
+            kind => {
+                let kind = EventKind::parse(kind);
+                Effect::Changed(kind.ok_or_else(|| corrupt("idempotency_keys.effect"))?)
+            }
+        };
+        let id = row.id(3, "idempotency_keys.user_id")?;
+        let version = row.number(4, "idempotency_keys.version")?;
+        let stored = |record: &Bytes| Stored { id, version, record: record.clone() };
+        let record = Self {
+            fingerprint: digest(1, "idempotency_keys.fingerprint")?,
+            at: row.moment(2, "idempotency_keys.at")?,
+            effect,
+            stored: row.bytes(7, "").ok().map(stored),
+            position: LogPosition::Committed(row.number(5, "idempotency_keys.position")?),
+        };
+        Ok((digest(0, "idempotency_keys.key")?, record))
+    }
+
     /// The result of a repeated request: `None` if the record has expired, a refusal if the key was
     /// used for another request.
     pub(crate) fn replay(

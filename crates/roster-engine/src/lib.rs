@@ -1,32 +1,57 @@
-//! What the engines share: the queue before the writers, and the execution of queued commands.
+//! What the engines share: the queue before the writers, the execution of queued commands, and the
+//! statements that every engine runs.
 //!
 //! An engine takes requests from the [`Queue`], reads [`Facts`] from its database, and has [`run`]
 //! decide the requests on them. It applies the resulting [`Writes`] in one transaction, commits,
-//! and answers. No rule about users or groups is in an engine. No database is used here, and only
-//! [`check`] has SQL, which every engine can run. [`Table`] is the form in which a store is copied
-//! from one engine to another. [`read_page`] has the steps of a page, which an engine runs as
-//! statements ([`PageReader`]).
+//! and answers. No rule about users or groups is in an engine. No driver is used here: an engine
+//! runs the statements ([`Database`]) and says what it writes in its own way ([`Dialect`]).
+//! [`read_page`] reads users; groups, keys and what is kept for a time are read likewise. [`Table`]
+//! is the form in which a store is copied from one engine to another.
 
 mod batch;
 mod check;
+mod database;
+mod deleted_users;
 mod facts;
 mod group;
 mod idempotency;
 mod page;
+mod page_sql;
 mod queue;
 mod request;
+mod retention;
+mod stored_groups;
+mod stored_keys;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod writes;
 
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
-pub use check::{Cell, CheckReader, Findings, Line, SearchRow, Values, check, check_counters};
-pub use facts::{ClaimKind, CommandError, Current, Facts, StoredGroup};
-pub use idempotency::{IdempotencyRecord, LogPosition, UNCHANGED};
-pub use page::{FEW, IdStep, PageReader, read_few, read_page};
+pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
+pub use database::{Cell, Database, Dialect, Values, corrupt, event_of, rows};
+pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
+pub use facts::{ClaimKind, CommandError, Current, Facts};
+pub use group::{ALL_MEMBERS, groups_above, groups_below, members_among, newcomers};
+pub use idempotency::{IdempotencyRecord, UNCHANGED};
+pub use page::{FEW, is_behind, read_few, read_page, show_row};
+pub use page_sql::{
+    FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
+    rows_along, rows_of_ids, status_number,
+};
 pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
 pub use request::{Request, UserRequest};
+pub use retention::{
+    CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
+    OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,
+};
+pub use stored_groups::{
+    GROUP, GROUP_OF_NAME, GROUPS, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups,
+    group, group_page, groups_of, groups_of_external_id, groups_of_ids, members_page,
+};
+pub use stored_keys::{
+    COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
+};
 pub use tables::{ColumnKind, Table, TableDigest, append_field, split_field};
 pub use writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,

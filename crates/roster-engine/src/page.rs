@@ -1,21 +1,29 @@
 //! The pages of a list of users, for every engine.
 //!
 //! [`Plan`] chooses the index. Here are the steps that follow from it: ids that indexes find, their
-//! places in the order of the page, rows of ids, rows along an index. An engine runs a step as a
-//! statement, all steps of a page in one snapshot.
+//! places in the order of the page, rows of ids, rows along an index. All steps of a page are
+//! statements of one snapshot.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashMap};
 
 use roster_core::{
     Head, Status, StoreError, UserId,
     filter::Filter,
     limits::TOTAL_EXACT_MAX,
-    list::{Direction, Page, PageQuery, SortBy, Total},
+    list::{Direction, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
     page::{
-        Walk,
+        Flow, Row, Walk,
         order::{Place, compare},
     },
     plan::{Lookup, Plan, Range, SORTED_ROWS_MAX, Source},
+};
+
+use crate::{
+    database::{Cell, Database, Values, corrupt, first, rows},
+    page_sql::{
+        FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
+        rows_along, rows_of_ids,
+    },
 };
 
 /// The maximum number of index entries that are read on the thread of the request: less work than a
@@ -29,120 +37,70 @@ const WORD_ENTRIES: [usize; 3] = [FEW, 1000, 20_000];
 /// The maximum number of rows that are examined for a total.
 const COUNT_EXAMINED_MAX: usize = 100_000;
 
-/// A step that finds ids in an index, in any order.
-#[derive(Clone, Copy, Debug)]
-pub enum IdStep<'q> {
-    /// The users of a key, other than an id.
-    Key(&'q Lookup),
-    /// The users that have an e-mail address of this key besides their primary one.
-    FurtherEmail(&'q str),
-    /// The users that have a telephone number of this key besides their primary one.
-    FurtherPhoneNumber(&'q str),
-    /// The users that have a word between these, once for each such word.
-    Words(&'q str, &'q str),
-    /// The users of a range.
-    Range(&'q Range),
-}
+/// Rows of the first portion of a walk along an index; each further one is four times as large.
+const PORTION_MIN: usize = 64;
+const PORTION_MAX: usize = 1024;
 
-/// Reads the steps of a page in one snapshot.
-pub trait PageReader {
-    /// Why a step fails.
-    type Error: From<StoreError>;
-
-    /// At most so many ids and one more.
-    fn ids(
-        &mut self,
-        step: IdStep<'_>,
-        most: usize,
-    ) -> impl Future<Output = Result<Vec<UserId>, Self::Error>>;
-
-    /// The places of these users in an order. Users that do not exist are left out.
-    fn places(
-        &mut self,
-        ids: &[UserId],
-        by: SortBy,
-    ) -> impl Future<Output = Result<Vec<Place>, Self::Error>>;
-
-    /// Shows the rows of these users to the walk, in this order.
-    fn rows(
-        &mut self,
-        ids: &[UserId],
-        query: &PageQuery,
-        status: Option<Status>,
-        walk: &mut Walk<'_>,
-    ) -> impl Future<Output = Result<(), Self::Error>>;
-
-    /// Shows the rows of a range to the walk, in the order of the page and from where it begins.
-    fn rows_along(
-        &mut self,
-        range: &Range,
-        query: &PageQuery,
-        status: Option<Status>,
-        walk: &mut Walk<'_>,
-    ) -> impl Future<Output = Result<(), Self::Error>>;
-
-    /// How many rows a range has, up to `most` and one more.
-    fn count(&mut self, range: &Range, most: u64)
-    -> impl Future<Output = Result<u64, Self::Error>>;
-}
+/// The maximum number of records that are fetched by their ids at once.
+const ROWS_MAX: usize = 256;
 
 /// Reads a page. The head is that of the snapshot.
-pub async fn read_page<R: PageReader>(
-    reader: &mut R,
+pub async fn read_page<D: Database>(
+    db: D,
     head: Head,
     query: &PageQuery,
     plan: Plan,
-) -> Result<Page, R::Error> {
-    let total = if query.count { Some(total(reader, head, query, &plan).await?) } else { None };
+) -> Result<Page, D::Error> {
+    let total = if query.count { Some(total(db, head, query, &plan).await?) } else { None };
     if query.limit == 0 {
         return Ok(Walk::new(query, None).page(head.position, total));
     }
-    Ok(walk(reader, head, query, plan, Walk::new).await?.page(head.position, total))
+    Ok(walk(db, head, query, plan, Walk::new).await?.page(head.position, total))
 }
 
 /// Reads a page of users that indexes find, if they are few; `None` if they are not.
-pub async fn read_few<R: PageReader>(
-    reader: &mut R,
+pub async fn read_few<D: Database>(
+    db: D,
     head: Head,
     query: &PageQuery,
     plan: Plan,
-) -> Result<Option<Page>, R::Error> {
+) -> Result<Option<Page>, D::Error> {
     if query.count || query.limit == 0 {
         return Ok(None);
     }
     let found = match &plan.source {
         Source::Along(range) => {
-            let ids = reader.ids(IdStep::Range(range), FEW).await?;
+            let ids = ids_of(db, range, FEW).await?;
             (ids.len() <= FEW).then_some(Found { ids, by_all_words: false })
         }
         Source::Keys(_) | Source::Range(_) | Source::Words => {
-            find(reader, head, query, &plan, FEW).await?
+            find(db, head, query, &plan, FEW).await?
         }
     };
     let Some(found) = found else { return Ok(None) };
     let mut walk = Walk::new(query, plan.residual);
-    show(reader, query, plan.status, found, &mut walk).await?;
+    show(db, query, plan.status, found, &mut walk).await?;
     Ok(Some(walk.page(head.position, None)))
 }
 
 /// Walks the rows of a plan.
-async fn walk<'q, R: PageReader>(
-    reader: &mut R,
+async fn walk<'q, D: Database>(
+    db: D,
     head: Head,
     query: &'q PageQuery,
     plan: Plan,
     begin: fn(&'q PageQuery, Option<Filter>) -> Walk<'q>,
-) -> Result<Walk<'q>, R::Error> {
-    if let Some(found) = find(reader, head, query, &plan, usize::MAX).await? {
+) -> Result<Walk<'q>, D::Error> {
+    if let Some(found) = find(db, head, query, &plan, usize::MAX).await? {
         let mut walk = begin(query, plan.residual);
-        show(reader, query, plan.status, found, &mut walk).await?;
+        show(db, query, plan.status, found, &mut walk).await?;
         return Ok(walk);
     }
     let is_along = matches!(plan.source, Source::Along(_));
     let Plan { source, status, residual } = if is_along { plan } else { Plan::in_order(query) };
     let mut walk = begin(query, residual);
     if let Source::Along(range) = source {
-        reader.rows_along(&range, query, status, &mut walk).await?;
+        along(db, &range, query, status, &mut walk).await?;
     }
     Ok(walk)
 }
@@ -157,20 +115,20 @@ struct Found {
 
 /// The users that the plan's source finds; `None` if they are too many to be sorted, or if the rows
 /// are read along an index.
-async fn find<R: PageReader>(
-    reader: &mut R,
+async fn find<D: Database>(
+    db: D,
     head: Head,
     query: &PageQuery,
     plan: &Plan,
     most: usize,
-) -> Result<Option<Found>, R::Error> {
+) -> Result<Option<Found>, D::Error> {
     let sorted_max = most.min(SORTED_ROWS_MAX);
     let ids = match &plan.source {
         Source::Along(_) => return Ok(None),
-        Source::Words => return by_words(reader, &query.words, most).await,
-        Source::Keys(lookups) => by_keys(reader, lookups, sorted_max).await?,
+        Source::Words => return by_words(db, &query.words, most).await,
+        Source::Keys(lookups) => by_keys(db, lookups, sorted_max).await?,
         Source::Range(range) if has_too_many(head, range) => return Ok(None),
-        Source::Range(range) => reader.ids(IdStep::Range(range), sorted_max).await?,
+        Source::Range(range) => ids_of(db, range, sorted_max).await?,
     };
     let is_few = ids.len() <= sorted_max;
     Ok(is_few.then(|| Found { ids: distinct(ids), by_all_words: false }))
@@ -183,48 +141,51 @@ fn has_too_many(head: Head, range: &Range) -> bool {
 }
 
 /// The users that have any of the keys, until there are more than so many.
-async fn by_keys<R: PageReader>(
-    reader: &mut R,
+async fn by_keys<D: Database>(
+    db: D,
     lookups: &[Lookup],
     most: usize,
-) -> Result<Vec<UserId>, R::Error> {
+) -> Result<Vec<UserId>, D::Error> {
     let mut found = Vec::new();
     for lookup in lookups {
-        let further = match lookup {
+        let (key, further) = match lookup {
             // Whether there is such a row shows when it is read.
             Lookup::Id(id) => {
                 found.push(*id);
                 continue;
             }
-            Lookup::AnyEmail(key) => Some(IdStep::FurtherEmail(key)),
-            Lookup::AnyPhoneNumber(key) => Some(IdStep::FurtherPhoneNumber(key)),
-            Lookup::Username(_)
-            | Lookup::Email(_)
-            | Lookup::ExternalId(_)
-            | Lookup::PhoneNumber(_) => None,
+            Lookup::AnyEmail(key) => (key, Some(0)),
+            Lookup::AnyPhoneNumber(key) => (key, Some(1)),
+            Lookup::Username(key)
+            | Lookup::Email(key)
+            | Lookup::ExternalId(key)
+            | Lookup::PhoneNumber(key) => (key, None),
         };
-        for step in [Some(IdStep::Key(lookup)), further].into_iter().flatten() {
-            found.extend(reader.ids(step, most).await?);
-            if found.len() > most {
-                return Ok(found);
-            }
+        let key = || Cell::from(key.as_str());
+        found.extend(ids(db, &ids_of_key::<D>(lookup), &[key(), limit(most)]).await?);
+        if let Some(kind) = further.filter(|_| found.len() <= most) {
+            found.extend(ids(db, FURTHER, &[Cell::Integer(kind), key(), limit(most)]).await?);
+        }
+        if found.len() > most {
+            return Ok(found);
         }
     }
     Ok(found)
 }
 
 /// The users that have each of the rarer words; `None` if every word has more than `most` entries.
-async fn by_words<R: PageReader>(
-    reader: &mut R,
+async fn by_words<D: Database>(
+    db: D,
     words: &[String],
     most: usize,
-) -> Result<Option<Found>, R::Error> {
+) -> Result<Option<Found>, D::Error> {
     for entries in WORD_ENTRIES.into_iter().take_while(|entries| *entries <= most) {
         let mut all: Option<Vec<UserId>> = None;
         let mut by_all_words = true;
         for word in words {
             let last = format!("{word}\u{10FFFF}");
-            let found = reader.ids(IdStep::Words(word, &last), entries).await?;
+            let keys = [word.as_str().into(), last.as_str().into(), limit(entries)];
+            let found = ids(db, WORDS, &keys).await?;
             if found.len() > entries {
                 by_all_words = false;
                 continue;
@@ -253,13 +214,13 @@ fn distinct(mut ids: Vec<UserId>) -> Vec<UserId> {
 
 /// Shows the rows of users that were found to the walk, in the order of the page and from where it
 /// begins.
-async fn show<R: PageReader>(
-    reader: &mut R,
+async fn show<D: Database>(
+    db: D,
     query: &PageQuery,
     status: Option<Status>,
     found: Found,
     walk: &mut Walk<'_>,
-) -> Result<(), R::Error> {
+) -> Result<(), D::Error> {
     if found.by_all_words {
         walk.has_words();
     }
@@ -276,7 +237,7 @@ async fn show<R: PageReader>(
             ids.reverse();
         }
     } else {
-        let mut places = reader.places(&ids, sort.by).await?;
+        let mut places = places(db, &ids, sort.by).await?;
         if let Some(after) = &query.after {
             let begin = (after.key.clone(), after.id);
             places.retain(|place| compare(place, &begin, sort.direction) == Ordering::Greater);
@@ -284,23 +245,23 @@ async fn show<R: PageReader>(
         places.sort_unstable_by(|one, other| compare(one, other, sort.direction));
         ids = places.into_iter().map(|(_, id)| id).collect();
     }
-    reader.rows(&ids, query, status, walk).await
+    rows_of(db, &ids, query, status, walk).await
 }
 
 /// How many users meet the query: from the kept counters, else counted up to a bound.
-async fn total<R: PageReader>(
-    reader: &mut R,
+async fn total<D: Database>(
+    db: D,
     head: Head,
     query: &PageQuery,
     plan: &Plan,
-) -> Result<Total, R::Error> {
+) -> Result<Total, D::Error> {
     if let Some(counter) = plan.counter(query) {
         return Ok(Total::Exactly(head.count(counter)));
     }
     let (count, is_complete) = if let Source::Along(range) = &plan.source
         && plan.is_direct(query)
     {
-        (reader.count(range, TOTAL_EXACT_MAX).await?, true)
+        (count(db, range).await?, true)
     } else {
         let enough = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
         let query = PageQuery {
@@ -310,9 +271,134 @@ async fn total<R: PageReader>(
             examined_max: COUNT_EXAMINED_MAX,
             ..query.clone()
         };
-        let walk = walk(reader, head, &query, plan.clone(), Walk::counting).await?;
+        let walk = walk(db, head, &query, plan.clone(), Walk::counting).await?;
         (u64::try_from(walk.matched()).unwrap_or(u64::MAX), walk.is_complete())
     };
     let is_exact = is_complete && count <= TOTAL_EXACT_MAX;
     Ok(if is_exact { Total::Exactly(count) } else { Total::AtLeast(count.min(TOTAL_EXACT_MAX)) })
+}
+
+/// The ids that a statement gives.
+async fn ids<D: Database>(db: D, sql: &str, to: &[Cell]) -> Result<Vec<UserId>, D::Error> {
+    let mut ids = Vec::new();
+    let keep = |row: Values| {
+        ids.push(row.id(0, "users.id")?);
+        Ok(Flow::Next)
+    };
+    db.each(sql, to, keep).await?;
+    Ok(ids)
+}
+
+/// The ids of a range: at most so many and one more.
+async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<UserId>, D::Error> {
+    let mut to = Parameters::default();
+    let sql = ids_of_range::<D>(range, most.saturating_add(1), &mut to);
+    ids(db, &sql, &to.0).await
+}
+
+/// The limit of a statement that gives so many ids and one more.
+fn limit(most: usize) -> Cell {
+    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
+}
+
+/// The number of rows in a range, counted up to one more than the largest exact total.
+async fn count<D: Database>(db: D, range: &Range) -> Result<u64, D::Error> {
+    let mut to = Parameters::default();
+    let limit = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
+    let sql = count_of_range::<D>(range, limit, &mut to);
+    let row = first(db, &sql, &to.0).await?.ok_or_else(|| corrupt("a count"))?;
+    Ok(row.number(0, "a count")?.unsigned_abs())
+}
+
+/// The places of these users in an order. Users that do not exist are left out.
+async fn places<D: Database>(db: D, ids: &[UserId], by: SortBy) -> Result<Vec<Place>, D::Error> {
+    let mut to = Parameters::default();
+    let sql = places_of_ids::<D>(ids, by, &mut to);
+    let place = |row: &Values| Ok((key_of(row, 0, by)?, row.id(1, "users.id")?));
+    Ok(rows(db, &sql, &to.0).await?.iter().map(place).collect::<Result<_, StoreError>>()?)
+}
+
+/// Shows the rows of these users to the walk, in this order.
+async fn rows_of<D: Database>(
+    db: D,
+    ids: &[UserId],
+    query: &PageQuery,
+    status: Option<Status>,
+    walk: &mut Walk<'_>,
+) -> Result<(), D::Error> {
+    let by = query.sort.by;
+    for ids in ids.chunks(query.limit.saturating_add(1).clamp(1, ROWS_MAX)) {
+        let mut to = Parameters::default();
+        let sql = rows_of_ids::<D>(ids, by, status, &mut to);
+        let mut by_id = HashMap::with_capacity(ids.len());
+        for row in rows(db, &sql, &to.0).await? {
+            by_id.insert(row.id(0, "users.id")?, row);
+        }
+        for row in ids.iter().filter_map(|id| by_id.get(id)) {
+            if show_row(walk, row, by)? == Flow::Stop {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shows the rows of a range to the walk, in the order of the page and from where it begins. They
+/// are read in growing portions, so that what is examined is bounded.
+async fn along<D: Database>(
+    db: D,
+    range: &Range,
+    query: &PageQuery,
+    status: Option<Status>,
+    walk: &mut Walk<'_>,
+) -> Result<(), D::Error> {
+    let sort = query.sort;
+    let mut after = query.after.clone();
+    let most = query.examined_max.max(1).saturating_add(1);
+    let mut portion = query.limit.saturating_add(2).clamp(PORTION_MIN, PORTION_MAX).min(most);
+    loop {
+        let mut to = Parameters::default();
+        let sql = rows_along::<D>(range, sort, after.as_ref(), status, portion, &mut to);
+        let (mut flow, mut count, mut last) = (Flow::Next, 0, None);
+        let take = |row: Values| {
+            count += 1;
+            if count > 1 || is_behind(&row, after.as_ref(), sort)? {
+                flow = show_row(walk, &row, sort.by)?;
+            }
+            last = Some(row);
+            Ok(flow)
+        };
+        db.each(&sql, &to.0, take).await?;
+        let Some(last) = last.filter(|_| flow == Flow::Next && count >= portion) else {
+            return Ok(());
+        };
+        after = Some(PageKey { key: key_of(&last, 2, sort.by)?, id: last.id(0, "users.id")? });
+        portion = portion.saturating_mul(4).min(PORTION_MAX);
+    }
+}
+
+/// Shows a row to the walk: id, version, sort key, record.
+pub fn show_row(walk: &mut Walk<'_>, row: &Values, by: SortBy) -> Result<Flow, StoreError> {
+    let is_tested = row.0.get(3) != Some(&Cell::Null);
+    let record = is_tested.then(|| row.bytes(3, "users.record")).transpose()?;
+    let (id, version) = (row.id(0, "users.id")?, row.number(1, "users.version")?);
+    walk.take(&Row { id, version, record }, || key_of(row, 2, by))
+}
+
+/// Whether a row comes after a place. Of the rows that follow it, at most the first one does not.
+pub fn is_behind(row: &Values, after: Option<&PageKey>, sort: Sort) -> Result<bool, StoreError> {
+    let Some(after) = after else { return Ok(true) };
+    let place = (key_of(row, 2, sort.by)?, row.id(0, "users.id")?);
+    let begin = (after.key.clone(), after.id);
+    Ok(compare(&place, &begin, sort.direction) == Ordering::Greater)
+}
+
+/// The sort key in a column.
+fn key_of(row: &Values, index: usize, by: SortBy) -> Result<SortKey, StoreError> {
+    match (by, row.0.get(index)) {
+        (SortBy::Id, _) => Ok(SortKey::Id),
+        (SortBy::UpdatedAt, _) => Ok(SortKey::Time(row.moment(index, "users.updated_at")?)),
+        (_, Some(Cell::Bytes(_))) => Ok(SortKey::Text(None)),
+        _ => Ok(SortKey::Text(Some(row.text(index, "users keys")?.to_owned()))),
+    }
 }

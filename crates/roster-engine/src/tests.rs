@@ -1,19 +1,16 @@
 //! Batches over a store that is a map.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, EventKind, Failure, Group, GroupId, Idempotency, Json,
-    OnConflict, Preconditions, Refusal, Rules, Timestamp, User, UserId, group::Newcomer, json,
+    Act, Actor, Caller, Command, Draft, EventKind, Failure, Group, Idempotency, Json, OnConflict,
+    Preconditions, Refusal, Rules, Timestamp, User, UserId, json,
 };
 
 use crate::{
-    ClaimKind, CommandError, Completed, Current, Facts, IdempotencyRecord, Request, StoredGroup,
-    UserRequest, run,
+    Cell, ClaimKind, CommandError, Completed, Current, Dialect, Facts, IdempotencyRecord, Request,
+    UserRequest, Values, run,
 };
 
 /// Live users only; without one of them a fact is missing.
@@ -23,7 +20,21 @@ struct Stored {
     missing: Option<UserId>,
 }
 
+impl Dialect for Stored {
+    fn any(parameter: &str) -> String {
+        parameter.to_owned()
+    }
+
+    const ABSENT_KEY: &str = "NULL";
+
+    fn indexed_by(_index: &str) -> String {
+        String::new()
+    }
+}
+
 impl Facts for Stored {
+    type Dialect = Self;
+
     fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
         if self.missing == Some(id) {
             return Err(CommandError::MissingFact);
@@ -51,41 +62,12 @@ impl Facts for Stored {
         Ok(Vec::new())
     }
 
-    fn group(&mut self, _id: GroupId) -> Result<Option<StoredGroup>, CommandError> {
-        Ok(None)
-    }
-
-    fn group_of_name(&mut self, _key: &str) -> Result<Option<GroupId>, CommandError> {
-        Ok(None)
-    }
-
-    fn members(
+    fn rows(
         &mut self,
-        _group: GroupId,
-        _among: Option<&BTreeSet<UserId>>,
-    ) -> Result<BTreeSet<UserId>, CommandError> {
-        Ok(BTreeSet::new())
-    }
-
-    fn newcomers(
-        &mut self,
-        _ids: &BTreeSet<UserId>,
-    ) -> Result<BTreeMap<UserId, Newcomer>, CommandError> {
-        Ok(BTreeMap::new())
-    }
-
-    fn groups_above(
-        &mut self,
-        _ids: &BTreeSet<GroupId>,
-    ) -> Result<BTreeSet<GroupId>, CommandError> {
-        Ok(BTreeSet::new())
-    }
-
-    fn groups_below(
-        &mut self,
-        _ids: &BTreeSet<GroupId>,
-    ) -> Result<BTreeSet<GroupId>, CommandError> {
-        Ok(BTreeSet::new())
+        _sql: String,
+        _parameters: Vec<Cell>,
+    ) -> Result<Arc<Vec<Values>>, CommandError> {
+        Ok(Arc::default())
     }
 }
 

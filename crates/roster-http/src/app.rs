@@ -10,10 +10,10 @@ use tower::ServiceExt as _;
 
 use crate::{
     endpoint::NOSNIFF,
-    front::{FrontCounters, Handle, Peer},
     problem::{Problem, ProblemCode},
     request_id::{self, X_REQUEST_ID},
     routes,
+    server::{Handle, Peer, ServerCounters},
     settings::HttpSettings,
     state::AppState,
 };
@@ -28,8 +28,8 @@ pub struct App {
 
 impl App {
     /// Both interfaces over a directory.
-    pub fn new(directory: Directory, settings: HttpSettings, front: Arc<FrontCounters>) -> Self {
-        let state = AppState::new(directory, settings, front);
+    pub fn new(directory: Directory, settings: HttpSettings, server: Arc<ServerCounters>) -> Self {
+        let state = AppState::new(directory, settings, server);
         let (router, no_route) = (routes::router(&state), routes::no_route(&state));
         Self { state, router, no_route }
     }

@@ -15,28 +15,27 @@ use roster_core::{
 
 use crate::{
     access::Check,
+    admission::{Identity, RateLimitState},
     operation::{Need, Operation},
-    pressure::{Identity, Standing},
     problem::{Problem, ProblemCode},
     state::AppState,
 };
 
-/// Who sends a request, if they may; `standing` is what every answer to them tells of their limit.
+/// The caller of a request, if authorized; `state` is their rate limit, for the response headers.
 pub(crate) async fn authorize(
     app: &AppState,
     parts: &Parts,
     address: IpAddr,
     operation: Option<Operation>,
-    standing: &mut Option<Standing>,
+    state: &mut Option<RateLimitState>,
 ) -> Result<Authority, Problem> {
-    let need = operation.map_or(Need::Nothing, Operation::needs);
-    let (Some(operation), Need::Scope(scope)) = (operation, need) else {
-        app.pressure.charge(&Identity::Address(address), standing)?;
+    let Some((operation, scope)) = needed(operation) else {
+        app.admission.charge(&Identity::of_address(address), state)?;
         return Ok(Authority::nobody());
     };
     let authority = authenticate(app, parts, address).await;
     let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
-    app.pressure.charge(&identity(actor, address), standing)?;
+    app.admission.charge(&identity(actor, address), state)?;
     allow(authority?, operation, scope)
 }
 
@@ -47,17 +46,24 @@ pub(crate) async fn reauthorize(
     parts: &Parts,
     operation: Option<Operation>,
 ) -> Result<Authority, Problem> {
-    let need = operation.map_or(Need::Nothing, Operation::needs);
-    let (Some(operation), Need::Scope(scope)) = (operation, need) else {
+    let Some((operation, scope)) = needed(operation) else {
         return Ok(Authority::nobody());
     };
     allow(app.access.authenticate(parts).await?, operation, scope)
 }
 
+/// The operation with the scope that it needs; `None` if it needs none.
+fn needed(operation: Option<Operation>) -> Option<(Operation, Scope)> {
+    match operation?.needs() {
+        Need::Nothing => None,
+        Need::Scope(scope) => Some((operation?, scope)),
+    }
+}
+
 /// What the caller may do at the interface of the operation, if they have its scope.
 fn allow(authority: Authority, operation: Operation, scope: Scope) -> Result<Authority, Problem> {
     if !authority.may(scope) {
-        return Err(missing(scope));
+        return Err(MissingScope(scope).into());
     }
     Ok(if operation.is_scim() { authority.through_scim() } else { authority })
 }
@@ -70,15 +76,15 @@ async fn authenticate(
     let Some(credential) = name(&parts.headers) else {
         return app.access.authenticate(parts).await;
     };
-    let Some(wait_s) = app.pressure.locked_for(address, credential) else {
+    let Err(wait_s) = app.admission.attempts.may_try(address, credential) else {
         return attempt(app, parts, address, credential).await;
     };
-    let refusal = || app.pressure.refuse_attempt(wait_s);
+    let refusal = || app.admission.refuse_attempt(wait_s);
     let _turn = match app.access.check_of(&parts.headers) {
         Check::Nothing => return Err(refusal()),
         Check::Digest => None,
         Check::Signature => {
-            Some(app.pressure.enter_locked_check(address).await.ok_or_else(refusal)?)
+            Some(app.admission.attempts.enter_locked_check(address).await.ok_or_else(refusal)?)
         }
     };
     let attempt = attempt(app, parts, address, credential).await;
@@ -95,9 +101,9 @@ async fn attempt(
 ) -> Result<Authority, Problem> {
     let authority = app.access.authenticate(parts).await;
     match &authority {
-        Ok(_) => app.pressure.succeeded(address, credential),
+        Ok(_) => app.admission.attempts.succeeded(address, credential),
         Err(problem) if problem.code == ProblemCode::Unauthenticated => {
-            app.pressure.failed(address);
+            app.admission.attempts.failed(address);
         }
         // The store, or an issuer, does not answer: the credential may be good.
         Err(_) => {}
@@ -116,12 +122,8 @@ fn name(headers: &HeaderMap) -> Option<&str> {
 /// Who a request of this actor, from this address, is charged to.
 pub(crate) fn identity(actor: &Actor, address: IpAddr) -> Identity<'_> {
     match actor {
-        Actor::Anonymous | Actor::System => Identity::Address(address),
+        Actor::Anonymous | Actor::System => Identity::of_address(address),
         Actor::Key(id) => Identity::Key(id.as_str()),
         Actor::Subject { issuer, subject } => Identity::Subject { issuer, subject },
     }
-}
-
-fn missing(scope: Scope) -> Problem {
-    MissingScope(scope).into()
 }

@@ -17,15 +17,15 @@ use prometheus_client::metrics::histogram::Histogram;
 use roster_core::{Actor, access::Authority};
 
 use crate::{
+    admission::{RateLimitState, Reason, holds_too_much},
     authorization::{authorize, identity},
-    front::{Peer, length},
     middleware::{CorsGrant, check_direct, check_limits, check_origin},
     operation::Operation,
-    pressure::{Reason, Standing, holds_too_much},
     problem::{Problem, ProblemCode, ProblemExtension},
     request::RequestContext,
     request_id::X_REQUEST_ID,
     scim,
+    server::{Peer, length},
     state::AppState,
     time_limits::{ReadLimit, in_time},
 };
@@ -85,10 +85,10 @@ where
                 method: parts.method.clone(),
                 is_scim: scim::is_below(app.settings.base_path(), &parts),
                 cors: app.cors.grant(&parts, app.access.is_open()),
-                standing: None,
+                rate_limit: None,
             };
-            let standing = &mut after.standing;
-            let guarded = guard(&app, &parts, &context.peer, operation, client, standing).await;
+            let rate_limit = &mut after.rate_limit;
+            let guarded = guard(&app, &parts, &context.peer, operation, client, rate_limit).await;
             let response = match guarded {
                 Ok(authority) => {
                     let is_limited = operation.is_some_and(|operation| !operation.is_probe());
@@ -117,7 +117,7 @@ async fn guard(
     peer: &Peer,
     operation: Option<Operation>,
     client: Result<IpAddr, Problem>,
-    standing: &mut Option<Standing>,
+    rate_limit: &mut Option<RateLimitState>,
 ) -> Result<Authority, Problem> {
     if operation.is_some_and(Operation::is_health) {
         return Ok(Authority::nobody());
@@ -132,7 +132,7 @@ async fn guard(
     }
     check_limits(parts, app.settings.uri_bytes_max)?;
     let client = client?;
-    let authority = authorize(app, parts, client, operation, standing).await?;
+    let authority = authorize(app, parts, client, operation, rate_limit).await?;
     check_memory(&authority, peer, client)?;
     Ok(authority)
 }
@@ -153,7 +153,7 @@ struct After {
     method: Method,
     is_scim: bool,
     cors: CorsGrant,
-    standing: Option<Standing>,
+    rate_limit: Option<RateLimitState>,
 }
 
 impl After {
@@ -169,7 +169,7 @@ impl After {
             problem.and_then(|ProblemExtension(problem)| Arc::into_inner(problem))
         {
             if let Some(reason) = Reason::of(problem.code) {
-                app.pressure.refused(reason);
+                app.admission.refusals.count(reason);
             }
             response = self.write(app, &context, problem);
         }
@@ -182,7 +182,7 @@ impl After {
         self.measure(app, &context, duration, response.status().as_u16());
         let headers = response.headers_mut();
         self.cors.tell(headers);
-        app.pressure.tell(self.standing, headers);
+        app.admission.tell(self.rate_limit, headers);
         headers.insert(NOSNIFF.0, NOSNIFF.1);
         // Usually nothing else holds the context any more.
         headers.insert(X_REQUEST_ID, Arc::unwrap_or_clone(context).request_id);

@@ -4,18 +4,18 @@
 //! know how anything is stored, nor where settings come from.
 
 mod access;
+pub mod admission;
 mod app;
 mod authorization;
+mod concurrency;
 mod cursor;
 pub mod description;
 mod endpoint;
 mod extract;
-pub mod front;
 mod metrics;
 mod middleware;
 pub mod operation;
 mod pages;
-pub mod pressure;
 pub mod problem;
 mod proxies;
 mod readiness;
@@ -24,15 +24,16 @@ mod request_id;
 mod rest;
 mod routes;
 mod scim;
+pub mod server;
 mod settings;
 mod state;
 mod time_limits;
 mod transfers;
 
 pub use access::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
+pub use admission::AdmissionSettings;
 pub use app::App;
 pub use metrics::{Duty, HousekeepingMetrics};
-pub use pressure::PressureSettings;
 pub use proxies::TrustedProxies;
 pub use settings::{HttpSettings, URI_BYTES_MAX};
 pub use time_limits::READ_WAIT_MAX;

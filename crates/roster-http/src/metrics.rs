@@ -8,21 +8,12 @@ use std::sync::Arc;
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
-    metrics::{
-        counter::{ConstCounter, Counter},
-        family::Family,
-        gauge::{ConstGauge, Gauge},
-        histogram::Histogram,
-    },
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
 use roster_core::Head;
 
-use crate::{
-    front::FrontCounters,
-    operation::Operation,
-    pressure::{Reason, Refusals},
-};
+use crate::{admission::Refusals, operation::Operation, server::ServerCounters};
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
 /// From a cached read to a write behind a slow disk, in seconds.
@@ -53,12 +44,15 @@ pub(crate) struct Metrics {
     users: Family<OfStatus, Gauge>,
     position: Gauge,
     wal: Gauge,
+    held_bytes: Gauge,
+    spilled_bytes: Gauge,
+    server: Arc<ServerCounters>,
 }
 
 impl Metrics {
     pub(crate) fn new(
-        front: Arc<FrontCounters>,
-        refusals: Arc<Refusals>,
+        server: Arc<ServerCounters>,
+        refusals: &Refusals,
         housekeeping: &HousekeepingMetrics,
     ) -> Self {
         let mut registry = Registry::with_prefix("roster");
@@ -86,9 +80,26 @@ impl Metrics {
         let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
         registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
         housekeeping.register(&mut registry);
-        registry.register_collector(Box::new(Connections(front)));
-        registry.register_collector(Box::new(Refused(refusals)));
-        Self { registry, requests, durations, users, position, wal }
+        register_connections(&mut registry, &server);
+        let held_bytes = Gauge::default();
+        let spilled_bytes = Gauge::default();
+        let help = "Bytes of memory that callers make the service hold";
+        registry.register("held_bytes", help, held_bytes.clone());
+        let help = "Bytes of import results in spill files";
+        registry.register("spilled_bytes", help, spilled_bytes.clone());
+        let help = "Requests refused for what they would have cost or whom they came from";
+        registry.register("requests_refused", help, refusals.counters.clone());
+        Self {
+            registry,
+            requests,
+            durations,
+            users,
+            position,
+            wal,
+            held_bytes,
+            spilled_bytes,
+            server,
+        }
     }
 
     /// The durations of an operation.
@@ -103,6 +114,9 @@ impl Metrics {
 
     /// The page, with the counters of the store as they are now.
     pub(crate) fn page(&self, head: Option<Head>, wal_bytes: Option<u64>) -> Option<String> {
+        let memory = &self.server.memory;
+        self.held_bytes.set(i64::try_from(memory.held()).unwrap_or(i64::MAX));
+        self.spilled_bytes.set(i64::try_from(memory.spilled()).unwrap_or(i64::MAX));
         self.wal.set(wal_bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or_default());
         if let Some(head) = head {
             for (status, count) in
@@ -118,77 +132,35 @@ impl Metrics {
     }
 }
 
-/// The requests that were refused for what they would have cost, by reason.
-#[derive(Debug)]
-struct Refused(Arc<Refusals>);
-
-impl prometheus_client::collector::Collector for Refused {
-    fn encode(
-        &self,
-        mut encoder: prometheus_client::encoding::DescriptorEncoder<'_>,
-    ) -> Result<(), std::fmt::Error> {
-        use prometheus_client::{encoding::EncodeMetric as _, metrics::MetricType};
-        let help = "Requests refused for what they would have cost or whom they came from";
-        let mut family =
-            encoder.encode_descriptor("requests_refused", help, None, MetricType::Counter)?;
-        for reason in Reason::ALL {
-            let count = ConstCounter::new(self.0.get(reason));
-            count.encode(family.encode_family(&[("reason", reason.word())])?)?;
-        }
-        Ok(())
+/// What is counted about connections.
+fn register_connections(registry: &mut Registry, server: &ServerCounters) {
+    for (name, help, counter) in [
+        ("connections_accepted", "Connections taken", &server.accepted),
+        ("connections_refused", "Connections beyond the limit", &server.refused),
+        (
+            "connections_refused_of_address",
+            "Connections beyond the limit of their address",
+            &server.refused_of_address,
+        ),
+        ("connection_accept_failures", "Accepts that failed", &server.accept_failures),
+        ("connections_slow_head", "Closed for a slow request head", &server.closed_slow_head),
+        ("connections_slow_body", "Answered 408 for a slow body", &server.closed_slow_body),
+        ("connections_slow_read", "Reset for a slow reader", &server.closed_slow_read),
+        ("connections_idle", "Closed after resting", &server.closed_idle),
+        ("tls_handshake_failures", "TLS handshakes that failed", &server.failed_handshakes),
+        ("handler_panics", "Handlers that panicked", &server.panics),
+        (
+            "memory_refusals",
+            "Requests and bodies refused because their caller holds too much memory",
+            &server.memory.refusals,
+        ),
+        (
+            "memory_resets",
+            "Connections reset because all memory for callers was used and theirs hold most",
+            &server.memory.resets,
+        ),
+    ] {
+        registry.register(name, help, counter.clone());
     }
-}
-
-/// What the front counts about connections.
-#[derive(Debug)]
-struct Connections(Arc<FrontCounters>);
-
-impl prometheus_client::collector::Collector for Connections {
-    fn encode(
-        &self,
-        mut encoder: prometheus_client::encoding::DescriptorEncoder<'_>,
-    ) -> Result<(), std::fmt::Error> {
-        use prometheus_client::encoding::EncodeMetric as _;
-        let front = &self.0;
-        for (name, help, tally) in [
-            ("connections_accepted", "Connections taken", &front.accepted),
-            ("connections_refused", "Connections beyond the limit", &front.refused),
-            (
-                "connections_refused_of_address",
-                "Connections beyond the limit of their address",
-                &front.refused_of_address,
-            ),
-            ("connection_accept_failures", "Accepts that failed", &front.accept_failures),
-            ("connections_slow_head", "Closed for a slow request head", &front.closed_slow_head),
-            ("connections_slow_body", "Answered 408 for a slow body", &front.closed_slow_body),
-            ("connections_slow_read", "Reset for a slow reader", &front.closed_slow_read),
-            ("connections_idle", "Closed after resting", &front.closed_idle),
-            ("tls_handshake_failures", "TLS handshakes that failed", &front.failed_handshakes),
-            ("handler_panics", "Handlers that panicked", &front.panics),
-            (
-                "memory_refusals",
-                "Requests and bodies refused because their caller holds too much memory",
-                &front.memory.refusals,
-            ),
-            (
-                "memory_resets",
-                "Connections reset because all memory for callers was used and theirs hold most",
-                &front.memory.resets,
-            ),
-        ] {
-            let counter = ConstCounter::new(tally.get());
-            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
-            counter.encode(metric)?;
-        }
-        let held = u64::try_from(front.memory.held()).unwrap_or(u64::MAX);
-        for (name, help, value) in [
-            ("connections_open", "Connections open now", front.open.get()),
-            ("held_bytes", "Bytes of memory that callers make the service hold", held),
-            ("spilled_bytes", "Bytes of import results in spill files", front.memory.spilled()),
-        ] {
-            let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
-            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
-        }
-        Ok(())
-    }
+    registry.register("connections_open", "Connections open now", server.open.clone());
 }

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderValue;
-use roster_core::{Guard, Json, Rules, Sharing, json::write_json, limits};
+use roster_core::{Guard, Json, Rules, Sharing, limits};
 
 use crate::{
     access::token_limits,
-    description, front,
-    pressure::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
+    admission::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
+    description::{self, object, string},
     scim::limits as scim,
+    server,
     settings::HttpSettings,
     transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
 };
@@ -33,20 +34,12 @@ impl Pages {
     }
 }
 
-fn object<const N: usize>(all: [(&str, Json); N]) -> Json {
-    Json::Object(members(all))
-}
-
 fn members<const N: usize>(all: [(&str, Json); N]) -> Vec<(String, Json)> {
     all.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-fn text(text: &str) -> Json {
-    Json::Text(text.to_owned())
-}
-
 fn texts(all: &[&str]) -> Json {
-    Json::Array(all.iter().map(|one| text(one)).collect())
+    Json::Array(all.iter().map(|one| string(*one)).collect())
 }
 
 fn number(value: usize) -> Json {
@@ -68,7 +61,7 @@ fn milliseconds(time: Duration) -> Json {
 
 /// The service document, under the rules in force.
 pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
-    let link = |path: &str| Json::Text(format!("{}{path}", settings.base_url));
+    let link = |path: &str| string(format!("{}{path}", settings.base_url));
     let links = object([
         ("users", link("/users")),
         ("deleted_users", link("/deleted-users")),
@@ -89,20 +82,18 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("sorts", texts(&sorts)),
         ("filters", texts(&filters)),
         ("patch_formats", texts(&["application/merge-patch+json"])),
-        ("unique_email", text(unique_email)),
+        ("unique_email", string(unique_email)),
         ("unique_external_id", Json::Bool(rules.external_id == Sharing::Unique)),
         ("precondition_required", Json::Bool(rules.put == Guard::On || rules.delete == Guard::On)),
     ]);
     let document = object([
-        ("service", text("roster")),
-        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("service", string("roster")),
+        ("version", string(env!("CARGO_PKG_VERSION"))),
         ("links", links),
         ("limits", limits_of(settings)),
         ("capabilities", capabilities),
     ]);
-    let mut out = Vec::new();
-    write_json(&mut out, &document);
-    Bytes::from(out)
+    description::json(&document)
 }
 
 /// The limits that concern callers.
@@ -116,6 +107,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("user_bytes_max", number(limits::USER_BYTES_MAX)),
         ("text_length_max", number(limits::TEXT_LENGTH_MAX)),
         ("address_text_length_max", number(limits::ADDRESS_TEXT_LENGTH_MAX)),
+        ("entry_text_length_max", number(limits::ENTRY_TEXT_LENGTH_MAX)),
         ("email_length_max", number(limits::EMAIL_LENGTH_MAX)),
         ("phone_number_length_max", number(limits::PHONE_NUMBER_LENGTH_MAX)),
         ("url_length_max", number(limits::URL_LENGTH_MAX)),
@@ -139,9 +131,9 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("idempotency_keep_seconds", Json::Int(limits::IDEMPOTENCY_KEEP_MS / 1000)),
         ("deleted_keep_seconds", seconds(settings.deleted_keep)),
         ("events_keep_seconds", seconds(settings.events_keep)),
-        ("rate_limit_per_s", Json::Int(settings.pressure.rate_limit_per_s.into())),
-        ("rate_limit_burst", Json::Int(settings.pressure.rate_limit_burst.into())),
-        ("failed_auth_per_minute", Json::Int(settings.pressure.failed_auth_per_minute.into())),
+        ("rate_limit_per_s", Json::Int(settings.admission.rate_limit_per_s.into())),
+        ("rate_limit_burst", Json::Int(settings.admission.rate_limit_burst.into())),
+        ("failed_auth_per_minute", Json::Int(settings.admission.failed_auth_per_minute.into())),
         ("locked_token_checks_per_s", Json::Int(LOCKED_TOKEN_CHECKS_PER_S.into())),
         ("locked_token_checks_total_per_s", Json::Int(LOCKED_TOKEN_CHECKS_TOTAL_PER_S.into())),
         ("keys_max", number(limits::KEYS_MAX)),
@@ -165,6 +157,8 @@ fn limits_of(settings: &HttpSettings) -> Json {
     all.extend(members([
         ("group_members_max", count(limits::GROUP_MEMBERS_MAX)),
         ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
+        ("group_members_named_max", number(limits::GROUP_MEMBERS_NAMED_MAX)),
+        ("group_body_bytes_max", number(limits::GROUP_BODY_BYTES_MAX)),
         ("groups_of_member_max", count(limits::GROUPS_OF_MEMBER_MAX)),
         ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
@@ -182,11 +176,11 @@ fn limits_of_streams() -> Vec<(String, Json)> {
         ("imports_per_caller_max", number(IMPORTS_PER_CALLER_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
         ("exports_per_caller_max", number(EXPORTS_PER_CALLER_MAX)),
-        ("held_bytes_max", number(front::TOTAL_BYTES_MAX)),
-        ("held_bytes_per_caller_max", number(front::CALLER_BYTES_MAX)),
-        ("held_bytes_per_connection_max", number(front::CONNECTION_BYTES_MAX)),
-        ("import_unread_bytes_max", count(front::TOTAL_SPILL_BYTES_MAX)),
-        ("import_unread_bytes_per_caller_max", count(front::CALLER_SPILL_BYTES_MAX)),
+        ("held_bytes_max", number(server::TOTAL_BYTES_MAX)),
+        ("held_bytes_per_caller_max", number(server::CALLER_BYTES_MAX)),
+        ("held_bytes_per_connection_max", number(server::CONNECTION_BYTES_MAX)),
+        ("import_unread_bytes_max", count(server::TOTAL_SPILL_BYTES_MAX)),
+        ("import_unread_bytes_per_caller_max", count(server::CALLER_SPILL_BYTES_MAX)),
     ])
 }
 

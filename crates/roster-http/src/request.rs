@@ -15,13 +15,13 @@ use roster_core::{
 
 use crate::{
     access::Lease,
+    admission::Identity,
     authorization::{identity, reauthorize},
     extract::{BodyKind, read_bytes},
-    front::{Peer, Upload},
     operation::Operation,
-    pressure::Identity,
     problem::{Problem, ProblemCode},
     request_id,
+    server::{Peer, Upload},
     state::AppState,
 };
 
@@ -134,6 +134,7 @@ impl Call {
 /// The segments at the places that a pattern names. A base path in front of the pattern has
 /// segments of its own.
 fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'p str> {
+    let path = if pattern == "/" { path } else { path.strip_suffix('/').unwrap_or(path) };
     let count = pattern.split('/').count();
     let skipped = path.split('/').count().saturating_sub(count);
     let sent = path.split('/').skip(skipped);

@@ -45,7 +45,12 @@ pub(crate) fn router(app: &AppState) -> Router {
         if !base.is_empty() && route.path == "/" {
             router = router.route(base, methods.clone());
         }
-        router = router.route(&format!("{base}{}", route.path), methods);
+        let path = format!("{base}{}", route.path);
+        // SCIM clients join URLs with a slash at the end.
+        if route.operations.iter().any(|operation| operation.is_scim()) {
+            router = router.route(&format!("{path}/"), methods.clone());
+        }
+        router = router.route(&path, methods);
     }
     router.fallback(Endpoint::of_none(not_found)).with_state(app.clone())
 }

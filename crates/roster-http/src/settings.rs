@@ -3,8 +3,9 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::access::TokenIssuer;
+use crate::admission::AdmissionSettings;
+use crate::description::base_path;
 use crate::metrics::HousekeepingMetrics;
-use crate::pressure::PressureSettings;
 use crate::proxies::TrustedProxies;
 
 /// The settings of the HTTP interfaces.
@@ -32,7 +33,7 @@ pub struct HttpSettings {
     /// Whether a filter of SCIM in a URL is refused.
     pub scim_filter_guard: bool,
     /// What callers may cost.
-    pub pressure: PressureSettings,
+    pub admission: AdmissionSettings,
     /// Whether callers without a credential are refused also before the first key.
     pub require_key: bool,
     /// Whose tokens let callers in; with any of them the service is closed to everybody else.
@@ -49,8 +50,7 @@ pub const URI_BYTES_MAX: usize = 16 * 1024;
 impl HttpSettings {
     /// The path of the base URL: empty where the service is at the root of its host.
     pub fn base_path(&self) -> &str {
-        let after_scheme = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
-        after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default()
+        base_path(&self.base_url)
     }
 
     /// The host name of the base URL, without its port.

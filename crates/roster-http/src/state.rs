@@ -13,15 +13,15 @@ use roster_scim::walk::Places;
 
 use crate::{
     access::Access,
+    admission::Admission,
     cursor::Cursors,
     extract::JsonParser,
-    front::FrontCounters,
     metrics::Metrics,
     middleware::{Cors, Hosts},
     pages::Pages,
-    pressure::Pressure,
     readiness::Readiness,
     request_id::RequestIds,
+    server::ServerCounters,
     settings::HttpSettings,
     transfers::Transfers,
 };
@@ -47,25 +47,25 @@ pub(crate) struct Shared {
     pub(crate) walk_places: Mutex<Places>,
     pub(crate) readiness: Readiness,
     draining: AtomicBool,
-    pub(crate) pressure: Pressure,
+    pub(crate) admission: Admission,
 }
 
 impl AppState {
     pub(crate) fn new(
         directory: Directory,
         settings: HttpSettings,
-        front: Arc<FrontCounters>,
+        server: Arc<ServerCounters>,
     ) -> Self {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
-        let pressure = Pressure::new(&settings.pressure);
+        let admission = Admission::new(&settings.admission);
         let access = Access::new(directory.clone(), settings.issuers.clone(), settings.require_key);
         Self(Arc::new(Shared {
             hosts: Hosts::new(hosts, &settings.base_url),
             cors: Cors::new(&settings.cors_origins),
             request_ids: RequestIds::new(),
             cursors: Cursors::new(&directory.secret()),
-            metrics: Metrics::new(front, pressure.refusals(), &settings.housekeeping),
-            pressure,
+            metrics: Metrics::new(server, &admission.refusals, &settings.housekeeping),
+            admission,
             pages: Pages::new(&settings),
             transfers: Transfers::new(),
             json: JsonParser::new(),

@@ -4,16 +4,16 @@
 //! all. Only a hash of who the caller is is kept.
 
 use std::{
-    collections::{HashMap, hash_map::RandomState},
-    hash::BuildHasher as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
 };
 
 use http::{HeaderValue, header::RETRY_AFTER};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    pressure::{Identity, Pressure, Reason},
+    admission::{Identity, Reason, Refusals},
+    concurrency::{ConcurrencyLimit, ConcurrencyPermit},
     problem::{Problem, ProblemCode},
 };
 
@@ -40,8 +40,8 @@ pub(crate) struct Transfers {
 impl Transfers {
     pub(crate) fn new() -> Self {
         Self {
-            imports: Places::new(IMPORTS_MAX, IMPORTS_PER_CALLER_MAX),
-            exports: Places::new(EXPORTS_MAX, EXPORTS_PER_CALLER_MAX),
+            imports: Places::new("imports", IMPORTS_MAX, IMPORTS_PER_CALLER_MAX),
+            exports: Places::new("exports", EXPORTS_MAX, EXPORTS_PER_CALLER_MAX),
             batches: Arc::new(Semaphore::new(BATCHES_IN_FLIGHT_MAX)),
         }
     }
@@ -50,92 +50,48 @@ impl Transfers {
 /// The places.
 #[derive(Debug)]
 pub(crate) struct Places {
+    /// What runs in them.
+    what: &'static str,
     free: Arc<Semaphore>,
-    per_caller_max: usize,
-    taken: Arc<Taken>,
+    callers: ConcurrencyLimit<u64>,
     hasher: RandomState,
 }
-
-/// How many places each caller has taken.
-type Taken = Mutex<HashMap<u64, usize>>;
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
-    caller: u64,
-    taken: Arc<Taken>,
+    _of_caller: ConcurrencyPermit<u64>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Why there is no place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoPlace {
-    /// The caller has taken all of its own.
-    OfCaller,
-    /// All places are taken.
-    AtAll,
-}
-
 impl Places {
-    pub(crate) fn new(max: usize, per_caller_max: usize) -> Self {
+    fn new(what: &'static str, max: usize, per_caller_max: usize) -> Self {
         Self {
+            what,
             free: Arc::new(Semaphore::new(max)),
-            per_caller_max,
-            taken: Arc::default(),
+            callers: ConcurrencyLimit::new(per_caller_max),
             hasher: RandomState::new(),
         }
     }
 
-    /// Takes a place for a caller.
-    pub(crate) fn take(&self, caller: &Identity<'_>) -> Result<Place, NoPlace> {
-        let caller = self.hasher.hash_one(caller.canonical());
-        let mut taken = lock(&self.taken);
-        if taken.get(&caller).is_some_and(|count| *count >= self.per_caller_max) {
-            return Err(NoPlace::OfCaller);
-        }
-        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| NoPlace::AtAll)?;
-        *taken.entry(caller).or_insert(0) += 1;
-        Ok(Place { caller, taken: Arc::clone(&self.taken), _permit: permit })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut taken = lock(&self.taken);
-        if let Some(count) = taken.get_mut(&self.caller) {
-            *count -= 1;
-            if *count == 0 {
-                taken.remove(&self.caller);
-            }
-        }
-    }
-}
-
-fn lock(taken: &Taken) -> MutexGuard<'_, HashMap<u64, usize>> {
-    taken.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A place among the transfers that run, or a refusal; `what` names them.
-pub(crate) fn place(
-    pressure: &Pressure,
-    caller: &Identity<'_>,
-    places: &Places,
-    what: &'static str,
-) -> Result<Place, Problem> {
-    places.take(caller).map_err(|no_place| {
-        let (reason, code, detail) = match no_place {
-            NoPlace::OfCaller => {
-                let detail = format!("too many {what} of this caller are running; try again later");
-                (Reason::RateLimited, ProblemCode::RateLimited, detail)
-            }
-            NoPlace::AtAll => {
-                let detail = format!("too many {what} are running; try again later");
-                (Reason::Overloaded, ProblemCode::Overloaded, detail)
-            }
+    /// Takes a place for a caller, or refuses the request.
+    pub(crate) fn take(
+        &self,
+        caller: &Identity<'_>,
+        refusals: &Refusals,
+    ) -> Result<Place, Problem> {
+        let refuse = |reason, code, whose| {
+            refusals.count(reason);
+            let detail = format!("too many {}{whose} are running; try again later", self.what);
+            Problem::saying(code, detail).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
         };
-        pressure.refused(reason);
-        Problem::saying(code, detail).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
-    })
+        let of_caller = self.callers.take(self.hasher.hash_one(caller)).ok_or_else(|| {
+            refuse(Reason::RateLimited, ProblemCode::RateLimited, " of this caller")
+        })?;
+        let permit = Arc::clone(&self.free).try_acquire_owned();
+        let permit = permit.map_err(|_| refuse(Reason::Overloaded, ProblemCode::Overloaded, ""))?;
+        Ok(Place { _of_caller: of_caller, _permit: permit })
+    }
 }
 
 #[cfg(test)]
@@ -144,16 +100,17 @@ mod tests {
 
     #[test]
     fn a_caller_takes_no_more_than_its_share_and_all_no_more_than_there_are() {
-        let places = Places::new(3, 2);
-        let take = |caller: &str| places.take(&Identity::Key(caller));
+        let (places, refusals) = (Places::new("imports", 3, 2), Refusals::default());
+        let take = |caller: &str| places.take(&Identity::Key(caller), &refusals);
+        let refused = |caller: &str| take(caller).err().map(|problem| problem.code);
         let (one, two) = (take("a").expect("a place"), take("a").expect("a place"));
-        assert_eq!(take("a").err(), Some(NoPlace::OfCaller));
+        assert_eq!(refused("a"), Some(ProblemCode::RateLimited));
         let three = take("b").expect("a place");
-        assert_eq!(take("b").err(), Some(NoPlace::AtAll));
+        assert_eq!(refused("b"), Some(ProblemCode::Overloaded));
         drop(one);
         let four = take("a").expect("a place");
         drop((two, three, four));
-        assert!(lock(&places.taken).is_empty());
+        assert_eq!(places.callers.keys(), 0);
         assert_eq!(places.free.available_permits(), 3);
     }
 }

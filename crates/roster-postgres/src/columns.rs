@@ -4,7 +4,8 @@
 //! after every UTF-8 text), statuses are numbers, ids are UUIDs.
 
 use bytes::Bytes;
-use roster_core::{Status, StoreError, UserId};
+use roster_core::{StoreError, UserId};
+use roster_engine::corrupt;
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
@@ -16,23 +17,6 @@ pub(crate) fn sort_text(key: Option<&str>) -> &[u8] {
     key.map_or(ABSENT, str::as_bytes)
 }
 
-/// A stored sort key; `None` where it is absent.
-pub(crate) fn sort_text_of(bytes: &[u8], place: &str) -> Result<Option<String>, StoreError> {
-    if bytes == ABSENT {
-        return Ok(None);
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| corrupt(place))?;
-    Ok(Some(text.to_owned()))
-}
-
-/// The number of a status.
-pub(crate) const fn status_number(status: Status) -> i16 {
-    match status {
-        Status::Active => 0,
-        Status::Suspended => 1,
-    }
-}
-
 /// An id as it is stored.
 pub(crate) const fn uuid(id: UserId) -> Uuid {
     Uuid::from_bytes(*id.as_bytes())
@@ -41,11 +25,6 @@ pub(crate) const fn uuid(id: UserId) -> Uuid {
 /// A stored id.
 pub(crate) const fn id_of(uuid: Uuid) -> UserId {
     UserId::from_bytes(*uuid.as_bytes())
-}
-
-/// Stored bytes that are not what they must be.
-pub(crate) fn corrupt(place: &str) -> StoreError {
-    StoreError::Corrupt { place: place.to_owned() }
 }
 
 /// A column of a row.

@@ -1,5 +1,7 @@
 //! The store as the core asks for it.
 
+use std::sync::Arc;
+
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
     GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
@@ -11,16 +13,28 @@ use roster_core::{
     walk::WalkStore,
 };
 
-use roster_engine::{Request, UserRequest};
+use roster_engine::{
+    Request, UserRequest, advance_clock_mark, deleted_page, deleted_user, forget, group,
+    group_page, groups_of, keyring, members_page, pending_erasures,
+};
 
 use crate::{
-    clock_mark, deleted, erasure, events, groups, keys,
+    erasure, events, keys,
     page::{Direct, walked},
     pool::{LONG, SHORT},
     postgres::Postgres,
-    reads,
-    writer::forget::forget,
+    reads::{head, snapshot},
 };
+
+/// Writes the clock mark, unless another process was first. Nothing is written where the log has no
+/// head: another store is being loaded. The lock makes the load wait until this row is written, or
+/// this statement until the head is gone.
+pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT INTO clock_mark AS stored \
+     (id, revision, at, pending_at, waited_ms) SELECT 1::smallint, $1::bigint, $2::bigint, \
+     $3::bigint, $4::bigint FROM log_head WHERE number = 1 FOR KEY SHARE \
+     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, at = excluded.at, \
+     pending_at = excluded.pending_at, waited_ms = excluded.waited_ms \
+     WHERE stored.revision = excluded.revision - 1";
 
 /// The maximum number of users of a page that is read on a shared connection: a larger page would
 /// delay the queries behind it.
@@ -43,7 +57,9 @@ impl Store for Postgres {
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| reads::deleted(c, id)).await })
+        Box::pin(
+            async move { self.shared.run(|c| async move { deleted_user(&*c, id).await }).await },
+        )
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
@@ -59,11 +75,17 @@ impl Store for Postgres {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        Box::pin(async move { self.exclusive.run(LONG, |c| deleted::page(c, &query)).await })
+        Box::pin(async move {
+            let query = &query;
+            let read = |c: Arc<_>| async move {
+                snapshot(&c, |c, head| deleted_page(c, head, query)).await
+            };
+            self.exclusive.run(LONG, read).await
+        })
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| async move { reads::head(&c).await }).await })
+        Box::pin(async move { self.shared.run(|c| async move { head(&c).await }).await })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
@@ -71,11 +93,15 @@ impl Store for Postgres {
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.exclusive.run(LONG, |c| forget(c, before)).await })
+        Box::pin(async move {
+            self.exclusive.run(LONG, |c| async move { forget(&*c, before).await }).await
+        })
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        Box::pin(async move { self.shared.run(erasure::pending).await })
+        Box::pin(
+            async move { self.shared.run(|c| async move { pending_erasures(&*c).await }).await },
+        )
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
@@ -86,9 +112,11 @@ impl Store for Postgres {
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(
-            async move { self.exclusive.run(SHORT, |c| clock_mark::advance(c, reading)).await },
-        )
+        Box::pin(async move {
+            let advance =
+                |c: Arc<_>| async move { advance_clock_mark(&*c, WRITE_CLOCK_MARK, reading).await };
+            self.exclusive.run(SHORT, advance).await
+        })
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
@@ -122,34 +150,44 @@ impl GroupStore for Postgres {
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| groups::group(c, id)).await })
+        Box::pin(async move { self.shared.run(|c| async move { group(&*c, id).await }).await })
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        Box::pin(async move { self.exclusive.run(LONG, |c| groups::page::page(c, &query)).await })
+        Box::pin(async move {
+            let query = &query;
+            let read =
+                |c: Arc<_>| async move { snapshot(&c, |c, head| group_page(c, head, query)).await };
+            self.exclusive.run(LONG, read).await
+        })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        Box::pin(
-            async move { self.exclusive.run(LONG, |c| groups::members::page(c, &query)).await },
-        )
+        Box::pin(async move {
+            let read = |c: Arc<_>| async move {
+                snapshot(&c, |c, head| members_page(c, head, &query)).await
+            };
+            self.exclusive.run(LONG, read).await
+        })
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         Box::pin(async move {
-            let query = |c| groups::groups_of(c, &users);
+            let users = &*users;
+            let query = |c: Arc<_>| async move { groups_of(&*c, users, usize::MAX).await };
             // A user is in a limited number of groups, whose records are short.
-            match *users {
+            let groups = match users {
                 [_] => self.shared.run(query).await,
                 _ => self.exclusive.run(LONG, query).await,
-            }
+            };
+            Ok(groups?.unwrap_or_default())
         })
     }
 }
 
 impl KeyStore for Postgres {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| keys::keyring(c, known)).await })
+        Box::pin(async move { self.shared.run(|c| async move { keyring(&*c, known).await }).await })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

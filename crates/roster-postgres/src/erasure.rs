@@ -7,14 +7,10 @@
 
 use std::sync::Arc;
 
-use roster_core::{Erasure, UserId, erasure::STEP_MAX, store::PENDING_ERASURES_MAX};
-use uuid::Uuid;
+use roster_core::{Erasure, UserId};
+use roster_engine::{ErasureSql, erase as erase_step};
 
-use crate::{
-    columns::{column, id_column, uuid},
-    connect::Connection,
-    query_error::QueryResult,
-};
+use crate::{connect::Connection, query_error::QueryResult};
 
 /// The record of an event; an empty text if its erasure is pending.
 pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasures \
@@ -39,50 +35,20 @@ pub(crate) const BEGIN: &str = "WITH own_events AS MATERIALIZED (SELECT own.posi
      INSERT INTO erasures (id, reached) SELECT id, 0 FROM unnest($1::uuid[]) AS purged (id) \
      WHERE NOT (SELECT is_small FROM size)";
 
-pub(crate) const PENDING: &str = "SELECT id FROM erasures ORDER BY id LIMIT $1";
-
-pub(crate) const LOCK: &str = "SELECT reached FROM erasures WHERE id = $1 FOR UPDATE SKIP LOCKED";
-
-/// The number of events of the next step, and the position of the last one.
-pub(crate) const NEXT: &str = "SELECT count(*), max(position) FROM (SELECT position FROM events \
-     WHERE (subject_id, position) > ($1, $2) AND subject_id <= $1 \
-     ORDER BY subject_id, position LIMIT $3) AS next";
-
-pub(crate) const EMPTY: &str = "UPDATE events SET record = '' \
-     WHERE (subject_id, position) > ($1, $2) AND (subject_id, position) <= ($1, $3)";
-
-/// Keeps the record of the purge: a caller may repeat that request too.
-pub(crate) const DROP_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
-     (SELECT key FROM idempotency_keys WHERE user_id = $1 AND effect <> 'user.purged' LIMIT $2)";
-
-pub(crate) const MOVE: &str = "UPDATE erasures SET reached = $2 WHERE id = $1";
-
-pub(crate) const END: &str = "DELETE FROM erasures WHERE id = $1";
+/// The statements of a step.
+pub(crate) const SQL: ErasureSql = ErasureSql {
+    reached: "SELECT reached FROM erasures WHERE id = $1 FOR UPDATE SKIP LOCKED",
+    next: "SELECT count(*), max(position) FROM (SELECT position FROM events \
+         WHERE (subject_id, position) > ($1, $2) AND subject_id <= $1 \
+         ORDER BY subject_id, position LIMIT $3) AS next",
+    empty: "UPDATE events SET record = '' \
+         WHERE (subject_id, position) > ($1, $2) AND (subject_id, position) <= ($1, $3)",
+    drop_keys: "DELETE FROM idempotency_keys WHERE key IN (SELECT key FROM idempotency_keys \
+         WHERE user_id = $1 AND effect <> 'user.purged' LIMIT $2)",
+};
 
 /// Erases the next step of a user's history.
 pub(crate) async fn erase(connection: Arc<Connection>, id: UserId) -> QueryResult<Erasure> {
-    connection.transaction("BEGIN", step(&connection, uuid(id))).await
-}
-
-async fn step(connection: &Connection, id: Uuid) -> QueryResult<Erasure> {
-    let Some(row) = connection.query_opt(LOCK, &[&id]).await? else { return Ok(Erasure::Waiting) };
-    let reached: i64 = column(&row, 0, "erasures.reached")?;
-    let next = connection.query_one(NEXT, &[&id, &reached, &STEP_MAX]).await?;
-    let events: i64 = column(&next, 0, "events")?;
-    let last = column::<Option<i64>>(&next, 1, "events.position")?.unwrap_or(reached);
-    connection.execute(EMPTY, &[&id, &reached, &last]).await?;
-    let keys = connection.execute(DROP_KEYS, &[&id, &STEP_MAX]).await?;
-    if events < STEP_MAX && keys < STEP_MAX.unsigned_abs() {
-        connection.execute(END, &[&id]).await?;
-        return Ok(Erasure::Done);
-    }
-    connection.execute(MOVE, &[&id, &last]).await?;
-    Ok(Erasure::Pending)
-}
-
-/// The users whose history is not yet erased.
-pub(crate) async fn pending(connection: Arc<Connection>) -> QueryResult<Vec<UserId>> {
-    let limit = i64::try_from(PENDING_ERASURES_MAX).unwrap_or(i64::MAX);
-    let rows = connection.query(PENDING, &[&limit]).await?;
-    Ok(rows.iter().map(|row| id_column(row, 0, "erasures.id")).collect::<Result<_, _>>()?)
+    let erasure = connection.transaction("BEGIN", erase_step(&*connection, &SQL, id, true)).await?;
+    Ok(erasure.unwrap_or(Erasure::Waiting))
 }

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use roster_core::{
-    Event, EventKind, EventsPage, EventsQuery, StoreError, Timestamp, event::changed_of,
-};
+use roster_core::{EventKind, EventsPage, EventsQuery};
+use roster_engine::{corrupt, event_of};
 use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
-    columns::{column, corrupt, id_column, record_column, uuid},
+    columns::{column, uuid},
     connect::Connection,
     erasure::EVENT_RECORD,
     query_error::QueryResult,
+    rows::values,
 };
 
 /// Most events that are asked for at once.
@@ -129,7 +129,7 @@ pub(crate) async fn page(
             return Ok(page);
         }
         examined += 1;
-        let (position, event) = event(row)?;
+        let (position, event) = event_of(&values(row)?)?;
         bytes += event.bytes();
         page.events.push((position, event));
         page.reached = position;
@@ -140,24 +140,6 @@ pub(crate) async fn page(
         page.reached = end;
     }
     Ok(page)
-}
-
-fn event(row: &Row) -> Result<(i64, Event), StoreError> {
-    let kind: &str = column(row, 1, "events.kind")?;
-    let changed: &str = column(row, 7, "events.changed")?;
-    let (changed, members) = changed_of(changed).ok_or_else(|| corrupt("events.changed"))?;
-    let event = Event {
-        kind: EventKind::parse(kind).ok_or_else(|| corrupt("events.kind"))?,
-        at: Timestamp::from_millis(column(row, 2, "events.at")?),
-        actor: column(row, 3, "events.actor")?,
-        request_id: column(row, 4, "events.request_id")?,
-        user_id: id_column(row, 5, "events.subject_id")?,
-        version: column(row, 6, "events.version")?,
-        changed,
-        members,
-        record: record_column(row, 8, "events.record")?,
-    };
-    Ok((column(row, 0, "events.position")?, event))
 }
 
 #[cfg(test)]

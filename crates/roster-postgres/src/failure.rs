@@ -5,9 +5,8 @@
 use std::{error::Error as _, fmt};
 
 use roster_core::StoreError;
+use roster_engine::corrupt;
 use tokio_postgres::{Error, error::SqlState};
-
-use crate::columns::corrupt;
 
 /// What to do about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

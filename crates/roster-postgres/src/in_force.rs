@@ -11,14 +11,11 @@ use std::{
 };
 
 use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError};
+use roster_engine::corrupt;
 use tokio::time::sleep;
 
 use crate::{
-    columns::{column, corrupt},
-    connect::Connection,
-    pool::SharedPool,
-    query_error::QueryResult,
-    schema,
+    columns::column, connect::Connection, pool::SharedPool, query_error::QueryResult, schema,
 };
 
 /// How often a process that writes nothing looks for another policy.

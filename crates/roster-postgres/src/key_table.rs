@@ -8,6 +8,8 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
 };
 
+use roster_engine::keyring;
+
 use crate::{
     connect::Connector,
     establish::refuse_unfinished,
@@ -31,7 +33,9 @@ impl KeyTable {
 
 impl KeyStore for KeyTable {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(async move { self.0.run(SHORT, |c| keys::keyring(c, known)).await })
+        Box::pin(
+            async move { self.0.run(SHORT, |c| async move { keyring(&*c, known).await }).await },
+        )
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

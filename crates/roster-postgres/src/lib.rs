@@ -7,16 +7,13 @@
 //! HTTP or of other engines.
 
 mod check;
-mod clock_mark;
 mod columns;
 mod connect;
-mod deleted;
 mod engine;
 mod erasure;
 mod establish;
 mod events;
 mod failure;
-mod groups;
 mod in_force;
 mod key_table;
 mod keys;
@@ -29,6 +26,7 @@ mod postgres;
 mod prepare;
 mod query_error;
 mod reads;
+mod rows;
 mod schema;
 mod settings;
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use roster_core::StoreError;
 
-use crate::failure::store_error;
+use crate::failure::{WithoutDetail, store_error};
 
 /// Why a query has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum QueryError {
     /// The database reports an error, or the connection is lost.
     #[error(transparent)]
-    Database(#[from] tokio_postgres::Error),
+    Database(WithoutDetail),
     /// The rows cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -21,10 +21,16 @@ pub(crate) enum QueryError {
 /// The result of a query.
 pub(crate) type QueryResult<T> = Result<T, QueryError>;
 
+impl From<tokio_postgres::Error> for QueryError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Database(WithoutDetail(error))
+    }
+}
+
 impl From<QueryError> for StoreError {
     fn from(error: QueryError) -> Self {
         match error {
-            QueryError::Database(error) => store_error(error),
+            QueryError::Database(error) => store_error(error.0),
             QueryError::Store(error) => error,
             QueryError::EraEnded => Self::Unavailable(error.to_string().into()),
         }

@@ -1,9 +1,9 @@
-//! Fuzzes PATCH: bodies made of good and mutated operations, as many as asked for.
+//! Fuzzes PATCH with bodies of valid and mutated operations.
 //!
-//! `cargo run --release -p roster-scim --example fuzz_patch -- 10000000 [SEED]`, or `-- 3600s` for
-//! so many seconds. Whatever is sent, it is refused with a detail, or what comes out has the form
-//! that the attribute table tells, with what the service makes as it was; adding the same value
-//! once more changes nothing; and of a group nobody joins and leaves at once.
+//! `cargo run --release -p roster-scim --example fuzz_patch -- 10000000 [SEED]` runs so many
+//! bodies, `-- 3600s` runs for so many seconds. Each body either fails with a detail, or its result
+//! has the form of the attribute table and the old read-only values. Adding the same value again
+//! changes nothing. No member of a group is both added and removed.
 
 use std::{
     env, io,
@@ -14,7 +14,7 @@ use std::{
 
 use roster_core::{Json, json};
 use roster_scim::{
-    Profile, ResourceType, ScimError,
+    ResourceType, ScimError, Strictness,
     patch::{self, Op, Operation, group},
     schema::{AttributeSchema, AttributeType, GROUP, USER},
 };
@@ -129,7 +129,7 @@ impl Random {
         texts.get(self.below(texts.len())).copied().unwrap_or_default()
     }
 
-    /// One of the texts, mostly as it is.
+    /// One of the texts, usually unchanged.
     fn text(&mut self, texts: &[&str]) -> String {
         let mut chars: Vec<char> = self.pick(texts).chars().collect();
         let mutations = self.below(8).saturating_sub(5);
@@ -177,7 +177,7 @@ impl Random {
     }
 }
 
-/// How much became of what was sent.
+/// Counts of the run.
 #[derive(Default)]
 struct Count {
     executions: u64,
@@ -187,8 +187,8 @@ struct Count {
 type Checked = Result<(), String>;
 
 fn check(body: &Json, users: &[Json], engines: &Json, count: &mut Count) -> Checked {
-    for profile in Profile::ALL {
-        let operations = match patch::read(body.clone(), *profile) {
+    for strictness in Strictness::ALL {
+        let operations = match patch::read(body.clone(), *strictness) {
             Ok(operations) => operations,
             Err(error) => {
                 well_told(&error)?;
@@ -196,17 +196,17 @@ fn check(body: &Json, users: &[Json], engines: &Json, count: &mut Count) -> Chec
             }
         };
         for user in users {
-            match patch::apply(&USER, user, operations.clone(), *profile) {
+            match patch::apply(&USER, user, operations.clone(), *strictness) {
                 Err(error) => well_told(&error)?,
                 Ok(patched) => {
                     count.taken += 1;
                     has_form(&USER, &patched)?;
                     is_kept(user, &patched)?;
-                    adds_once(&operations, &patched, *profile)?;
+                    adds_once(&operations, &patched, *strictness)?;
                 }
             }
         }
-        match group::apply(engines, operations, *profile) {
+        match group::apply(engines, operations, *strictness) {
             Err(error) => well_told(&error)?,
             Ok(patched) => {
                 has_form(&GROUP, &patched.tree)?;
@@ -230,28 +230,28 @@ fn well_told(error: &ScimError) -> Checked {
     Err(format!("refused with {error:?}"))
 }
 
-/// What the service makes is as it was.
+/// Checks that read-only values are unchanged.
 fn is_kept(before: &Json, after: &Json) -> Checked {
     let kept = ["id", "meta"].iter().all(|name| before.member(name) == after.member(name));
     let named = after.member("userName").or_else(|| after.member("displayName")).is_some();
     if kept && named { Ok(()) } else { Err(format!("what is made is not kept in {after:?}")) }
 }
 
-/// The same addition once more changes nothing.
-fn adds_once(operations: &[Operation], patched: &Json, profile: Profile) -> Checked {
+/// Checks that the same addition again changes nothing.
+fn adds_once(operations: &[Operation], patched: &Json, strictness: Strictness) -> Checked {
     let [Operation { op: Op::Add, path, .. }] = operations else { return Ok(()) };
-    // What a condition chose may be changed so that it is not chosen again.
+    // The operation may change a value so that its condition no longer selects it.
     let conditional = path.as_deref().is_none_or(|path| path.contains('['));
     if conditional {
         return Ok(());
     }
-    match patch::apply(&USER, patched, operations.to_vec(), profile) {
+    match patch::apply(&USER, patched, operations.to_vec(), strictness) {
         Ok(again) if again == *patched => Ok(()),
         other => Err(format!("added once it is {patched:?}, added twice {other:?}")),
     }
 }
 
-/// Whether a resource has the form that the table tells.
+/// Checks that a resource has the form of the attribute table.
 fn has_form(kind: &'static ResourceType, resource: &Json) -> Checked {
     let Json::Object(members) = resource else { return Err("no object".to_owned()) };
     let mut urns = vec![Json::Text(kind.schema.urn.to_owned())];
@@ -335,7 +335,7 @@ fn fuzz(until: &Until, seed: u64) -> Result<String, String> {
     loop {
         let ends = match until {
             Until::Executions(wanted) => count.executions >= *wanted,
-            // A look at the clock costs more than an execution.
+            // Reading the clock costs more than an execution.
             Until::Elapsed(wanted) => {
                 count.executions.is_multiple_of(1024) && began.elapsed() >= *wanted
             }
@@ -350,7 +350,7 @@ fn fuzz(until: &Until, seed: u64) -> Result<String, String> {
     }
     let Count { executions, taken } = count;
     let seconds = began.elapsed().as_secs();
-    Ok(format!("{executions} executions in {seconds} s, {taken} results, no fault"))
+    Ok(format!("{executions} executions in {seconds} s, {taken} results, no failure"))
 }
 
 fn main() -> ExitCode {
@@ -367,6 +367,6 @@ fn main() -> ExitCode {
     };
     let is_ok = result.is_ok();
     let text = result.unwrap_or_else(|fault| fault);
-    let told = writeln!(io::stdout(), "{text}").is_ok();
-    if is_ok && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let written = writeln!(io::stdout(), "{text}").is_ok();
+    if is_ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,13 +1,12 @@
-//! Fuzzes filters in SCIM's words against another reader of the same grammar.
+//! Fuzzes SCIM filters against another parser of the same grammar.
 //!
-//! `cargo run --release -p roster-scim --example fuzz_scim_filter -- 10000000 [SEED]`. Texts are
-//! made by mutating good ones. What both readers take must mean the same; what one alone takes must
-//! be a difference that is known, and for which the standard has a reason: [`Difference`] names
-//! each.
+//! `cargo run --release -p roster-scim --example fuzz_scim_filter -- 10000000 [SEED]`. Filters are
+//! made by mutating valid ones. A filter that both parsers accept must mean the same. A filter that
+//! only one accepts must be a known [`Difference`], for which the RFC has a reason.
 
 use std::{collections::BTreeMap, env, io, io::Write as _, process::ExitCode, time::Instant};
 
-use roster_scim::{Profile, ScimError, filter};
+use roster_scim::{ScimError, Strictness, filter};
 
 const SEEDS: [&str; 26] = [
     r#"userName eq "bjensen""#,
@@ -85,40 +84,39 @@ const PIECES: [&str; 44] = [
     "",
 ];
 
-/// Why one reader alone takes a text. The other one is of syntax alone and knows no attributes.
+/// Why only one parser accepts a filter. The other one parses syntax only and knows no attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
-    /// We know what attributes there are. RFC 7644 section 3.4.2.1 leaves open what becomes of
-    /// others at the endpoint of one type; an answer of nobody would mislead.
+    /// We reject unknown attributes. RFC 7644 section 3.4.2.1 does not define the result for them
+    /// at the endpoint of one type; an empty list would mislead.
     UnknownAttribute,
     /// RFC 7644 section 3.4.2.2 and table 3: booleans and bytes have no order, a complex attribute
-    /// is compared by one of its parts, and only one with parts takes brackets.
+    /// is compared by one of its parts, and only an attribute with parts has brackets.
     OperatorOfType,
-    /// RFC 7644 table 3: a literal is of the attribute's type; a whole number has 64 bits here
-    /// (RFC 7493 section 2.2).
+    /// RFC 7644 table 3: a literal has the attribute's type; an integer has 64 bits here (RFC 7493
+    /// section 2.2).
     LiteralOfType,
-    /// `not` is a word of the grammar (RFC 7644 figure 1), and of no schema an attribute's name.
+    /// `not` is a keyword of the grammar (RFC 7644 figure 1), and no attribute has this name.
     ReservedWord,
-    /// RFC 7644 section 7.5.1 and 3.4.2.1: a service bounds what a filter may cost.
+    /// RFC 7644 section 7.5.1 and 3.4.2.1: a service limits the cost of a filter.
     Limit,
     /// RFC 7644 figure 1 has `SP` between words, which is one space: no tab, no line break, and
     /// none before a bracket of values.
     OtherSpace,
-    /// RFC 7644 figure 1: `*1"not" "(" FILTER ")"` has no space in it, nor has a bracket around it.
+    /// RFC 7644 figure 1: `*1"not" "(" FILTER ")"` has no space in it, and none around brackets.
     SpaceAtBracket,
-    /// The part behind the brackets, which is not in the grammar: Microsoft Entra sends it.
+    /// The part after brackets, which is not in the grammar: Microsoft Entra sends it.
     PartAfterBrackets,
-    /// A key below another key of the client's own object, which no other attribute has.
+    /// A key below another key of `attributes`. No other attribute has nested keys.
     DeepKey,
 }
 
 type Counts = BTreeMap<Difference, u64>;
 
-/// Why we refuse what the grammar has.
+/// Why we reject a filter that the grammar allows.
 fn why_refused(text: &str, error: &ScimError) -> Option<Difference> {
     let says = |words: &[&str]| words.iter().any(|words| error.detail.contains(words));
-    if says(&["there is no attribute", "can be asked for of", "has no parts", "a key has 1 to 64"])
-    {
+    if says(&["there is no attribute", "to filter by", "has no parts", "a key has 1 to 64"]) {
         return Some(Difference::UnknownAttribute);
     }
     if says(&["takes eq", "has no order", "name one, like", "name a key", "takes a condition in"]) {
@@ -151,7 +149,7 @@ fn why_refused(text: &str, error: &ScimError) -> Option<Difference> {
     None
 }
 
-/// Why the other reader refuses what we take.
+/// Why the other parser rejects a filter that we accept.
 fn why_taken(text: &str) -> Option<Difference> {
     let outside = outside_texts(text);
     if outside.contains("].") {
@@ -172,7 +170,7 @@ fn why_taken(text: &str) -> Option<Difference> {
     None
 }
 
-/// What stands outside of quotation marks.
+/// The text outside quotation marks.
 fn outside_texts(text: &str) -> String {
     let (mut inside, mut escaped, mut kept) = (false, false, String::new());
     for c in text.chars() {
@@ -188,14 +186,14 @@ fn outside_texts(text: &str) -> String {
 }
 
 fn check(text: &str, counts: &mut Counts) -> Result<bool, String> {
-    let ours = filter::parse(text, Profile::Strict);
+    let ours = filter::parse(text, Strictness::Strict);
     let theirs = text.parse::<scim_v2::filter::Filter>();
     let difference = match (&ours, &theirs) {
         (Err(_), Err(_)) => return Ok(false),
         (Ok(ours), Ok(theirs)) => {
-            // The other reader's understanding, written down and read again, is ours.
+            // The other parser's result, written and parsed again, equals ours.
             let written = theirs.to_string();
-            return match filter::parse(&written, Profile::Strict) {
+            return match filter::parse(&written, Strictness::Strict) {
                 Ok(again) if again == *ours => Ok(true),
                 other => Err(format!("is {ours} here and {written} there, which is {other:?}")),
             };
@@ -265,10 +263,10 @@ fn fuzz(executions: u64, seed: u64) -> Result<String, String> {
         agreed += u64::from(same);
     }
     let seconds = began.elapsed().as_secs();
-    let mut told =
+    let mut lines =
         vec![format!("{executions} executions in {seconds} s, {agreed} filters mean the same")];
-    told.extend(counts.iter().map(|(difference, count)| format!("{count:>9} {difference:?}")));
-    Ok(told.join("\n"))
+    lines.extend(counts.iter().map(|(difference, count)| format!("{count:>9} {difference:?}")));
+    Ok(lines.join("\n"))
 }
 
 fn main() -> ExitCode {
@@ -281,6 +279,6 @@ fn main() -> ExitCode {
     };
     let is_ok = result.is_ok();
     let text = result.unwrap_or_else(|fault| fault);
-    let told = writeln!(io::stdout(), "{text}").is_ok();
-    if is_ok && told { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let written = writeln!(io::stdout(), "{text}").is_ok();
+    if is_ok && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

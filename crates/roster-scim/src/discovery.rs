@@ -1,26 +1,26 @@
-//! What the service says of itself: /ServiceProviderConfig, /ResourceTypes and /Schemas (RFC 7643
-//! sections 5 to 7, RFC 9865 section 4), made of the tables that the rest follows.
+//! `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas` (RFC 7643 sections 5 to 7, RFC 9865
+//! section 4), built from the attribute tables.
 
-use roster_core::{Json, limits::PAGE_SIZE_MAX};
+use roster_core::{Json, Sharing, limits::PAGE_SIZE_MAX};
 
 use crate::{
     list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
-    schema::{AttributeSchema, AttributeType, GROUP, ResourceType, Schema, USER},
+    schema::{AttributeSchema, AttributeType, GROUP, ResourceType, Schema, USER, Uniqueness},
 };
 
-/// The resource types that are served.
+/// The resource types of this service.
 pub const SERVED: &[&ResourceType] = &[&USER, &GROUP];
 
 const CONFIG_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig";
 const RESOURCE_TYPE_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ResourceType";
 const SCHEMA_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Schema";
 
-/// What a service is able to do, as far as it is not in the tables.
+/// Features that the attribute tables do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Most operations and bytes of a bulk request; `None` where there is none.
+    /// Maximum operations and bytes of a bulk request; `None` if bulk is not supported.
     pub bulk: Option<(usize, usize)>,
-    /// Seconds for which a cursor is good.
+    /// How long a cursor is valid, in seconds.
     pub cursor_timeout_s: i64,
 }
 
@@ -31,7 +31,7 @@ pub fn service_provider_config(base: &str, docs: &str, abilities: Abilities) -> 
     let bearer = object([
         ("type", text("oauthbearertoken")),
         ("name", text("Bearer token")),
-        ("description", text("A key of this service, or a token of an issuer that it trusts")),
+        ("description", text("An API key of this service, or a token of a trusted issuer")),
         ("specUri", text("https://www.rfc-editor.org/rfc/rfc6750")),
         ("documentationUri", text(docs)),
         ("primary", Json::Bool(true)),
@@ -82,15 +82,15 @@ pub fn find_resource_type(base: &str, name: &str) -> Option<Json> {
     Some(resource_type(base, found))
 }
 
-/// `/Schemas`.
-pub fn schemas(base: &str) -> Json {
-    list(served_schemas().map(|it| schema(base, it)).collect())
+/// `/Schemas`. `emails` is the policy for primary addresses that is in force.
+pub fn schemas(base: &str, emails: Sharing) -> Json {
+    list(served_schemas().map(|it| schema(base, it, emails)).collect())
 }
 
 /// `/Schemas/{urn}`.
-pub fn find_schema(base: &str, urn: &str) -> Option<Json> {
+pub fn find_schema(base: &str, urn: &str, emails: Sharing) -> Option<Json> {
     let found = served_schemas().find(|known| known.urn.eq_ignore_ascii_case(urn))?;
-    Some(schema(base, found))
+    Some(schema(base, found, emails))
 }
 
 fn served_schemas() -> impl Iterator<Item = &'static Schema> {
@@ -116,19 +116,29 @@ fn resource_type(base: &str, kind: &ResourceType) -> Json {
     object(members)
 }
 
-fn schema(base: &str, schema: &Schema) -> Json {
+fn schema(base: &str, schema: &Schema, emails: Sharing) -> Json {
+    let uniqueness = match emails {
+        Sharing::Unique => Uniqueness::Server,
+        Sharing::Shared => Uniqueness::None,
+    };
+    let in_force = |attribute: &AttributeSchema| match attribute.name {
+        "emails" => AttributeSchema { uniqueness, ..*attribute },
+        _ => *attribute,
+    };
+    let described: Vec<AttributeSchema> = schema.attributes.iter().map(in_force).collect();
     object([
         ("schemas", array([text(SCHEMA_URN)])),
         ("id", text(schema.urn)),
         ("name", text(schema.name)),
         ("description", text(schema.description)),
-        ("attributes", attributes(schema.attributes)),
+        ("attributes", attributes(&described)),
         ("meta", meta("Schema", format!("{base}/Schemas/{}", schema.urn))),
     ])
 }
 
-/// What every resource has is not part of its schema (RFC 7643 section 3.1). A free object cannot
-/// be told: a complex attribute is told by its parts (section 7).
+/// The common attributes are not part of a schema (RFC 7643 section 3.1). A complex attribute
+/// without sub-attributes is left out: a schema cannot describe an object with any keys (section
+/// 7).
 fn attributes(attributes: &[AttributeSchema]) -> Json {
     let common = ["schemas", "id", "externalId", "meta"];
     let own = attributes.iter().filter(|attribute| {

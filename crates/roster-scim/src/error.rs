@@ -1,6 +1,7 @@
-//! Errors in SCIM's form (RFC 7644 section 3.12).
+//! SCIM errors (RFC 7644 section 3.12).
 //!
-//! A detail is one sentence that says what to do. It never repeats a value: it may be personal.
+//! A detail is one sentence that says what to do. It never repeats a value, which may be personal
+//! data.
 
 use std::borrow::Cow;
 
@@ -8,24 +9,24 @@ use roster_core::Json;
 
 macro_rules! scim_types {
     ($($(#[$doc:meta])* $variant:ident $text:literal $status:literal,)*) => {
-        /// What kind of fault it is (RFC 7644 table 9, RFC 9865 section 2.1).
+        /// The `scimType` of an error (RFC 7644 table 9, RFC 9865 section 2.1).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum ScimType {
             $($(#[$doc])* $variant,)*
         }
 
         impl ScimType {
-            /// Every kind.
+            /// All types.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The kind as it stands on the wire.
+            /// The name in JSON.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
             }
 
-            /// The status that goes with it.
+            /// The HTTP status.
             pub const fn status(self) -> u16 {
                 match self {
                     $(Self::$variant => $status,)*
@@ -36,55 +37,55 @@ macro_rules! scim_types {
 }
 
 scim_types! {
-    /// The filter does not parse, or asks for what cannot be compared so.
+    /// The filter does not parse, or compares an attribute in a way that is not supported.
     InvalidFilter "invalidFilter" 400,
     /// More resources match than the service is willing to count.
     TooMany "tooMany" 400,
     /// Another resource holds a value that must be unique (RFC 7644 section 3.3).
     Uniqueness "uniqueness" 409,
-    /// A change of what may not be changed.
+    /// The request changes an attribute that cannot change.
     Mutability "mutability" 400,
-    /// The body does not have the form of the request.
+    /// The body is not valid for this request.
     InvalidSyntax "invalidSyntax" 400,
-    /// The path of a PATCH operation does not parse, or names nothing.
+    /// The path of a PATCH operation does not parse, or names no attribute.
     InvalidPath "invalidPath" 400,
     /// The path of a PATCH operation matches nothing.
     NoTarget "noTarget" 400,
-    /// A required value is missing, or a value is none of those that are taken.
+    /// A required value is missing, or a value is not valid.
     InvalidValue "invalidValue" 400,
-    /// A version of the protocol that is not spoken.
+    /// The protocol version is not supported.
     InvalidVers "invalidVers" 400,
-    /// The query holds what should not stand in a URL.
+    /// The query contains data that must not be in a URL.
     Sensitive "sensitive" 403,
-    /// The cursor is not one of this list.
+    /// The cursor does not belong to this list.
     InvalidCursor "invalidCursor" 400,
-    /// The cursor is too old.
+    /// The cursor has expired.
     ExpiredCursor "expiredCursor" 400,
-    /// The count is not the one that the list began with.
+    /// The count differs from the first page's.
     InvalidCount "invalidCount" 400,
 }
 
 /// The URN of an error's body.
 pub const ERROR_URN: &str = "urn:ietf:params:scim:api:messages:2.0:Error";
 
-/// A refusal in SCIM's form.
+/// A SCIM error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScimError {
     /// The HTTP status.
     pub status: u16,
-    /// What kind of fault it is, where there is a word for it.
+    /// The type, if the RFC defines one.
     pub scim_type: Option<ScimType>,
     /// One sentence that says what to do.
     pub detail: Cow<'static, str>,
 }
 
 impl ScimError {
-    /// A refusal of that kind, with the status that goes with it.
+    /// An error of this type, with its status.
     pub fn new(scim_type: ScimType, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { status: scim_type.status(), scim_type: Some(scim_type), detail: detail.into() }
     }
 
-    /// A refusal for which there is a status alone.
+    /// An error with a status and no type.
     pub fn of_status(status: u16, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { status, scim_type: None, detail: detail.into() }
     }

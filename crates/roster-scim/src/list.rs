@@ -1,8 +1,7 @@
-//! Lists: what a query asks for (RFC 7644 section 3.4.2, RFC 9865), and the envelope of a page.
+//! List requests (RFC 7644 section 3.4.2, RFC 9865), and the envelope of a page.
 //!
-//! A query comes in a URL or as a SearchRequest (RFC 7644 section 3.4.3) and means the same.
-//! Unknown parameters are passed over. What is out of range is brought into it where the standard
-//! says so.
+//! A query in a URL and a SearchRequest (RFC 7644 section 3.4.3) mean the same. Unknown parameters
+//! are ignored. Numbers out of range are adjusted where the RFC says so.
 
 use std::borrow::Cow;
 
@@ -15,32 +14,32 @@ use roster_core::{
 
 use crate::{
     error::{ScimError, ScimType},
-    profile::Profile,
     project::Projection,
     schema::{GROUP, ResourceType, USER},
+    strictness::Strictness,
 };
 
 /// The URN of a page.
 pub const LIST_RESPONSE_URN: &str = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
-/// The URN of a query in a body.
+/// The URN of a SearchRequest.
 pub const SEARCH_REQUEST_URN: &str = "urn:ietf:params:scim:api:messages:2.0:SearchRequest";
-/// Resources on a page when the caller does not say.
+/// Page size if the request has no `count`.
 pub const COUNT_DEFAULT: usize = 100;
 
-/// What a list asks for.
+/// A list request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListRequest {
-    /// The filter, not yet read.
+    /// The filter, not yet parsed.
     pub filter: Option<String>,
     /// The order.
     pub sort: Sort,
     /// The index of the first resource, from 1.
     pub start_index: u64,
-    /// Most resources on the page, if the caller says; at most what a page holds.
+    /// The page size, at most the maximum.
     pub count: Option<usize>,
-    /// The cursor, empty at the start; without one the page is found by its index.
+    /// The cursor, empty on the first page; `None` to page by index.
     pub cursor: Option<String>,
-    /// Which attributes are shown.
+    /// The attributes to return.
     pub projection: Projection,
 }
 
@@ -57,7 +56,7 @@ struct Given {
 }
 
 impl ListRequest {
-    /// Reads the parameters of a URL, decoded.
+    /// Parses the decoded parameters of a URL.
     pub fn of_parameters<'a>(
         resource_type: &ResourceType,
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
@@ -69,11 +68,11 @@ impl ListRequest {
         given.end(resource_type)
     }
 
-    /// Reads a SearchRequest.
+    /// Parses a SearchRequest.
     pub fn of_body(
         resource_type: &ResourceType,
         tree: Json,
-        profile: Profile,
+        strictness: Strictness,
     ) -> Result<Self, ScimError> {
         let Json::Object(members) = tree else {
             let detail = "send a SearchRequest as a JSON object";
@@ -84,7 +83,7 @@ impl ListRequest {
             name.eq_ignore_ascii_case("schemas")
                 && matches!(value, Json::Array(urns) if urns.contains(&urn))
         };
-        if profile == Profile::Strict && !members.iter().any(says) {
+        if strictness == Strictness::Strict && !members.iter().any(says) {
             let detail = format!("schemas: send [\"{SEARCH_REQUEST_URN}\"]");
             return Err(ScimError::new(ScimType::InvalidSyntax, detail));
         }
@@ -96,7 +95,7 @@ impl ListRequest {
     }
 }
 
-/// Reads the projection of an operation on one resource off its parameters.
+/// Parses the projection from the parameters of an operation on one resource.
 pub fn projection<'a>(
     resource_type: &ResourceType,
     parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
@@ -121,7 +120,7 @@ impl Given {
             return once(name, &mut self.count, number(name, &value)?);
         }
         match self.text(name) {
-            Some(place) => once(name, place, value),
+            Some(field) => once(name, field, value),
             None => Ok(()),
         }
     }
@@ -129,13 +128,13 @@ impl Given {
     fn take_json(&mut self, name: &str, value: Json) -> Result<(), ScimError> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("startIndex") || is("count") {
-            let place = if is("count") { &mut self.count } else { &mut self.start_index };
+            let field = if is("count") { &mut self.count } else { &mut self.start_index };
             return match value {
                 Json::Null => Ok(()),
-                Json::Int(number) => once(name, place, number),
+                Json::Int(number) => once(name, field, number),
                 Json::Text(text) => {
                     let number = number(name, &text)?;
-                    once(name, place, number)
+                    once(name, field, number)
                 }
                 Json::Bool(_) | Json::Float(_) | Json::Array(_) | Json::Object(_) => {
                     Err(wrong(name, "send a whole number"))
@@ -143,20 +142,20 @@ impl Given {
             };
         }
         if is("attributes") || is("excludedAttributes") {
-            let place = if is("attributes") { &mut self.attributes } else { &mut self.excluded };
+            let field = if is("attributes") { &mut self.attributes } else { &mut self.excluded };
             return match value {
                 Json::Null => Ok(()),
                 Json::Text(text) => {
-                    place.get_or_insert_default().extend(split(&text));
+                    field.get_or_insert_default().extend(split(&text));
                     Ok(())
                 }
                 Json::Array(items) => {
-                    let place = place.get_or_insert_default();
+                    let field = field.get_or_insert_default();
                     for item in items {
                         let Json::Text(item) = item else {
                             return Err(wrong(name, "send names as strings"));
                         };
-                        place.push(item);
+                        field.push(item);
                     }
                     Ok(())
                 }
@@ -165,26 +164,26 @@ impl Given {
                 }
             };
         }
-        let Some(place) = self.text(name) else { return Ok(()) };
+        let Some(field) = self.text(name) else { return Ok(()) };
         match value {
             Json::Null => Ok(()),
-            Json::Text(text) => once(name, place, text),
+            Json::Text(text) => once(name, field, text),
             Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Array(_) | Json::Object(_) => {
                 Err(wrong(name, "send a string"))
             }
         }
     }
 
-    /// Takes the names of attributes; tells whether they were such.
+    /// Parses `attributes` and `excludedAttributes`. Returns false for any other parameter.
     fn take_projection(&mut self, name: &str, value: &str) -> bool {
-        let place = if name.eq_ignore_ascii_case("attributes") {
+        let field = if name.eq_ignore_ascii_case("attributes") {
             &mut self.attributes
         } else if name.eq_ignore_ascii_case("excludedAttributes") {
             &mut self.excluded
         } else {
             return false;
         };
-        place.get_or_insert_default().extend(split(value));
+        field.get_or_insert_default().extend(split(value));
         true
     }
 
@@ -224,10 +223,10 @@ impl Given {
     }
 }
 
-fn once<T>(name: &str, place: &mut Option<T>, value: T) -> Result<(), ScimError> {
-    match place.replace(value) {
+fn once<T>(name: &str, field: &mut Option<T>, value: T) -> Result<(), ScimError> {
+    match field.replace(value) {
         None => Ok(()),
-        Some(_) => Err(wrong(name, "give it once")),
+        Some(_) => Err(wrong(name, "send it once")),
     }
 }
 
@@ -241,7 +240,7 @@ fn number(name: &str, text: &str) -> Result<i64, ScimError> {
     if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong(name, "send a whole number"));
     }
-    // As good as any number that no list reaches.
+    // Larger than any list, so the exact number does not matter.
     Ok(digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
@@ -253,7 +252,7 @@ fn wrong(name: &str, wanted: &str) -> ScimError {
     ScimError::new(kind, format!("{name}: {wanted}"))
 }
 
-/// The orders that an index holds; every other one is refused rather than held back.
+/// Parses the order. Only orders with an index are supported.
 fn sort(
     resource_type: &ResourceType,
     by: Option<&str>,
@@ -273,7 +272,7 @@ fn sort(
         if found == Some("id") && direction == Direction::Ascending {
             return Ok(Sort { by: SortBy::Id, direction });
         }
-        return Err(wrong("sortBy", "groups are ordered by id, ascending"));
+        return Err(wrong("sortBy", "groups can be ordered only by id, ascending"));
     }
     let found = USER
         .find(by)
@@ -286,7 +285,7 @@ fn sort(
         Some(("name", "familyName")) => SortBy::FamilyName,
         Some(("name", "formatted")) => SortBy::Name,
         Some(_) | None => {
-            let wanted = "lists are ordered by id, userName, emails.value, name.familyName, \
+            let wanted = "lists can be ordered by id, userName, emails.value, name.familyName, \
                           name.formatted, meta.created or meta.lastModified";
             return Err(wrong("sortBy", wanted));
         }
@@ -294,21 +293,21 @@ fn sort(
     Ok(Sort { by, direction })
 }
 
-/// What the envelope of a page says beside its resources.
+/// The members of a page next to its resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
-    /// How many there are in all, where it is known.
+    /// The total number of results, if known.
     pub total: Option<u64>,
-    /// The index of the first, where pages go by index.
+    /// The index of the first resource, when paging by index.
     pub start_index: Option<u64>,
-    /// How many are on the page.
+    /// The number of resources on the page.
     pub items: usize,
-    /// Where the next page begins, where pages go by cursor.
+    /// The cursor of the next page, when paging by cursor.
     pub next_cursor: Option<String>,
 }
 
 impl Envelope {
-    /// Begins the body of a page; its resources follow, with commas between them, then
+    /// Starts the body of a page. The resources follow, separated by commas, then
     /// [`Envelope::close`].
     pub fn open(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"schemas\":[\"");
@@ -353,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_brought_into_it() {
+    fn numbers_out_of_range_are_adjusted() {
         let list = of(&[("startIndex", "-3"), ("count", "-1")]).expect("a list");
         assert_eq!((list.start_index, list.count), (1, Some(0)));
         let list = of(&[("startIndex", "0"), ("count", "99999999999999999999")]).expect("a list");
@@ -362,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_and_what_is_unknown_is_not() {
+    fn malformed_parameters_fail_and_unknown_ones_are_ignored() {
         assert_eq!(kind(&[("count", "ten")]), Some(ScimType::InvalidCount));
         assert_eq!(kind(&[("startIndex", "1.5")]), Some(ScimType::InvalidValue));
         assert_eq!(kind(&[("sortBy", "title")]), Some(ScimType::InvalidValue));
@@ -373,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn each_indexed_order_is_taken_by_its_name_in_scim() {
+    fn each_indexed_order_has_a_scim_name() {
         for (name, by) in [
             ("ID", SortBy::Id),
             ("meta.created", SortBy::Id),
@@ -403,9 +402,9 @@ mod tests {
             ("sortBy", "userName"),
             ("sortOrder", "descending"),
         ]);
-        assert_eq!(ListRequest::of_body(&USER, tree, Profile::Strict), query);
+        assert_eq!(ListRequest::of_body(&USER, tree, Strictness::Strict), query);
         let bare = json::read(b"{}").expect("JSON");
-        assert!(ListRequest::of_body(&USER, bare.clone(), Profile::Tolerant).is_ok());
-        assert!(ListRequest::of_body(&USER, bare, Profile::Strict).is_err());
+        assert!(ListRequest::of_body(&USER, bare.clone(), Strictness::Tolerant).is_ok());
+        assert!(ListRequest::of_body(&USER, bare, Strictness::Strict).is_err());
     }
 }

@@ -1,18 +1,19 @@
-//! Which attributes an answer shows: `attributes` and `excludedAttributes` (RFC 7644 sections
+//! The attributes that a response returns: `attributes` and `excludedAttributes` (RFC 7644 sections
 //! 3.4.2.5 and 3.9).
 //!
-//! Names are in whatever case, may be qualified by a URN, may be a URN alone, and may name a part.
-//! What is returned always is never left out. A name that means nothing shows nothing.
+//! A name is an attribute, a sub-attribute, or a whole schema by its URN; an attribute may have its
+//! URN in front. Case does not matter. Attributes with `returned: always` cannot be excluded.
+//! Unknown names select nothing.
 
 use crate::{
     error::{ScimError, ScimType},
     schema::{ResourceType, Returned},
 };
 
-/// Most names that are read.
+/// Maximum number of names in one request.
 pub const NAMES_MAX: usize = 100;
 
-/// Which attributes an answer shows.
+/// The attributes that a response returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Projection {
     mode: Mode,
@@ -23,11 +24,13 @@ pub struct Projection {
 enum Mode {
     #[default]
     All,
+    /// All, including those with `returned: request`.
+    Everything,
     Only,
     Without,
 }
 
-/// A whole schema, an attribute of it, or a part of that.
+/// A schema, an attribute of it, or a sub-attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Named {
     urn: &'static str,
@@ -35,19 +38,19 @@ struct Named {
     part: Option<&'static str>,
 }
 
-/// How much of an attribute is shown.
+/// How much of an attribute is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Selection {
     /// Nothing.
-    No,
-    /// All of it.
+    None,
+    /// The whole attribute.
     Whole,
-    /// The parts that [`Projection::part`] tells.
+    /// The sub-attributes for which [`Projection::part`] is true.
     Parts,
 }
 
 impl Projection {
-    /// Reads what was asked for; an empty list asks for nothing in particular.
+    /// Parses both parameters. An empty list selects the default attributes.
     pub fn read(
         resource_type: &ResourceType,
         attributes: Option<&[String]>,
@@ -74,20 +77,29 @@ impl Projection {
         Ok(Self { mode, names: read.collect() })
     }
 
-    /// Whether everything is shown.
+    /// Returns all attributes, including those with `returned: request`.
+    pub fn everything() -> Self {
+        Self { mode: Mode::Everything, names: Vec::new() }
+    }
+
+    /// Whether the default attributes are returned.
     pub fn is_all(&self) -> bool {
         self.mode == Mode::All
     }
 
-    /// Whether an attribute is shown that is shown by wish alone.
-    pub fn asks(&self, urn: &str, attribute: &str) -> bool {
-        self.mode == Mode::Only && self.attribute(urn, attribute) != Shown::No
+    /// Whether an attribute with `returned: request` is returned.
+    pub fn requests(&self, urn: &str, attribute: &str) -> bool {
+        match self.mode {
+            Mode::Everything => true,
+            Mode::Only => self.attribute(urn, attribute) != Selection::None,
+            Mode::All | Mode::Without => false,
+        }
     }
 
-    /// How much of an attribute is shown.
-    pub fn attribute(&self, urn: &str, attribute: &str) -> Shown {
-        if self.mode == Mode::All {
-            return Shown::Whole;
+    /// How much of an attribute is returned.
+    pub fn attribute(&self, urn: &str, attribute: &str) -> Selection {
+        if matches!(self.mode, Mode::All | Mode::Everything) {
+            return Selection::Whole;
         }
         let of = |named: &&Named| {
             named.urn == urn && named.attribute.is_none_or(|name| name == attribute)
@@ -95,23 +107,23 @@ impl Projection {
         let mut parts = false;
         for named in self.names.iter().filter(of) {
             if named.part.is_none() {
-                return if self.mode == Mode::Only { Shown::Whole } else { Shown::No };
+                return if self.mode == Mode::Only { Selection::Whole } else { Selection::None };
             }
             parts = true;
         }
         match (self.mode, parts) {
-            (_, true) => Shown::Parts,
-            (Mode::Only, false) => Shown::No,
-            (Mode::All | Mode::Without, false) => Shown::Whole,
+            (_, true) => Selection::Parts,
+            (Mode::Only, false) => Selection::None,
+            (Mode::All | Mode::Everything | Mode::Without, false) => Selection::Whole,
         }
     }
 
-    /// Whether a part of an attribute is shown.
+    /// Whether a sub-attribute is returned.
     pub fn part(&self, urn: &str, attribute: &str, part: &str) -> bool {
         match self.attribute(urn, attribute) {
-            Shown::No => false,
-            Shown::Whole => true,
-            Shown::Parts => {
+            Selection::None => false,
+            Selection::Whole => true,
+            Selection::Parts => {
                 let named = self.names.iter().any(|named| {
                     named.urn == urn
                         && named.attribute == Some(attribute)
@@ -157,37 +169,37 @@ mod tests {
     }
 
     #[test]
-    fn names_are_taken_in_any_case_and_with_their_urn() {
+    fn names_ignore_case_and_may_have_a_urn() {
         let shown = only(&format!("USERNAME,{ENTERPRISE_URN}:manager,name.familyname"));
-        assert_eq!(shown.attribute(USER_URN, "userName"), Shown::Whole);
-        assert_eq!(shown.attribute(ENTERPRISE_URN, "manager"), Shown::Whole);
-        assert_eq!(shown.attribute(ENTERPRISE_URN, "department"), Shown::No);
-        assert_eq!(shown.attribute(USER_URN, "name"), Shown::Parts);
+        assert_eq!(shown.attribute(USER_URN, "userName"), Selection::Whole);
+        assert_eq!(shown.attribute(ENTERPRISE_URN, "manager"), Selection::Whole);
+        assert_eq!(shown.attribute(ENTERPRISE_URN, "department"), Selection::None);
+        assert_eq!(shown.attribute(USER_URN, "name"), Selection::Parts);
         assert!(shown.part(USER_URN, "name", "familyName"));
         assert!(!shown.part(USER_URN, "name", "givenName"));
     }
 
     #[test]
-    fn what_is_left_out_is_left_out_and_nothing_else() {
+    fn only_excluded_attributes_are_left_out() {
         let shown = without(&format!("emails.display,title,{ENTERPRISE_URN}"));
-        assert_eq!(shown.attribute(USER_URN, "title"), Shown::No);
-        assert_eq!(shown.attribute(ENTERPRISE_URN, "department"), Shown::No);
-        assert_eq!(shown.attribute(USER_URN, "userName"), Shown::Whole);
+        assert_eq!(shown.attribute(USER_URN, "title"), Selection::None);
+        assert_eq!(shown.attribute(ENTERPRISE_URN, "department"), Selection::None);
+        assert_eq!(shown.attribute(USER_URN, "userName"), Selection::Whole);
         assert!(!shown.part(USER_URN, "emails", "display"));
         assert!(shown.part(USER_URN, "emails", "value"));
     }
 
     #[test]
-    fn a_whole_attribute_rules_over_its_parts() {
+    fn a_whole_attribute_includes_its_parts() {
         let shown = only("name.givenName,name");
         assert!(shown.part(USER_URN, "name", "familyName"));
     }
 
     #[test]
-    fn both_at_once_are_refused_and_empty_lists_ask_for_nothing() {
+    fn both_parameters_fail_and_empty_lists_select_the_default() {
         let both = Projection::read(&USER, Some(&names("id")), Some(&names("title")));
         assert_eq!(both.map_err(|error| error.scim_type), Err(Some(ScimType::InvalidValue)));
         assert!(only("").is_all());
-        assert_eq!(only("nothing").attribute(USER_URN, "userName"), Shown::No);
+        assert_eq!(only("nothing").attribute(USER_URN, "userName"), Selection::None);
     }
 }

@@ -1,10 +1,11 @@
-//! Walks by index that lose nobody.
+//! Where the pages of lists by `startIndex` ended, so that deletions between pages hide no user.
 //!
-//! Where users leave while somebody walks by `startIndex`, all that follow move up, and whoever
-//! moves across the edge of a page is never seen. So the place where a page ended is remembered
-//! for the index that follows it, for each caller and question by themselves: the next page goes
-//! on there, whatever has moved. Where two walks disagree the smaller place rules: somebody may be
-//! seen twice, nobody not at all. The table is bounded; the oldest is forgotten first.
+//! If users are deleted while a client pages by `startIndex`, the following users move up, and a
+//! user that moves onto an earlier page would never be returned. So for each caller and query this
+//! table stores the key at which a page ended, under the index that follows it. The next page
+//! continues from that key. If two clients with the same query ended at different keys, the smaller
+//! key is used: a user may be returned twice, but none is left out. The table is bounded; the
+//! oldest entry is removed first.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -15,21 +16,21 @@ use roster_core::{
     walk::WALK_ENDS_MAX,
 };
 
-/// Most places that are remembered.
+/// Maximum number of entries.
 pub const PLACES_MAX: usize = WALK_ENDS_MAX;
-/// Milliseconds for which a place is remembered after it was last the end of a page: 15 minutes.
+/// How long an entry is valid after it was last written, in milliseconds: 15 minutes.
 pub const PLACE_KEEP_MS: i64 = 15 * 60 * 1000;
-/// Most places that are told apart for one index.
+/// Maximum number of different keys for one index.
 const DISTINCT_MAX: usize = 4;
 
-/// A caller and a question, digested.
-pub type Question = [u8; 32];
+/// A digest of a caller and a query.
+pub type QueryDigest = [u8; 32];
 
-/// Where pages ended.
+/// The keys at which pages ended.
 #[derive(Debug, Default)]
 pub struct Places {
-    ends: HashMap<Question, BTreeMap<u64, Vec<End>>>,
-    order: VecDeque<(Question, u64)>,
+    ends: HashMap<QueryDigest, BTreeMap<u64, Vec<End>>>,
+    order: VecDeque<(QueryDigest, u64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,33 +40,34 @@ struct End {
 }
 
 impl Places {
-    /// The place to go on from for the nearest index that is not beyond this one, and that index.
+    /// The entry with the greatest index that is not above `index`: the index, and the key to
+    /// continue from.
     pub fn before(
         &self,
-        question: &Question,
+        query: &QueryDigest,
         index: u64,
         direction: Direction,
         now: Timestamp,
     ) -> Option<(u64, PageKey)> {
-        let ends = self.ends.get(question)?;
+        let ends = self.ends.get(query)?;
         ends.range(..=index).rev().find_map(|(index, ends)| {
             let fresh = ends.iter().filter(|end| is_fresh(end, now));
             Some((*index, first(fresh.map(|end| end.place.clone()), direction)?))
         })
     }
 
-    /// Takes note that the page before this index ended there.
+    /// Stores that the page before `index` ended at `place`.
     pub fn note(
         &mut self,
-        question: Question,
+        query: QueryDigest,
         index: u64,
         place: PageKey,
         direction: Direction,
         now: Timestamp,
     ) {
-        let ends = self.ends.entry(question).or_default();
+        let ends = self.ends.entry(query).or_default();
         let known = ends.entry(index).or_insert_with(|| {
-            self.order.push_back((question, index));
+            self.order.push_back((query, index));
             Vec::new()
         });
         known.retain(|end| is_fresh(end, now));
@@ -74,7 +76,8 @@ impl Places {
             None => known.push(End { place, at: now }),
         }
         if known.len() > DISTINCT_MAX {
-            // The last one's walk goes on from the place before it: seen twice, never missed.
+            // The list with the last key continues from the one before it: users are returned
+            // twice, none is left out.
             known.sort_by(|one, other| order(&one.place, &other.place, direction));
             known.pop();
             if let Some(last) = known.last_mut() {
@@ -82,21 +85,21 @@ impl Places {
             }
         }
         while self.order.len() > PLACES_MAX {
-            self.forget_oldest();
+            self.remove_oldest();
         }
     }
 
-    fn forget_oldest(&mut self) {
-        let Some((question, index)) = self.order.pop_front() else { return };
-        let Some(ends) = self.ends.get_mut(&question) else { return };
+    fn remove_oldest(&mut self) {
+        let Some((query, index)) = self.order.pop_front() else { return };
+        let Some(ends) = self.ends.get_mut(&query) else { return };
         ends.remove(&index);
         if ends.is_empty() {
-            self.ends.remove(&question);
+            self.ends.remove(&query);
         }
     }
 }
 
-/// The smallest of the places at which walks ended.
+/// The smallest of the keys.
 pub fn first(places: impl Iterator<Item = PageKey>, direction: Direction) -> Option<PageKey> {
     places.min_by(|one, other| order(one, other, direction))
 }
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_on_where_its_last_page_ended() {
+    fn a_list_continues_where_its_last_page_ended() {
         let mut places = Places::default();
         places.note([1; 32], 101, place(10), UP, NOW);
         places.note([1; 32], 201, place(20), UP, NOW);
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_walks_the_smaller_place_rules_until_it_is_old() {
+    fn of_two_keys_the_smaller_is_used_until_it_expires() {
         let mut places = Places::default();
         places.note([1; 32], 101, place(10), UP, NOW);
         places.note([1; 32], 101, place(12), UP, later(PLACE_KEEP_MS));
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn many_walks_over_one_index_keep_the_smallest_places() {
+    fn many_keys_for_one_index_keep_the_smallest() {
         let mut places = Places::default();
         for number in (1..=9).rev() {
             places.note([1; 32], 101, place(number), UP, NOW);
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_bounded_and_the_oldest_is_forgotten_first() {
+    fn the_table_is_bounded_and_the_oldest_entry_is_removed_first() {
         let mut places = Places::default();
         let most = u64::try_from(PLACES_MAX).expect("a number");
         for index in 0..=most {

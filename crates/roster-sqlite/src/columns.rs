@@ -4,22 +4,11 @@
 //! SQLite orders after every text).
 
 use bytes::Bytes;
-use roster_core::{Keys, Status, StoreError, UserId};
-use rusqlite::{
-    Row, ToSql,
-    types::{ToSqlOutput, ValueRef},
-};
+use roster_core::{Keys, MemberKind, UserId};
+use roster_engine::{corrupt, status_number};
+use rusqlite::{Row, types::ValueRef};
 
 use crate::failure::ReadResult;
-
-/// A sort key as it is bound.
-pub(crate) struct SortText<'a>(pub(crate) Option<&'a str>);
-
-impl ToSql for SortText<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(sort_text(self.0)))
-    }
-}
 
 /// The key columns of `users`, in the order of [`key_values`]: the parameter of each in the
 /// statements that write it, and its name.
@@ -50,14 +39,6 @@ fn sort_text(key: Option<&str>) -> ValueRef<'_> {
     key.map_or(ValueRef::Blob(&[]), ValueRef::from)
 }
 
-/// The number of a status.
-pub(crate) const fn status_number(status: Status) -> i64 {
-    match status {
-        Status::Active => 0,
-        Status::Suspended => 1,
-    }
-}
-
 /// An id column. `place` names it in an error.
 pub(crate) fn id_of(row: &Row<'_>, index: usize, place: &str) -> ReadResult<UserId> {
     let id = row.get_ref(index)?.as_blob().ok().and_then(UserId::from_slice);
@@ -84,12 +65,10 @@ pub(crate) fn record_of(row: &Row<'_>, index: usize, place: &str) -> ReadResult<
     Ok(Bytes::copy_from_slice(text_of(row, index, place)?))
 }
 
-/// An integer column.
-pub(crate) fn number_of(row: &Row<'_>, index: usize, place: &str) -> ReadResult<i64> {
-    Ok(row.get_ref(index)?.as_i64().map_err(|_| corrupt(place))?)
-}
-
-/// Stored bytes that are not what they must be.
-pub(crate) fn corrupt(place: &str) -> StoreError {
-    StoreError::Corrupt { place: place.to_owned() }
+/// The number of a member's kind.
+pub(crate) const fn kind_number(kind: MemberKind) -> i64 {
+    match kind {
+        MemberKind::User => 0,
+        MemberKind::Group => 1,
+    }
 }

@@ -16,13 +16,25 @@ use roster_core::{
     walk::WalkStore,
 };
 
-use roster_engine::{Request, UserRequest};
+use roster_engine::{
+    Request, UserRequest, advance_clock_mark, change_keys, deleted_page, deleted_user, forget,
+    group, group_page, groups_of, keyring, members_page, pending_erasures, read_few, read_page,
+};
+
+use rusqlite::Connection;
 
 use crate::{
-    clock_mark, deleted, events, groups, keys, page,
+    events,
+    failure::ReadResult,
+    keys::note_use,
+    rows::{Rows, run, snapshot},
     sqlite::Sqlite,
-    writer::{erasure, forget, preview_request},
+    writer::preview_request,
 };
+
+/// Writes the clock mark: this process alone does.
+pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
+     (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
 
 /// The groups of more users, and more memberships, are read off the threads that answer requests.
 const FEW_USERS_MAX: usize = 200;
@@ -38,11 +50,15 @@ impl Store for Sqlite {
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        ready(self.readers.read(|connection| deleted::get(connection, id)))
+        ready(self.readers.read(|connection| run(deleted_user(Rows(connection), id))))
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        ready(self.readers.read(|connection| deleted::page(connection, &query)))
+        ready(
+            self.readers.read(|connection| {
+                snapshot(connection, |rows, head| deleted_page(rows, head, &query))
+            }),
+        )
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -54,15 +70,17 @@ impl Store for Sqlite {
         // A page of a stream may wait, and does not delay the callers that asked for one page.
         let is_short = query.limit <= PAGE_SIZE_MAX;
         if is_short && plan.is_bounded(&query) {
-            return ready(self.readers.read(|connection| page::read(connection, &query, plan)));
+            return ready(self.readers.read(|connection| page(connection, &query, plan)));
         }
         if is_short && plan.may_find_few() {
-            let few = |connection: &_| page::read_few(connection, &query, plan.clone());
+            let few = |connection: &_| {
+                snapshot(connection, |rows, head| read_few(rows, head, &query, plan.clone()))
+            };
             if let Some(page) = self.readers.read(few).transpose() {
                 return ready(page);
             }
         }
-        Box::pin(self.scans.read(move |connection| page::read(connection, &query, plan)))
+        Box::pin(self.scans.read(move |connection| page(connection, &query, plan)))
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
@@ -77,11 +95,11 @@ impl Store for Sqlite {
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(self.write(move |connection| forget::step(connection, before)))
+        Box::pin(self.write(move |connection| run(forget(Rows(connection), before))))
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        ready(self.readers.read(|connection| Ok(erasure::pending(connection)?)))
+        ready(self.readers.read(|connection| run(pending_erasures(Rows(connection)))))
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
@@ -92,7 +110,9 @@ impl Store for Sqlite {
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(self.write(move |connection| clock_mark::advance(connection, reading)))
+        Box::pin(self.write(move |connection| {
+            run(advance_clock_mark(Rows(connection), WRITE_CLOCK_MARK, reading))
+        }))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
@@ -138,51 +158,56 @@ impl GroupStore for Sqlite {
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        let group = self.readers.read(|connection| groups::get(connection, id));
-        ready(group.map(|found| found.map(|(group, _)| group)))
+        ready(self.readers.read(|connection| run(group(Rows(connection), id))))
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        if query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count) {
-            return ready(self.readers.read(|connection| groups::page(connection, &query)));
-        }
-        Box::pin(self.scans.read(move |connection| groups::page(connection, &query)))
+        let is_short = query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count);
+        let read =
+            move |connection: &_| snapshot(connection, |rows, head| group_page(rows, head, &query));
+        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        if query.limit <= PAGE_SIZE_MAX {
-            return ready(self.readers.read(|connection| groups::members(connection, &query)));
-        }
-        Box::pin(self.scans.read(move |connection| groups::members(connection, &query)))
+        let is_short = query.limit <= PAGE_SIZE_MAX;
+        let read = move |connection: &_| {
+            snapshot(connection, |rows, head| members_page(rows, head, &query))
+        };
+        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         if users.len() <= FEW_USERS_MAX {
-            let few = |connection: &_| groups::groups_of(connection, &users, FEW_MEMBERSHIPS_MAX);
+            let most = FEW_MEMBERSHIPS_MAX;
+            let few = |connection: &_| run(groups_of(Rows(connection), &users, most));
             if let Some(few) = self.readers.read(few).transpose() {
                 return ready(few);
             }
         }
         Box::pin(self.scans.read(move |connection| {
-            Ok(groups::groups_of(connection, &users, usize::MAX)?.unwrap_or_default())
+            Ok(run(groups_of(Rows(connection), &users, usize::MAX))?.unwrap_or_default())
         }))
     }
 }
 
 impl KeyStore for Sqlite {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        ready(self.readers.read(|connection| keys::read(connection, known)))
+        ready(self.readers.read(|connection| run(keyring(Rows(connection), known))))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(
-            async move { self.write(move |connection| keys::change(connection, &change)).await? },
-        )
+        Box::pin(async move {
+            Ok(self.write(move |connection| run(change_keys(Rows(connection), &change))).await??)
+        })
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.write(move |connection| keys::note_use(connection, &uses)))
+        Box::pin(self.write(move |connection| note_use(connection, &uses)))
     }
+}
+
+fn page(connection: &Connection, query: &PageQuery, plan: Plan) -> ReadResult<Page> {
+    snapshot(connection, |rows, head| read_page(rows, head, query, plan))
 }
 
 fn ready<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {

@@ -5,8 +5,8 @@ use roster_core::{Head, LogId, PolicyKey, PolicyMismatch, Rules, store::Secret};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use crate::{
+    head::head_of,
     open_error::OpenError,
-    page::head::head_of,
     policy, scrub,
     settings::Settings,
     stored_setting::{WRITE_SETTING, setting},

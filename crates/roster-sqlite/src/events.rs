@@ -1,15 +1,11 @@
 //! Reading the change log.
 
-use roster_core::{Event, EventKind, EventsPage, EventsQuery, Timestamp, event::changed_of};
-use rusqlite::{Connection, Row};
+use roster_core::{EventKind, EventsPage, EventsQuery};
+use roster_engine::{corrupt, event_of};
+use rusqlite::Connection;
 
-use crate::{
-    columns::{corrupt, id_of, number_of, record_of, string_of},
-    failure::ReadResult,
-    page::head,
-};
+use crate::{columns::string_of, failure::ReadResult, head, rows::values};
 
-/// Stepped row by row: a bound limit would plan the statement anew.
 /// A record that is still to be erased is read as an empty one.
 pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, subject_id, \
      version, changed, CASE WHEN EXISTS (SELECT 1 FROM erasures \
@@ -80,28 +76,10 @@ fn read(connection: &Connection, query: &EventsQuery) -> ReadResult<(EventsPage,
             let kind = kind.ok_or_else(|| corrupt("events.kind"))?;
             page.reached = row.get(0)?;
             if query.kind.is_none_or(|wanted| wanted == kind) {
-                let event = event(row, kind)?;
+                let (position, event) = event_of(&values(row)?)?;
                 bytes += event.bytes();
-                page.events.push((page.reached, event));
+                page.events.push((position, event));
             }
         }
-    })
-}
-
-fn event(row: &Row<'_>, kind: EventKind) -> ReadResult<Event> {
-    let text = |index: usize| string_of(row, index, "events");
-    let number = |index: usize| number_of(row, index, "events");
-    let user_id = id_of(row, 5, "events.subject_id")?;
-    let (changed, members) = changed_of(text(7)?).ok_or_else(|| corrupt("events.changed"))?;
-    Ok(Event {
-        kind,
-        at: Timestamp::from_millis(number(2)?),
-        actor: text(3)?.to_owned(),
-        request_id: text(4)?.to_owned(),
-        user_id,
-        version: number(6)?,
-        changed,
-        members,
-        record: record_of(row, 8, "events.record")?,
     })
 }

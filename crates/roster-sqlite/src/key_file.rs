@@ -9,11 +9,18 @@ use roster_core::{
     Answer, Rules, StoreError, Timestamp,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
 };
+use roster_engine::{change_keys, keyring};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{
-    connection, establish, failure::store_error, keys, lock::DirectoryLock, mutex::lock,
-    open_error::OpenError, settings::Settings,
+    connection, establish,
+    failure::{ReadResult, store_error},
+    keys::note_use,
+    lock::DirectoryLock,
+    mutex::lock,
+    open_error::OpenError,
+    rows::{Rows, run},
+    settings::Settings,
 };
 
 /// The keys of the store in a data directory.
@@ -31,27 +38,24 @@ impl KeyFile {
         Ok(Self { connection: Mutex::new(connection), _lock: lock })
     }
 
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> ReadResult<T>) -> Result<T, StoreError> {
         let mut connection = lock(&self.connection);
         let behavior = TransactionBehavior::Immediate;
         let transaction = connection.transaction_with_behavior(behavior).map_err(store_error)?;
-        let done = work(&transaction).map_err(store_error)?;
+        let done = work(&transaction)?;
         transaction.commit().map_err(store_error)?;
         Ok(done)
     }
 
     fn change(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
-        self.write(|connection| keys::change(connection, change))?
+        Ok(self.write(|connection| run(change_keys(Rows(connection), change)))??)
     }
 }
 
 impl KeyStore for KeyFile {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         let connection = lock(&self.connection);
-        Box::pin(future::ready(keys::read(&connection, known).map_err(StoreError::from)))
+        Box::pin(future::ready(run(keyring(Rows(&connection), known)).map_err(StoreError::from)))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
@@ -59,6 +63,6 @@ impl KeyStore for KeyFile {
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(future::ready(self.write(|connection| keys::note_use(connection, &uses))))
+        Box::pin(future::ready(self.write(|connection| Ok(note_use(connection, &uses)?))))
     }
 }

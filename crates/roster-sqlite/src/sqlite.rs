@@ -24,6 +24,7 @@ use crate::{
     columns::record_of,
     connection,
     establish::{Established, establish},
+    failure::ReadError,
     lock::DirectoryLock,
     mutex::lock,
     open_error::OpenError,
@@ -153,9 +154,9 @@ impl Sqlite {
     }
 
     /// Has the writer write in a transaction of its own.
-    pub(crate) async fn write<T: Send + 'static>(
+    pub(crate) async fn write<T: Send + 'static, E: Into<ReadError> + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.task(move |writer| writer.write(work)).await
     }

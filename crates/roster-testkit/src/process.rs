@@ -10,7 +10,8 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -59,7 +60,7 @@ pub struct Place {
     database: Option<Database>,
 }
 
-/// Longest wait for an answer.
+/// Longest wait for an answer, for a state that is to come and for the end of a process.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An answer.
@@ -134,17 +135,28 @@ impl Answer {
 impl Process {
     /// Starts the command and waits until it says where it listens.
     pub fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().expect("it is piped"));
-        while !banner.contains("Try:") {
-            let read = out.read_line(&mut banner).expect("the banner is text");
-            assert_ne!(read, 0, "ended early: {banner}");
+        let mut process = Self::spawn(command);
+        process.listens();
+        process
+    }
+
+    /// Starts the command and waits for nothing.
+    pub fn spawn(command: &mut Command) -> Self {
+        let child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
+        Self { child, banner: String::new(), address: String::new() }
+    }
+
+    /// Waits until it says where it listens; host and port.
+    pub fn listens(&mut self) -> &str {
+        let mut out = BufReader::new(self.child.stdout.as_mut().expect("it is piped"));
+        while !self.banner.contains("Try:") {
+            let read = out.read_line(&mut self.banner).expect("the banner is text");
+            assert_ne!(read, 0, "ended early: {}", self.banner);
         }
-        let (_, url) = banner.split_once("listens on ").expect("it listens");
+        let (_, url) = self.banner.split_once("listens on ").expect("it listens");
         let (_, rest) = url.split_once("://").expect("a URL");
-        let address = rest.split(['/', '\n']).next().expect("an address").to_owned();
-        Self { child, banner, address }
+        rest.split(['/', '\n']).next().expect("an address").clone_into(&mut self.address);
+        &self.address
     }
 
     /// What it said when it began to listen.
@@ -160,6 +172,21 @@ impl Process {
     /// Asks it something.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         ask(&self.address, method, path, body)
+    }
+
+    /// Asks it for a resource.
+    pub fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "")
+    }
+
+    /// Waits until a path answers with that status.
+    #[track_caller]
+    pub fn wait_for(&self, path: &str, status: u16) {
+        let began = Instant::now();
+        while self.get(path).status != status {
+            assert!(began.elapsed() < PATIENCE, "{path} never answers {status}");
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Asks it something with further header fields, each a line that ends in CR LF.
@@ -191,12 +218,26 @@ impl Process {
     /// Ends it as an operator does; it must end with success. Tells its log, where that is piped.
     pub fn stop(mut self) -> String {
         self.signal("TERM");
-        assert_eq!(self.child.wait().expect("it is ours").code(), Some(0));
+        let (status, log) = self.end();
+        assert_eq!(status, Some(0), "{log}");
+        log
+    }
+
+    /// Waits for its end; exit status and, where it is piped, log.
+    pub fn end(&mut self) -> (Option<i32>, String) {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it is ours") {
+                break status;
+            }
+            assert!(began.elapsed() < PATIENCE, "it never ended");
+            thread::sleep(Duration::from_millis(5));
+        };
         let mut log = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
             stderr.read_to_string(&mut log).expect("the log is text");
         }
-        log
+        (status.code(), log)
     }
 }
 

@@ -1,15 +1,15 @@
-//! The real clock: the machine's time, and UUIDv7 ids that never step back.
+//! The system clock, and UUIDv7 ids that never decrease.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use roster_core::{Clock, Timestamp, UserId};
 use uuid::{ContextV7, Timestamp as UuidTimestamp, Uuid};
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug)]
 pub struct SystemClock {
     started: Instant,
-    // Counts within a millisecond, and through one in which the clock stepped back.
+    // Orders ids within a millisecond, and while the clock is set back.
     context: std::sync::Mutex<ContextV7>,
 }
 
@@ -43,7 +43,7 @@ impl Clock for SystemClock {
 
 #[expect(clippy::disallowed_methods, reason = "this is the one clock that is handed to the rest")]
 fn since_epoch() -> std::time::Duration {
-    // Before 1970 only on a machine whose clock is far off; then time stands still at its start.
+    // A clock before 1970 is wrong; then the time is 1970.
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 

@@ -1,8 +1,8 @@
-//! The directory that the data lies in.
+//! The data directory.
 //!
-//! A kept directory is made for its owner alone (mode 0700): it holds personal data. A temporary
-//! one is removed with everything in it when it is closed or dropped. Errors name the directory
-//! and what to do. It must not know what an engine puts inside.
+//! It is created for its owner only (mode 0700), because it contains personal data. A temporary
+//! directory is removed when it is closed or dropped. Errors name the directory and what to do.
+//! This module does not know which files an engine creates.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,54 +12,54 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
-/// Permission bits of a directory that only its owner may enter.
+/// Mode of a directory that only its owner may enter.
 const OWNER_ONLY: u32 = 0o700;
-/// Permission bits that let anyone but the owner in.
+/// Mode bits that let others enter.
 const OTHERS: u32 = 0o077;
 
 /// A data directory that exists.
 #[derive(Debug)]
 pub enum DataDir {
-    /// One that stays.
+    /// A permanent directory.
     Kept {
         /// Its absolute path.
         path: PathBuf,
-        /// Whether others than its owner may enter it.
+        /// Whether users other than its owner may enter it.
         open_to_others: bool,
     },
-    /// One that goes with the process.
+    /// A directory that is removed at exit.
     Temporary(TempDir),
 }
 
 impl DataDir {
-    /// Opens the directory at `path`, made where it is missing.
+    /// Opens the directory at `path`. Creates it if it does not exist.
     ///
-    /// The permissions of a directory that is there already are left alone.
+    /// The permissions of an existing directory are not changed.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let path = std::path::absolute(path)
-            .with_context(|| format!("the data directory {} has no path", path.display()))?;
+        let path = std::path::absolute(path).with_context(|| {
+            format!("the path of the data directory {} is not valid", path.display())
+        })?;
         let made = DirBuilder::new().recursive(true).mode(OWNER_ONLY).create(&path);
         if let Err(error) = made {
-            bail!("the data directory {} cannot be made: {}", path.display(), reason(&error));
+            bail!("the data directory {} cannot be created: {}", path.display(), reason(&error));
         }
-        let metadata = fs::metadata(&path).with_context(|| {
-            format!("the data directory {} cannot be looked at", path.display())
-        })?;
+        let metadata = fs::metadata(&path)
+            .with_context(|| format!("the data directory {} cannot be read", path.display()))?;
         let open_to_others = metadata.permissions().mode() & OTHERS != 0;
-        // Making a file is the only honest test: modes do not tell of read-only mounts.
+        // Creating a file is the only reliable test: modes do not show read-only mounts.
         if let Err(error) = tempfile::tempfile_in(&path) {
             bail!("the data directory {} cannot be written: {error}", path.display());
         }
         Ok(Self::Kept { path, open_to_others })
     }
 
-    /// Makes a directory that is removed when it is closed or dropped.
+    /// Creates a directory that is removed when it is closed or dropped.
     pub fn temporary() -> anyhow::Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("roster-dev-")
             .permissions(fs::Permissions::from_mode(OWNER_ONLY))
             .tempdir()
-            .context("a temporary data directory cannot be made")?;
+            .context("a temporary data directory cannot be created")?;
         Ok(Self::Temporary(directory))
     }
 
@@ -71,7 +71,7 @@ impl DataDir {
         }
     }
 
-    /// Lets go of the directory; a temporary one is removed.
+    /// Closes the directory; a temporary one is removed.
     pub fn close(self) -> anyhow::Result<()> {
         match self {
             Self::Kept { .. } => Ok(()),
@@ -85,13 +85,13 @@ impl DataDir {
     }
 }
 
-/// Why a directory could not be made, in words for whoever chose its path.
+/// Why a directory could not be created.
 fn reason(error: &io::Error) -> String {
     let kind = error.kind();
     if matches!(kind, io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) {
-        "a file stands in its place".to_owned()
+        "a file has this path".to_owned()
     } else if kind == io::ErrorKind::PermissionDenied {
-        "this user may not write there; choose another place with --data".to_owned()
+        "this user may not write there; choose another directory with --data".to_owned()
     } else {
         error.to_string()
     }
@@ -106,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_directory_is_made_for_its_owner_alone() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("deep/data");
+    fn a_missing_directory_is_created_for_its_owner_only() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("deep/data");
         let opened = DataDir::open(&path).unwrap();
         assert_eq!(opened.path(), path);
         assert_eq!(mode(&path), 0o700);
@@ -119,9 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_others_may_enter_is_told_apart_and_left_alone() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("data");
+    fn a_directory_that_others_may_enter_is_reported_and_not_changed() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         let opened = DataDir::open(&path).unwrap();
@@ -130,19 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_place_of_the_directory_is_named() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("data");
+    fn a_file_with_the_path_of_the_directory_is_an_error() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
         fs::write(&path, "").unwrap();
         let error = DataDir::open(&path).unwrap_err().to_string();
         assert!(error.contains(&path.display().to_string()), "{error}");
-        assert!(error.contains("a file stands in its place"), "{error}");
+        assert!(error.contains("a file has this path"), "{error}");
         let below = DataDir::open(&path.join("deeper")).unwrap_err().to_string();
-        assert!(below.contains("a file stands in its place"), "{below}");
+        assert!(below.contains("a file has this path"), "{below}");
     }
 
     #[test]
-    fn a_temporary_directory_goes_with_what_is_in_it() {
+    fn a_temporary_directory_is_removed_with_its_contents() {
         let opened = DataDir::temporary().unwrap();
         let path = opened.path().to_owned();
         assert_eq!(mode(&path), 0o700);

@@ -1,4 +1,4 @@
-//! The engine that the settings ask for.
+//! Opens the engine that the settings select.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,7 +9,7 @@ use roster_sqlite::Sqlite;
 
 use crate::config::{Config, DatabaseUrl, EmailUniqueness};
 
-/// An open store, by what keeps it.
+/// An open store.
 #[derive(Clone)]
 pub enum Engine {
     /// One file in the data directory.
@@ -46,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// Carries out what still waits, and closes the store.
+    /// Executes queued requests, then closes the store.
     pub async fn close(&self) {
         match self {
             Self::Sqlite(store) => store.close(),
@@ -70,7 +70,7 @@ pub fn postgres_settings(
     })
 }
 
-/// The rules of a new store, and the keys whose policy the configuration states.
+/// The rules of a new store, and the policies that the configuration requires.
 fn rules(config: &Config) -> (Rules, Vec<PolicyKey>) {
     let guard = |on| if on { Guard::On } else { Guard::Off };
     let email = config.email_uniqueness.map(|unique| match unique {

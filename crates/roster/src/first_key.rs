@@ -1,8 +1,8 @@
-//! The first key, made at the first start where a setting says so: for containers and machines that
-//! nobody types commands on.
+//! Creates the first key at the first start, if a setting requests it: for containers and machines
+//! without a shell.
 //!
-//! The file is there, empty and for its owner alone, before the key is made: a key that nobody can
-//! read would lock everybody out. An existing file is never overwritten.
+//! The file is created first, empty and readable only by its owner: a key that cannot be read would
+//! lock out all callers. An existing file is never overwritten.
 
 use std::{
     fs::{File, OpenOptions},
@@ -15,25 +15,26 @@ use anyhow::Context;
 use roster_core::access::{Authority, Expiry, KeyDesk, KeyDraft, KeyFailure, Permit, Scopes};
 use roster_core::{Clock, StoreError};
 
-/// What the key is called.
+/// The name of the key.
 const NAME: &str = "first key";
 
-/// Makes a key of every scope and writes it into the file.
+/// Creates a key with all scopes and writes it to the file.
 pub async fn create(desk: &KeyDesk, clock: &dyn Clock, path: &Path) -> anyhow::Result<()> {
-    let shown = path.display();
-    let mut file = open(path).with_context(|| format!("the first key has no place at {shown}"))?;
+    let file_name = path.display();
+    let mut file = open(path)
+        .with_context(|| format!("the file {file_name} for the first key cannot be created"))?;
     let draft = KeyDraft::of(NAME, Scopes::all(), Expiry::Never, clock.now());
     let Ok(draft) = draft else { anyhow::bail!("the first key is not valid") };
     let authority = Authority::of_the_service();
     let made = desk.create(Permit::of_the_service(), draft, &authority).await;
     let (key, token) = made.map_err(|failure| match failure {
-        KeyFailure::Refused(_) => anyhow::anyhow!("the first key was refused"),
+        KeyFailure::Refused(_) => anyhow::anyhow!("the first key was rejected"),
         KeyFailure::Store(error) => anyhow::anyhow!(StoreError::with_causes(&error)),
     })?;
     writeln!(file, "{}", token.reveal())
         .and_then(|()| file.sync_all())
-        .with_context(|| format!("the first key cannot be written to {shown}"))?;
-    tracing::info!(key = key.id.as_str(), file = %shown, "the first key was made");
+        .with_context(|| format!("the first key cannot be written to {file_name}"))?;
+    tracing::info!(key = key.id.as_str(), file = %file_name, "the first key was created");
     Ok(())
 }
 

@@ -1,9 +1,8 @@
-//! Housekeeping: what is kept for a time only is deleted once that is over.
+//! Housekeeping: deletes data whose retention time is over.
 //!
-//! A round goes from the oldest on and does a bounded amount of work. A record that fails is
-//! counted, logged and skipped, and so is a duty; a later round tries it again. Everything that is
-//! deleted for its age goes by the time of `RetentionClock`. The histories of purged users are
-//! erased by a task of their own.
+//! A round starts with the oldest data and does a limited amount of work. A record or a task that
+//! fails is counted, logged and skipped; a later round tries it again. Deletion by age uses the
+//! time of `RetentionClock`. A separate task erases the histories of purged users.
 
 mod erasures;
 mod failures;
@@ -24,71 +23,71 @@ pub use erasures::Erasures;
 use failures::Failures;
 use retention_clock::RetentionClock;
 
-/// Time between two rounds, unless something is kept for less.
-const EVERY: Duration = Duration::from_mins(1);
+/// Time between two rounds, unless a retention time is shorter.
+const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Most users that are purged in one round.
+/// Maximum number of users purged in one round.
 const PURGES_MAX: usize = 1000;
 
-/// Deleted users that are read at a time.
+/// Deleted users read at a time.
 const PAGE: usize = 100;
 
-/// Most purges that may fail in one round; the next one goes on behind the last of them.
+/// Maximum number of failed purges in one round; the next round continues after the last of them.
 const FAILED_PURGES_MAX: u64 = 10;
 
-/// Most steps of forgetting in one round.
+/// Maximum number of steps that delete events and idempotency records in one round.
 const STEPS_MAX: usize = 200;
 
-/// The request id under which the log keeps what housekeeping did.
+/// The request id of housekeeping in the change log.
 const REQUEST_ID: &str = "housekeeping";
 
-/// How long things are kept; none is for good.
+/// Retention times; `None` means forever.
 #[derive(Clone, Copy, Debug)]
-pub struct Keep {
+pub struct Retention {
     /// A deleted user.
     pub deleted: Option<Duration>,
     /// An event.
     pub events: Option<Duration>,
 }
 
-/// The task.
+/// The housekeeping task.
 pub struct Housekeeping {
     directory: Directory,
-    keep: Keep,
+    keep: Retention,
     metrics: HousekeepingMetrics,
     clock: RetentionClock,
     failures: Failures,
-    /// The deleted user behind which the next round goes on; the first one if none.
+    /// The deleted user after which the next round continues; `None` for the oldest.
     next: Option<DeletedKey>,
 }
 
-/// What a round did.
+/// The result of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Users that were purged.
+    /// Users purged.
     pub purged: u64,
-    /// Events and idempotency keys that were forgotten.
+    /// Events and idempotency records deleted.
     pub forgotten: u64,
-    /// Users and duties that failed.
+    /// Users and tasks that failed.
     pub failed: u64,
 }
 
 impl Housekeeping {
-    /// The task for a directory.
-    pub fn new(directory: Directory, keep: Keep, metrics: HousekeepingMetrics) -> Self {
+    /// Creates the task for a directory.
+    pub fn new(directory: Directory, keep: Retention, metrics: HousekeepingMetrics) -> Self {
         let failures = Failures::new(metrics.clone());
         let clock = RetentionClock::default();
         Self { directory, keep, metrics, clock, failures, next: None }
     }
 
-    /// Goes round after round, and never ends. It may be dropped at any moment.
+    /// Runs rounds forever. May be dropped at any time.
     pub async fn run(self) {
         let erasures = Erasures::new(self.directory.clone(), self.metrics.clone());
-        tokio::join!(erasures.run(), self.go_round());
+        tokio::join!(erasures.run(), self.run_rounds());
     }
 
-    async fn go_round(mut self) {
-        let every = self.keep.deleted.map_or(EVERY, |keep| keep.min(EVERY));
+    async fn run_rounds(mut self) {
+        let every = self.keep.deleted.map_or(INTERVAL, |keep| keep.min(INTERVAL));
         loop {
             let Round { purged, forgotten, .. } = self.round().await;
             if purged > 0 || forgotten > 0 {
@@ -98,17 +97,17 @@ impl Housekeeping {
         }
     }
 
-    /// One round.
+    /// Runs one round.
     pub async fn round(&mut self) -> Round {
         let mut round = Round::default();
         match self.clock.now(&self.directory, &self.metrics).await {
             Ok(now) => {
                 self.failures.succeeded(Duty::Clock);
-                self.forget(now, &mut round).await;
+                self.delete_events(now, &mut round).await;
                 self.purge(now, &mut round).await;
                 self.measure_lag(now).await;
             }
-            // Nothing is deleted for its age where its age is not known.
+            // Without a valid time nothing is deleted by age.
             Err(error) => self.failed(Duty::Clock, &error, &mut round),
         }
         round
@@ -119,8 +118,8 @@ impl Housekeeping {
         self.failures.failed(duty, None, error);
     }
 
-    /// Forgets events and idempotency records.
-    async fn forget(&mut self, now: Timestamp, round: &mut Round) {
+    /// Deletes events and idempotency records.
+    async fn delete_events(&mut self, now: Timestamp, round: &mut Round) {
         let never = Timestamp::from_millis(i64::MIN);
         let outlived = Outlived {
             keys_before: before(now, Duration::from_millis(IDEMPOTENCY_KEEP_MS.unsigned_abs())),
@@ -136,14 +135,14 @@ impl Housekeeping {
         self.failures.succeeded(Duty::Events);
     }
 
-    /// Purges those whose time is over, the first to leave first.
+    /// Purges deleted users whose retention time is over, oldest first.
     async fn purge(&mut self, now: Timestamp, round: &mut Round) {
         let Some(keep) = self.keep.deleted else { return };
         let mut query = overdue(before(now, keep), PAGE);
         query.after = self.next.take();
         let mut failed = 0;
         for _ in 0..PURGES_MAX / PAGE {
-            let page = match self.directory.list_deleted(may(), query.clone()).await {
+            let page = match self.directory.list_deleted(permit(), query.clone()).await {
                 Ok(page) => page,
                 Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
             };
@@ -170,25 +169,26 @@ impl Housekeeping {
         self.next = query.after;
     }
 
-    /// Purges a user as it was seen: not one that came back and left again meanwhile.
+    /// Purges a user in the version that was read: not if it was restored and deleted again
+    /// meanwhile.
     async fn purge_one(&self, deleted: &Deleted) -> Result<u64, StoreError> {
         let seen = Tags::Versions(vec![deleted.stored.version]);
         let preconditions = Preconditions { if_match: Some(seen), if_none_match: None };
         let caller = Authority::of_the_service().caller(REQUEST_ID);
         let terms = Terms { preconditions, ..Terms::of(caller) };
-        match self.directory.purge(may(), deleted.stored.id, terms).await {
+        match self.directory.purge(permit(), deleted.stored.id, terms).await {
             Ok(_) => Ok(1),
-            // Somebody restored or purged it meanwhile.
+            // The user was restored or purged meanwhile.
             Err(Failure::Refused(_)) => Ok(0),
             Err(Failure::Store(error)) => Err(error),
         }
     }
 
-    /// Measures by how much the oldest items are overdue. A failure leaves the last measurement.
+    /// Measures how long the oldest items are overdue. After a failure the last value stays.
     async fn measure_lag(&self, now: Timestamp) {
         if let Some(keep) = self.keep.deleted {
             let limit = before(now, keep);
-            if let Ok(page) = self.directory.list_deleted(may(), overdue(limit, 1)).await {
+            if let Ok(page) = self.directory.list_deleted(permit(), overdue(limit, 1)).await {
                 let lag = page.items.first().map(|oldest| between(oldest.at, limit));
                 self.metrics.set_lag(Duty::DeletedUsers, lag.unwrap_or_default());
             }
@@ -204,11 +204,11 @@ impl Housekeeping {
     }
 }
 
-const fn may() -> Permit<PurgeUsers> {
+const fn permit() -> Permit<PurgeUsers> {
     Permit::of_the_service()
 }
 
-/// The deleted users that left before this moment, the first to leave first.
+/// The users that were deleted before this time, oldest first.
 const fn overdue(before: Timestamp, limit: usize) -> DeletedQuery {
     DeletedQuery {
         direction: Direction::Ascending,
@@ -224,7 +224,7 @@ fn before(now: Timestamp, keep: Duration) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_sub(keep))
 }
 
-/// The time from one moment to a later one; zero if it is not later.
+/// The time from `from` to `to`; zero if `to` is not later.
 fn between(from: Timestamp, to: Timestamp) -> Duration {
     let millis = to.as_millis().saturating_sub(from.as_millis());
     Duration::from_millis(u64::try_from(millis).unwrap_or_default())

@@ -1,11 +1,10 @@
-//! The entry point of `roster`. All it does is hand over to the command line and give its exit
-//! status to the system, after everything that was opened has been closed again.
-//! What each command does stands in `roster::cli`.
+//! The entry point of `roster`. It runs the command line in `roster::cli` and returns its exit
+//! status, after everything that was opened is closed.
 
 use std::process::ExitCode;
 
-/// Its threads do not wait for each other: with glibc's allocator a request waits up to 12 ms while
-/// another thread frees a large JSON text.
+/// With glibc's allocator, threads wait for each other: a request waits up to 12 ms while another
+/// thread frees a large JSON text.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,7 +1,6 @@
-//! The wiring: from settings to a store, a directory, the faces and the front.
+//! Builds the service from the configuration: store, directory, HTTP interfaces and server.
 //!
-//! Every value of the configuration is handed on here, once; nothing further in knows where it
-//! came from.
+//! Every setting is passed on here. The other crates do not know where a value comes from.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,8 +14,8 @@ use roster_core::{
     json,
 };
 use roster_http::{
-    App, HousekeepingMetrics, HttpSettings, PressureSettings, TrustedProxies, URI_BYTES_MAX,
-    front::{DrainReport, FrontCounters, FrontSettings, Port, serve},
+    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, TrustedProxies, URI_BYTES_MAX,
+    server::{DrainReport, Port, ServerCounters, ServerSettings, serve},
 };
 
 use crate::{
@@ -24,28 +23,28 @@ use crate::{
     config::{BaseUrl, Config},
     engine::Engine,
     first_key,
-    housekeeping::{Housekeeping, Keep},
+    housekeeping::{Housekeeping, Retention},
 };
 
-/// Users to look at, for `--dev`.
+/// Sample users for `--dev`.
 const SAMPLE_USERS: &[u8] = include_bytes!("../assets/sample-users.json");
 
-/// A service that is ready to take connections.
+/// A service that is ready to accept connections.
 pub struct Service {
     app: Arc<App>,
     engine: Engine,
-    counters: Arc<FrontCounters>,
-    front: FrontSettings,
+    counters: Arc<ServerCounters>,
+    front: ServerSettings,
     housekeeping: Housekeeping,
     has_key: bool,
 }
 
-/// How often it is noted which keys were used.
-const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
+/// Interval at which the last uses of keys are written.
+const KEY_USES_INTERVAL: Duration = Duration::from_mins(1);
 
 impl Service {
-    /// Opens the store in a data directory and puts the faces before it. With `require_key` nobody
-    /// is admitted without a credential, whatever the store holds.
+    /// Opens the store and builds the HTTP interfaces. With `require_key` every request needs a
+    /// credential, even if no key exists.
     pub async fn open(
         config: &Config,
         data: &Path,
@@ -57,11 +56,11 @@ impl Service {
         if config.dev {
             create_sample_users(&directory).await?;
         }
-        let keep = Keep { deleted: config.deleted_keep, events: config.events_keep };
+        let keep = Retention { deleted: config.deleted_keep, events: config.events_keep };
         let metrics = HousekeepingMetrics::default();
         let housekeeping = Housekeeping::new(directory.clone(), keep, metrics.clone());
-        let counters = Arc::new(FrontCounters::default());
-        let face = HttpSettings {
+        let counters = Arc::new(ServerCounters::default());
+        let settings = HttpSettings {
             base_url: base_url.to_string(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
             trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),
@@ -73,18 +72,18 @@ impl Service {
             deleted_keep: config.deleted_keep,
             events_keep: config.events_keep,
             scim_filter_guard: config.scim_filter_guard,
-            pressure: pressure(config),
+            admission: admission(config),
             require_key,
             issuers: config.issuers(),
             has_room: match &engine {
                 Engine::Sqlite(_) => has_room(data.to_owned(), config.disk_floor_bytes),
-                // The disk that fills up is another machine's.
+                // The disk belongs to another machine.
                 Engine::Postgres(_) => Arc::new(|| true),
             },
             housekeeping: metrics,
         };
         let desk = directory.keys();
-        let app = Arc::new(App::new(directory, face, Arc::clone(&counters)));
+        let app = Arc::new(App::new(directory, settings, Arc::clone(&counters)));
         let mut has_no_key = app.load_keys().await?;
         if let Some(file) = config.first_key_file.as_ref().filter(|_| has_no_key) {
             first_key::create(&desk, &SystemClock::default(), file).await?;
@@ -94,12 +93,12 @@ impl Service {
         Ok(Self { app, engine, counters, front, housekeeping, has_key: !has_no_key })
     }
 
-    /// Whether a key was ever made.
+    /// Whether a key was ever created.
     pub const fn has_key(&self) -> bool {
         self.has_key
     }
 
-    /// Takes connections until `stop`, then lets what runs finish and closes the store.
+    /// Accepts connections until `stop`, then finishes running requests and closes the store.
     pub async fn serve(self, port: Port, stop: impl Future<Output = ()>) -> DrainReport {
         let housekeeping = tokio::spawn(self.housekeeping.run());
         let noting = tokio::spawn(note_key_uses(Arc::clone(&self.app)));
@@ -110,7 +109,8 @@ impl Service {
             draining.drain();
         };
         let report = serve(port, self.app, self.front, self.counters, stop).await;
-        // Between two of its steps, or waiting for one that the store carries out all the same.
+        // Housekeeping may be aborted between steps. A step that has begun is completed by the
+        // store.
         housekeeping.abort();
         noting.abort();
         note(&app).await;
@@ -119,10 +119,10 @@ impl Service {
     }
 }
 
-/// Has the store note which keys were used, from time to time.
+/// Writes the last uses of keys at intervals.
 async fn note_key_uses(app: Arc<App>) {
     loop {
-        tokio::time::sleep(NOTE_USES_EVERY).await;
+        tokio::time::sleep(KEY_USES_INTERVAL).await;
         note(&app).await;
     }
 }
@@ -130,14 +130,14 @@ async fn note_key_uses(app: Arc<App>) {
 async fn note(app: &App) {
     if let Err(error) = app.note_key_uses().await {
         let error = error.with_causes();
-        tracing::warn!(error, "it was not noted which keys were used");
+        tracing::warn!(error, "the last uses of keys could not be written");
     }
 }
 
-fn front(config: &Config) -> FrontSettings {
+fn front(config: &Config) -> ServerSettings {
     let millis = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
     let speed = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    FrontSettings {
+    ServerSettings {
         header_timeout_ms: millis(config.header_timeout),
         idle_timeout_ms: millis(config.idle_timeout),
         body_floor_bytes_per_s: speed(config.body_floor_bytes_per_s),
@@ -147,22 +147,22 @@ fn front(config: &Config) -> FrontSettings {
         connections_per_address_max: config.connections_per_address_max,
         trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),
         drain_timeout_ms: millis(config.drain_timeout),
-        ..FrontSettings::default()
+        ..ServerSettings::default()
     }
 }
 
-fn pressure(config: &Config) -> PressureSettings {
+fn admission(config: &Config) -> AdmissionSettings {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-    PressureSettings {
+    AdmissionSettings {
         rate_limit_per_s: number(config.rate_limit_per_s),
         rate_limit_burst: number(config.rate_limit_burst),
         failed_auth_per_minute: number(config.failed_auth_per_minute),
-        ..PressureSettings::default()
+        ..AdmissionSettings::default()
     }
 }
 
-/// Whether the data directory's file system has more than the floor to spare. Where it cannot
-/// tell, writes will.
+/// Whether the data directory's file system has at least `floor` bytes free. If that is unknown,
+/// writes find out.
 fn has_room(data: PathBuf, floor: u64) -> Arc<dyn Fn() -> bool + Send + Sync> {
     Arc::new(move || {
         rustix::fs::statvfs(&data)
@@ -172,12 +172,14 @@ fn has_room(data: PathBuf, floor: u64) -> Arc<dyn Fn() -> bool + Send + Sync> {
 
 async fn create_sample_users(directory: &Directory) -> anyhow::Result<()> {
     let samples = json::read(SAMPLE_USERS).map_err(|fault| anyhow::anyhow!(fault.detail))?;
-    let json::Json::Array(users) = samples else { anyhow::bail!("the sample users are no list") };
+    let json::Json::Array(users) = samples else {
+        anyhow::bail!("the sample users are not a list")
+    };
     for user in users {
         let terms = Terms::of(Authority::of_the_service().caller("sample"));
-        let may = Permit::of_the_service();
-        if directory.create(may, Draft::parse(user), terms).await.is_err() {
-            anyhow::bail!("a sample user was refused");
+        let permit = Permit::of_the_service();
+        if directory.create(permit, Draft::parse(user), terms).await.is_err() {
+            anyhow::bail!("a sample user is not valid");
         }
     }
     Ok(())

@@ -5,9 +5,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
+
+use roster_testkit::process::Process;
 
 /// The binary without any `ROSTER_*` variable of the machine.
 fn roster(arguments: &[&str]) -> Command {
@@ -114,9 +115,9 @@ fn every_sign_of_another_machine_is_refused_without_a_key() {
     // With the first key they are what they say.
     let key = place.path().join("key");
     let flags = [&flags.concat()[..], &["--first-key-file", key.to_str().unwrap()]].concat();
-    let mut service = Service::start(place.path(), &flags);
+    let mut service = serve(place.path(), &flags);
     let line = "Callers with a key, from this machine, or through a proxy on it.";
-    assert!(service.banner.contains(line), "{}", service.banner);
+    assert!(service.banner().contains(line), "{}", service.banner());
     service.signal("TERM");
     assert_eq!(service.end().0, Some(0));
 }
@@ -124,9 +125,9 @@ fn every_sign_of_another_machine_is_refused_without_a_key() {
 #[test]
 fn an_open_service_says_who_can_reach_it() {
     let place = tempfile::tempdir().unwrap();
-    let mut service = Service::start(place.path(), &[]);
+    let mut service = serve(place.path(), &[]);
     let line = "Anyone on this machine can read and change every user: no key exists.";
-    assert!(service.banner.contains(line), "{}", service.banner);
+    assert!(service.banner().contains(line), "{}", service.banner());
     service.signal("TERM");
     let (status, log) = service.end();
     assert_eq!(status, Some(0));
@@ -161,12 +162,12 @@ fn an_issuer_is_told_wholly_or_not_at_all() {
     let two = "--jwt-issuer=a=https://a.example,b=https://b.example";
     let issuer = "--jwt-issuer=https://issuer.example.com";
     for (flags, words) in [
-        (&[issuer][..], "--jwt-issuer: needs to know for whom its tokens are made"),
+        (&[issuer][..], "--jwt-issuer: needs an audience: set jwt_audience"),
         (&["--jwt-audience=x"], "--jwt-audience: needs an issuer"),
         (&["--jwt-issuer=http://issuer.example.com"], "must start with https://"),
-        (&["--jwt-algorithms=RS256,none"], "\"none\" is none of RS256"),
-        (&["--jwt-algorithms=HS256"], "\"HS256\" is none of RS256"),
-        (&[two, "--jwt-audience=a=x"], "--jwt-issuer: b needs to know for whom its tokens"),
+        (&["--jwt-algorithms=RS256,none"], "\"none\" is not one of RS256"),
+        (&["--jwt-algorithms=HS256"], "\"HS256\" is not one of RS256"),
+        (&[two, "--jwt-audience=a=x"], "--jwt-issuer: b needs an audience"),
         (&[two, "--jwt-audience=x,c=y"], "--jwt-audience: no issuer is named \"c\""),
         (&[two, "--jwt-audience=x", "--jwt-scope-prefix=c=y"], "no issuer is named \"c\""),
         (&["--jwt-issuer=https://a.example,https://b.example"], "write NAME=URL"),
@@ -206,67 +207,22 @@ fn both_ways_to_ask_for_the_version_answer() {
     assert!(out.starts_with(&format!("{version} (")), "{out}");
 }
 
-/// A running service, killed where a test fails.
-struct Service {
-    child: Child,
-    banner: String,
-}
-
-impl Service {
-    /// Starts the service on a free port and waits for its banner.
-    fn start(place: &Path, arguments: &[&str]) -> Self {
-        let mut child = roster(&["serve", "--listen", "127.0.0.1:0"])
-            .args(arguments)
-            .current_dir(place)
-            .env("TMPDIR", place)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut banner = String::new();
-        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        Self { child, banner }
-    }
-
-    fn port(&self) -> &str {
-        let (_, rest) = self.banner.split_once("listens on http://127.0.0.1:").unwrap();
-        rest.lines().next().unwrap()
-    }
-
-    /// Sends a signal to this process and no other.
-    fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-    }
-
-    /// Waits for the end; exit status and log.
-    fn end(&mut self) -> (Option<i32>, String) {
-        let status = self.child.wait().unwrap();
-        let mut log = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-        (status.code(), log)
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+/// Starts the service on a free port and waits for its banner.
+fn serve(place: &Path, arguments: &[&str]) -> Process {
+    let mut command = roster(&["serve", "--listen", "127.0.0.1:0"]);
+    command.args(arguments).current_dir(place).env("TMPDIR", place).stderr(Stdio::piped());
+    Process::start(&mut command)
 }
 
 #[test]
 fn a_stop_signal_ends_the_service_with_success() {
     for signal in ["TERM", "INT"] {
         let place = tempfile::tempdir().unwrap();
-        let mut service = Service::start(place.path(), &["--log-format", "json"]);
-        assert_ne!(service.port(), "0", "the banner names the real port");
-        assert!(service.banner.contains(place.path().join("roster-data").to_str().unwrap()));
-        let curl = format!("http://127.0.0.1:{}/users", service.port());
-        assert!(service.banner.trim_end().ends_with(&curl), "{}", service.banner);
+        let mut service = serve(place.path(), &["--log-format", "json"]);
+        assert!(!service.address().ends_with(":0"), "the banner names the real port");
+        assert!(service.banner().contains(place.path().join("roster-data").to_str().unwrap()));
+        let curl = format!("http://{}/users", service.address());
+        assert!(service.banner().trim_end().ends_with(&curl), "{}", service.banner());
         service.signal(signal);
         let (status, log) = service.end();
         assert_eq!(status, Some(0), "{log}");
@@ -282,7 +238,7 @@ fn a_stop_signal_ends_the_service_with_success() {
 #[test]
 fn a_trial_run_leaves_nothing_behind() {
     let place = tempfile::tempdir().unwrap();
-    let mut service = Service::start(place.path(), &["--dev"]);
+    let mut service = serve(place.path(), &["--dev"]);
     assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1, "its temporary directory");
     service.signal("TERM");
     assert_eq!(service.end().0, Some(0));

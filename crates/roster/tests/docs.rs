@@ -1,6 +1,6 @@
 //! The documents, held against the program.
 //!
-//! Every curl example of the README and of each page below `docs/` runs, in the page's order,
+//! Every curl example of each page below `docs/` runs, in the page's order,
 //! against the built binary on an empty data directory, and must answer what the page prints. What
 //! differs from run to run (ids, times, request ids, positions, cursors, the date, the version) may
 //! differ, but the same word of a document always stands for the same word of the run, also in
@@ -27,7 +27,7 @@ use roster_http::operation::Operation;
 use serde_json::Value;
 
 use examples::Examples;
-use service::Service;
+use service::{curl, serve};
 
 /// The root of the repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -46,7 +46,7 @@ fn keep(document: &str, text: &str) -> String {
 
 /// Each document with examples, and how many it has at least.
 const WITH_EXAMPLES: &[(&str, usize)] = &[
-    ("README.md", 10),
+    ("docs/quickstart.md", 10),
     ("docs/api.md", 12),
     ("docs/lists.md", 4),
     ("docs/filter.md", 6),
@@ -61,7 +61,7 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
 fn hold(document: &str) {
     let text = read(document);
     let least = WITH_EXAMPLES.iter().find(|(known, _)| *known == document).unwrap().1;
-    let service = Service::start();
+    let (_place, service) = serve();
     let outcome = Examples::of(&text).run(&service);
     assert!(outcome.count >= least, "{document} has {} examples", outcome.count);
     if let Some(difference) = outcome.difference {
@@ -71,8 +71,21 @@ fn hold(document: &str) {
 }
 
 #[test]
-fn the_examples_of_the_readme_answer_what_it_prints() {
-    hold("README.md");
+fn the_lines_of_the_readme_run_when_pasted() {
+    let text = read("README.md");
+    let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+    let script: String = blocks.filter(|block| block.contains("curl ")).collect();
+    let (_place, service) = serve();
+    let output = curl(&service, &format!("set -e\n{script}"));
+    for part in ["\"name\":\"Ada Lovelace\"", "\"name\":\"Ada King\"", "\"items\":[{"] {
+        assert!(output.contains(part), "{output}");
+    }
+    assert!(!output.contains("/problems/"), "{output}");
+}
+
+#[test]
+fn the_examples_of_the_quickstart_answer_what_it_prints() {
+    hold("docs/quickstart.md");
 }
 
 #[test]
@@ -252,10 +265,10 @@ fn the_guide_names_every_endpoint_of_users_and_events() {
 
 #[test]
 fn the_manual_names_every_metric_and_no_other() {
-    let service = Service::start();
+    let (_place, service) = serve();
     // A metric with labels shows once there is something to tell.
-    service.curl("curl http://127.0.0.1:8080/livez");
-    let page = service.curl("curl http://127.0.0.1:8080/metrics");
+    curl(&service, "curl http://127.0.0.1:8080/livez");
+    let page = curl(&service, "curl http://127.0.0.1:8080/metrics");
     let measured: BTreeSet<String> = page
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))

@@ -5,24 +5,37 @@
 mod bench;
 mod tidy;
 
-use std::io::{self, Write};
-use std::process::ExitCode;
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    process::ExitCode,
+};
 
-const USAGE: &str = "\
-Usage: cargo xtask <TOOL>
+use clap::Parser;
 
-  tidy      check the house rules that no compiler or linter checks
-  bench     measure the built service against what the machine and the store allow
-  overload  ask the built service for more than it can do, and see what becomes of it
-";
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Tool {
+    /// Check the house rules that no compiler or linter checks
+    Tidy,
+    /// Measure the built service against what the machine and the store allow
+    Bench(bench::Bench),
+    /// Ask the built service for more than it can do
+    Overload(bench::Overload),
+    /// A bare HTTP server
+    #[command(hide = true)]
+    Hello {
+        /// Where it listens
+        address: SocketAddr,
+    },
+}
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let outcome = match arguments.next().as_deref() {
-        Some("tidy") => tidy::run(),
-        Some("bench") => bench::run(&arguments.collect::<Vec<_>>()),
-        Some("overload") => bench::overload(&arguments.collect::<Vec<_>>()),
-        Some(_) | None => Err(anyhow::anyhow!(USAGE)),
+    let outcome = match Tool::parse_from(std::env::args()) {
+        Tool::Tidy => tidy::run(),
+        Tool::Bench(words) => bench::run(words),
+        Tool::Overload(words) => bench::overload(words),
+        Tool::Hello { address } => bench::hello(address).map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {
         writeln!(io::stderr().lock(), "{error:#}").unwrap_or_default();

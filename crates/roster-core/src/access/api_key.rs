@@ -1,4 +1,4 @@
-//! One key: who holds it is named, what it may do is listed, its secret is kept as a digest.
+//! An API key: its name, its scopes and the digest of its secret.
 
 use std::{fmt, str};
 
@@ -11,20 +11,20 @@ use crate::timestamp::Timestamp;
 /// Characters of a key's id.
 pub(super) const KEY_ID_LENGTH: usize = 10;
 
-/// The id of a key: ten letters and digits, told apart by case. It is no secret.
+/// The id of a key: ten letters and digits, case-sensitive. It is not a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId([u8; KEY_ID_LENGTH]);
 
 impl KeyId {
-    /// Reads an id as it is written; `None` for anything else.
+    /// Parses an id; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes: [u8; KEY_ID_LENGTH] = text.as_bytes().try_into().ok()?;
         bytes.iter().all(u8::is_ascii_alphanumeric).then_some(Self(bytes))
     }
 
-    /// The id as it is written.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
-        // Letters and digits alone: always text.
+        // It contains only letters and digits, so it is valid UTF-8.
         str::from_utf8(&self.0).unwrap_or_default()
     }
 }
@@ -35,8 +35,8 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// SHA-256 of a secret. The secret has at least 190 random bits, so that a slow hash would guard
-/// nothing and only cost.
+/// The SHA-256 digest of a secret. A secret has at least 190 random bits, so a slow hash would add
+/// no protection.
 #[derive(Clone, Copy)]
 pub struct SecretDigest(pub [u8; 32]);
 
@@ -46,7 +46,7 @@ impl SecretDigest {
         Self(Sha256::digest(secret).into())
     }
 
-    /// Whether they are of one secret; takes as long whichever bytes differ.
+    /// Whether both digests are equal, compared in constant time.
     pub fn equals(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -66,55 +66,56 @@ impl fmt::Debug for SecretDigest {
     }
 }
 
-/// A key, as it is kept.
+/// A key as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
     /// Its id.
     pub id: KeyId,
-    /// What it is for, in its maker's words.
+    /// What it is for, as its creator wrote it.
     pub name: String,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Scopes,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// Who made it, as the change log names actors.
+    /// Who created it, in the form that the change log uses for actors.
     pub created_by: String,
-    /// When it ends by itself, if it does.
+    /// When it expires, if it does.
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When its secret was made anew the last time.
+    /// When its secret was last replaced.
     pub rotated_at: Option<Timestamp>,
-    /// When it was used last, to the minute; kept beside, so that using a key changes none.
+    /// When it was last used, to the minute. It is stored separately, so using a key does not
+    /// change the key.
     pub last_used_at: Option<Timestamp>,
-    /// Its secret.
+    /// The digest of its secret.
     pub secret: SecretDigest,
-    /// The secret before that one, which opens for a while longer.
+    /// The previous secret, which stays valid for a limited time.
     pub former: Option<FormerSecret>,
 }
 
-/// A secret whose successor is there already.
+/// A secret that a newer one has replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormerSecret {
-    /// The secret.
+    /// The digest of the secret.
     pub secret: SecretDigest,
-    /// When it stops to open.
+    /// When it stops being valid.
     pub until: Timestamp,
 }
 
-/// What has become of a key.
+/// The state of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// It opens.
+    /// It is valid.
     Active,
-    /// Its time is over.
+    /// It has expired.
     Expired,
     /// It was revoked.
     Revoked,
 }
 
 impl KeyState {
-    /// The state as it stands on the wire.
+    /// The state in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -125,7 +126,7 @@ impl KeyState {
 }
 
 impl ApiKey {
-    /// What has become of it at that moment.
+    /// The state at this time.
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {
             KeyState::Revoked

@@ -1,22 +1,22 @@
-//! The proof that a caller may do something.
+//! Permits: proof that a caller may do something.
 //!
-//! An [`Authority`] says who calls and with which scopes; a [`Permit`] of the right kind is made
-//! of it or not at all, and the directory asks for one wherever it reads or changes anything. So
-//! no handler reaches a user without having asked whether its caller may.
+//! An [`Authority`] is a caller and its scopes. It creates a [`Permit`] only for a right that the
+//! scopes grant. Functions of the directory that read or change data for a caller require a permit,
+//! so a handler that does not check the scope does not compile.
 
 use std::marker::PhantomData;
 
 use super::scope::{Scope, Scopes};
 use crate::command::{Actor, Caller};
 
-/// Who calls, and what they may do.
+/// A caller and its scopes.
 #[derive(Clone, Debug)]
 pub struct Authority {
     actor: Actor,
     scopes: Scopes,
 }
 
-/// A right, told apart by its type.
+/// A right, as a type.
 pub trait Right: Send + Sync + 'static {
     /// The scope that grants it.
     const SCOPE: Scope;
@@ -37,27 +37,27 @@ macro_rules! rights {
 }
 
 rights! {
-    /// To read the users.
+    /// To read users.
     ReadUsers UsersRead,
-    /// To change users, and to read those who were deleted.
+    /// To change users, and to read deleted users.
     WriteUsers UsersWrite,
-    /// To forget deleted users for good.
+    /// To purge deleted users.
     PurgeUsers UsersPurge,
     /// To read the change log.
     ReadEvents EventsRead,
     /// To read the metrics.
     ReadMetrics MetricsRead,
-    /// To make, list, rotate and revoke keys.
+    /// To create, list, rotate and revoke keys.
     RunKeys KeysAdmin,
 }
 
-/// A right whose holder may see a user who was deleted.
+/// A right that includes reading deleted users.
 pub trait SeesDeleted: Right {}
 
 impl SeesDeleted for WriteUsers {}
 impl SeesDeleted for PurgeUsers {}
 
-/// The proof that somebody may do something. For a caller, only [`Authority::permit`] makes one.
+/// The proof that a caller has a right. For a caller, only [`Authority::permit`] creates one.
 #[derive(Debug)]
 pub struct Permit<R>(PhantomData<fn() -> R>);
 
@@ -70,7 +70,7 @@ impl<R> Clone for Permit<R> {
 impl<R> Copy for Permit<R> {}
 
 impl<R> Permit<R> {
-    /// What the service does of its own accord needs nobody's leave.
+    /// A permit for the service's own work, which needs no scope.
     pub const fn of_the_service() -> Self {
         Self(PhantomData)
     }
@@ -81,17 +81,17 @@ impl<R> Permit<R> {
 pub struct MissingScope(pub Scope);
 
 impl Authority {
-    /// Somebody who may do what the scopes say.
+    /// A caller with these scopes.
     pub const fn new(actor: Actor, scopes: Scopes) -> Self {
         Self { actor, scopes }
     }
 
-    /// Somebody of whom nothing is known, who may do nothing.
+    /// An unknown caller without any scope.
     pub const fn nobody() -> Self {
         Self::new(Actor::Anonymous, Scopes::NONE)
     }
 
-    /// Anybody, while the service is open.
+    /// An anonymous caller with all scopes, while no key exists.
     pub fn anybody() -> Self {
         Self::new(Actor::Anonymous, Scopes::all())
     }
@@ -101,12 +101,12 @@ impl Authority {
         Self::new(Actor::System, Scopes::all())
     }
 
-    /// Whether they may.
+    /// Whether the caller has a scope.
     pub const fn may(&self, scope: Scope) -> bool {
         self.scopes.hold(scope)
     }
 
-    /// The proof that they may.
+    /// A permit, if the caller has the scope of the right.
     pub const fn permit<R: Right>(&self) -> Result<Permit<R>, MissingScope> {
         if self.scopes.hold(R::SCOPE) {
             Ok(Permit(PhantomData))
@@ -115,7 +115,8 @@ impl Authority {
         }
     }
 
-    /// The same caller at the SCIM face, whose one scope lets users be read and changed there.
+    /// The same caller in the SCIM interface, where the scope `scim` includes reading and changing
+    /// users.
     pub fn through_scim(self) -> Self {
         if !self.may(Scope::Scim) {
             return self;
@@ -124,12 +125,12 @@ impl Authority {
         Self { scopes: self.scopes.iter().chain(users).collect(), ..self }
     }
 
-    /// Who they are.
+    /// The actor.
     pub const fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// Who they are, in a request.
+    /// The actor with the id of its request.
     pub fn caller(&self, request_id: &str) -> Caller {
         Caller { actor: self.actor.clone(), request_id: request_id.to_owned() }
     }

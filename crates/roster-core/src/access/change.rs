@@ -1,5 +1,5 @@
-//! What becomes of the keys when one is made, rotated or revoked: a pure function of all keys, so
-//! that every engine obeys the same rules.
+//! Creating, rotating and revoking a key, as a pure function of all keys, so that every engine
+//! applies the same rules.
 
 use super::{
     api_key::{ApiKey, FormerSecret, KeyId, KeyState, SecretDigest},
@@ -7,64 +7,64 @@ use super::{
 };
 use crate::{failure::StoreError, limits::KEYS_MAX, timestamp::Timestamp};
 
-/// What is to be done to a key.
+/// An operation on a key.
 #[derive(Clone, Debug)]
 pub enum KeyAct {
-    /// Make it.
+    /// Create a key.
     Create(Box<ApiKey>),
-    /// Make its secret anew; the one before opens for a while longer.
+    /// Replace its secret. The previous one stays valid for a limited time.
     Rotate {
-        /// Which key.
+        /// The key's id.
         id: KeyId,
         /// The new secret.
         secret: SecretDigest,
-        /// For how many milliseconds the former secret still opens.
+        /// For how many milliseconds the previous secret stays valid.
         overlap_ms: i64,
     },
-    /// End it for good.
+    /// Revoke it permanently.
     Revoke {
-        /// Which key.
+        /// The key's id.
         id: KeyId,
     },
 }
 
-/// A change of the keys that somebody asked for.
+/// A requested change of the keys.
 #[derive(Clone, Debug)]
 pub struct KeyChange {
-    /// What is to be done.
+    /// The operation.
     pub act: KeyAct,
-    /// When it was asked for.
+    /// The time of the request.
     pub at: Timestamp,
 }
 
-/// What a change comes to.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDecision {
-    /// The key as it is to be.
+    /// The key after the change.
     pub key: ApiKey,
-    /// A key that is forgotten to make room.
+    /// A key that is removed to make room.
     pub displaced: Option<KeyId>,
-    /// Whether anything is to be written.
+    /// Whether anything must be written.
     pub changes: bool,
 }
 
-/// Why a change of the keys was refused. Nothing was changed.
+/// Why a change of the keys was rejected. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRefusal {
     /// No key has that id.
     NotFound,
-    /// The key is revoked or its time is over.
+    /// The key is revoked or has expired.
     Ended,
-    /// There are as many keys as there may be, and all of them open.
+    /// The maximum number of keys exists, and all of them are active.
     TooMany,
-    /// Another key has the id; one more throw of the dice helps.
+    /// Another key has the id; a new random id solves it.
     IdTaken,
 }
 
-/// Why a change of the keys did not come about.
+/// Why a change of the keys failed.
 #[derive(Debug)]
 pub enum KeyFailure {
-    /// The rules refuse it.
+    /// The rules reject it.
     Refused(KeyRefusal),
     /// The store failed.
     Store(StoreError),
@@ -82,7 +82,7 @@ impl From<StoreError> for KeyFailure {
     }
 }
 
-/// What a change comes to, given all keys.
+/// Decides a change, given all keys.
 pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, KeyRefusal> {
     let known = |id: &KeyId| keys.keys.get(id).cloned().ok_or(KeyRefusal::NotFound);
     match &change.act {
@@ -91,7 +91,7 @@ pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, Ke
                 let again = found.secret == key.secret;
                 return if again { Ok(unchanged(found)) } else { Err(KeyRefusal::IdTaken) };
             }
-            let displaced = room(keys, change.at)?;
+            let displaced = displaced_key(keys, change.at)?;
             Ok(KeyDecision { key: key.as_ref().clone(), displaced, changes: true })
         }
         KeyAct::Rotate { id, secret, overlap_ms } => {
@@ -120,14 +120,14 @@ pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, Ke
     }
 }
 
-/// The same change came before, and its answer was lost on the way.
+/// The result for a change that was already made: its response was lost and the caller repeats it.
 fn unchanged(key: &ApiKey) -> KeyDecision {
     KeyDecision { key: key.clone(), displaced: None, changes: false }
 }
 
-/// The key that is forgotten for a new one: none while there is room, else the one that ended
-/// first.
-fn room(keys: &Keyring, now: Timestamp) -> Result<Option<KeyId>, KeyRefusal> {
+/// The key to remove for a new one: none while there is room, otherwise the one that
+/// ended first.
+fn displaced_key(keys: &Keyring, now: Timestamp) -> Result<Option<KeyId>, KeyRefusal> {
     if keys.keys.len() < KEYS_MAX {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
-//! The desk at which keys are made, listed, rotated and revoked, and what it asks of an engine.
+//! Creating, listing, rotating and revoking keys, and the trait that an engine implements for it.
 //!
-//! The text of a key exists in the answer that shows it and nowhere else. The keys need no more of
-//! a store than these questions: whoever makes one offline opens nothing else.
+//! The text of a key exists only in the response that returns it. [`KeyStore`] is a trait of its
+//! own, so a command that creates a key offline needs only this part of a store.
 
 use std::sync::Arc;
 
@@ -15,20 +15,21 @@ use super::{
 };
 use crate::{clock::Clock, failure::StoreError, outcome::Answer, timestamp::Timestamp};
 
-/// What keeps the keys.
+/// The store of the keys.
 pub trait KeyStore: Send + Sync + 'static {
-    /// All keys, if they changed since that generation; without one, always.
+    /// All keys, if they changed since this generation. Without a generation, always all keys.
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>>;
 
-    /// Changes the keys as [`decide_keys`](super::decide_keys()) says; gives the key as
-    /// it is then. The generation grows with every change.
+    /// Changes the keys as [`decide_keys`](super::decide_keys()) decides and returns the changed
+    /// key. Every change increases the generation.
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>>;
 
-    /// Notes when keys were used; of a key that is gone, nothing. Not a change of the keys.
+    /// Stores when keys were used; ignores keys that no longer exist. This does not change the
+    /// generation.
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>>;
 }
 
-/// The desk.
+/// The operations on keys.
 #[derive(Clone)]
 pub struct KeyDesk {
     store: Arc<dyn KeyStore>,
@@ -36,12 +37,13 @@ pub struct KeyDesk {
 }
 
 impl KeyDesk {
-    /// The desk before a store.
+    /// The operations on the keys of a store.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 
-    /// Makes a key. The first one closes the service to callers without credentials, for good.
+    /// Creates a key. Once a first key exists, the service never again accepts callers without
+    /// credentials.
     pub async fn create(
         &self,
         _may: Permit<RunKeys>,
@@ -60,13 +62,13 @@ impl KeyDesk {
         }
     }
 
-    /// All keys, in the order of their making.
+    /// All keys, oldest first.
     pub async fn list(&self, _may: Permit<RunKeys>) -> Result<Vec<ApiKey>, StoreError> {
         let keyring = self.store.keys(None).await?.unwrap_or_default();
         Ok(keyring.in_order().into_iter().cloned().collect())
     }
 
-    /// The key of that id.
+    /// The key with this id.
     pub async fn get(
         &self,
         _may: Permit<RunKeys>,
@@ -76,7 +78,7 @@ impl KeyDesk {
         Ok(keyring.keys.get(&id).cloned())
     }
 
-    /// Makes the secret of a key anew; the former one opens for `overlap_ms` longer.
+    /// Replaces the secret of a key. The previous one stays valid for `overlap_ms`.
     pub async fn rotate(
         &self,
         _may: Permit<RunKeys>,
@@ -89,23 +91,23 @@ impl KeyDesk {
         Ok((key, token))
     }
 
-    /// Ends a key for good.
+    /// Revokes a key permanently.
     pub async fn revoke(&self, _may: Permit<RunKeys>, id: KeyId) -> Result<ApiKey, KeyFailure> {
         let change = KeyChange { act: KeyAct::Revoke { id }, at: self.clock.now() };
         self.store.change_keys(change).await
     }
 
-    /// All keys, if they changed since that generation: for whoever lets callers in.
+    /// All keys, if they changed since this generation. Authentication uses it.
     pub async fn keyring(&self, known: Option<i64>) -> Result<Option<Keyring>, StoreError> {
         self.store.keys(known).await
     }
 
-    /// Notes when keys were used.
+    /// Stores when keys were used.
     pub async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         self.store.note_key_use(uses).await
     }
 }
 
 fn no_randomness() -> StoreError {
-    StoreError::Internal("the system gives no random bytes".into())
+    StoreError::Internal("the system returned no random bytes".into())
 }

@@ -1,5 +1,5 @@
-//! What a caller says a new key should be, read off a JSON tree: its violations are listed
-//! together, each with its place.
+//! A new key as a caller describes it, parsed from a JSON tree. All violations are reported
+//! together, each with a pointer.
 
 use super::{
     api_key::ApiKey,
@@ -15,62 +15,62 @@ use crate::{
     violation::{Violation, ViolationCode, Violations},
 };
 
-/// A new key as its maker wants it.
+/// A valid description of a new key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDraft {
-    /// What it is for: 1 to 64 characters, none of them a control or format character.
+    /// What it is for: 1 to 64 characters, without control and format characters.
     pub name: String,
-    /// What it may do; not nothing.
+    /// Its scopes; at least one.
     pub scopes: Scopes,
-    /// When it ends by itself.
+    /// When it expires.
     pub expiry: Expiry,
 }
 
-/// When a new key ends by itself.
+/// When a new key expires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expiry {
     /// After a year.
     #[default]
     Default,
-    /// At that moment.
+    /// At this time.
     At(Timestamp),
     /// Never.
     Never,
 }
 
 impl KeyDraft {
-    /// Reads a draft off a tree; its violations are listed together.
+    /// Parses a draft from a tree. All violations are reported together.
     pub fn parse(tree: &Json, now: Timestamp) -> Result<Self, Violations> {
-        let mut reading = Reading::default();
+        let mut parser = KeyParser::default();
         let Json::Object(members) = tree else {
             let detail = format!("send one key as a JSON object, not {}", tree.kind());
             return Err(Violation::new("", ViolationCode::WrongType, detail).into());
         };
         for (name, value) in members {
-            reading.take(name, value, now);
+            parser.parse_member(name, value, now);
         }
-        reading.end()
+        parser.finish()
     }
 
-    /// A draft of parts that did not come as JSON; the same rules.
+    /// A draft from values that are not JSON, under the same rules.
     pub fn of(
         name: &str,
         scopes: Scopes,
         expiry: Expiry,
         now: Timestamp,
     ) -> Result<Self, Violations> {
-        let mut reading = Reading::default();
-        reading.take_name(name);
-        reading.take_scopes(scopes);
-        reading.take_expiry(expiry, now);
-        reading.end()
+        let mut parser = KeyParser::default();
+        parser.set_name(name);
+        parser.set_scopes(scopes);
+        parser.set_expiry(expiry, now);
+        parser.finish()
     }
 
-    /// The key itself, once its token is made.
+    /// The key with this token.
     pub fn into_key(self, token: Presented, actor: &Actor, now: Timestamp) -> ApiKey {
         let expires_at = match self.expiry {
             Expiry::Never => None,
-            Expiry::At(moment) => Some(moment),
+            Expiry::At(time) => Some(time),
             Expiry::Default => {
                 let end = now.as_millis().saturating_add(KEY_LIFETIME_DEFAULT_MS);
                 Some(Timestamp::from_millis(end))
@@ -93,34 +93,34 @@ impl KeyDraft {
 }
 
 #[derive(Default)]
-struct Reading {
+struct KeyParser {
     name: Option<String>,
     scopes: Option<Scopes>,
     expiry: Expiry,
     violations: Violations,
 }
 
-impl Reading {
-    fn take(&mut self, member: &str, value: &Json, now: Timestamp) {
+impl KeyParser {
+    fn parse_member(&mut self, member: &str, value: &Json, now: Timestamp) {
         match (member, value) {
-            ("name", Json::Text(name)) => self.take_name(name),
-            ("scopes", Json::Array(scopes)) => self.take_scope_list(scopes),
+            ("name", Json::Text(name)) => self.set_name(name),
+            ("scopes", Json::Array(scopes)) => self.parse_scopes(scopes),
             ("expires_at", Json::Null) => self.expiry = Expiry::Never,
             ("expires_at", Json::Text(text)) => match Timestamp::parse(text) {
-                Some(moment) => self.take_expiry(Expiry::At(moment), now),
-                None => self.refuse(
+                Some(time) => self.set_expiry(Expiry::At(time), now),
+                None => self.add_violation(
                     "/expires_at",
                     ViolationCode::InvalidValue,
-                    "write the moment like 2027-01-31T12:00:00Z (RFC 3339)",
+                    "write a time such as 2027-01-31T12:00:00Z (RFC 3339)",
                 ),
             },
             ("name" | "expires_at", other) => {
                 let detail = format!("send a string, not {}", other.kind());
-                self.refuse(&format!("/{member}"), ViolationCode::WrongType, detail);
+                self.add_violation(&format!("/{member}"), ViolationCode::WrongType, detail);
             }
             ("scopes", other) => {
                 let detail = format!("send an array of scopes, not {}", other.kind());
-                self.refuse("/scopes", ViolationCode::WrongType, detail);
+                self.add_violation("/scopes", ViolationCode::WrongType, detail);
             }
             (unknown, _) => {
                 self.violations.push(|| {
@@ -132,67 +132,67 @@ impl Reading {
         }
     }
 
-    fn take_name(&mut self, name: &str) {
+    fn set_name(&mut self, name: &str) {
         let name = name.trim();
         if name.is_empty() {
-            self.refuse("/name", ViolationCode::Required, "say what the key is for");
+            self.add_violation("/name", ViolationCode::Required, "say what the key is for");
         } else if name.chars().count() > KEY_NAME_LENGTH_MAX {
             let detail = format!("at most {KEY_NAME_LENGTH_MAX} characters");
-            self.refuse("/name", ViolationCode::TooLong, detail);
+            self.add_violation("/name", ViolationCode::TooLong, detail);
         } else if name.chars().any(is_control_or_format) {
             let detail = "write it without control and format characters";
-            self.refuse("/name", ViolationCode::ControlCharacter, detail);
+            self.add_violation("/name", ViolationCode::ControlCharacter, detail);
         }
         self.name = Some(name.to_owned());
     }
 
-    fn take_scope_list(&mut self, list: &[Json]) {
+    fn parse_scopes(&mut self, list: &[Json]) {
         let mut scopes = Vec::new();
         if list.len() > KEY_SCOPES_MAX {
-            // Reported once, and not for each entry of a long list.
+            // One violation for the whole list, not one for each entry.
             let detail = format!("name each scope once: at most {KEY_SCOPES_MAX}");
-            self.refuse("/scopes", ViolationCode::TooMany, detail);
+            self.add_violation("/scopes", ViolationCode::TooMany, detail);
             self.scopes = Some(Scopes::NONE);
             return;
         }
         for (index, entry) in list.iter().enumerate() {
             let Json::Text(text) = entry else {
-                self.refuse_scope(index);
+                self.add_invalid_scope(index);
                 continue;
             };
             let Some(scope) = Scope::parse(text) else {
-                self.refuse_scope(index);
+                self.add_invalid_scope(index);
                 continue;
             };
             scopes.push(scope);
         }
         self.scopes = Some(scopes.into_iter().collect());
         if list.is_empty() {
-            self.take_scopes(Scopes::NONE);
+            self.set_scopes(Scopes::NONE);
         }
     }
 
-    fn refuse_scope(&mut self, index: usize) {
+    fn add_invalid_scope(&mut self, index: usize) {
         let pointer = format!("/scopes/{index}");
-        self.refuse(&pointer, ViolationCode::InvalidValue, known_scopes());
+        self.add_violation(&pointer, ViolationCode::InvalidValue, known_scopes());
     }
 
-    fn take_scopes(&mut self, scopes: Scopes) {
+    fn set_scopes(&mut self, scopes: Scopes) {
         if scopes.is_empty() {
-            self.refuse("/scopes", ViolationCode::Required, known_scopes());
+            self.add_violation("/scopes", ViolationCode::Required, known_scopes());
         }
         self.scopes = Some(scopes);
     }
 
-    fn take_expiry(&mut self, expiry: Expiry, now: Timestamp) {
-        if matches!(expiry, Expiry::At(moment) if moment <= now) {
-            let detail = "name a moment that is still to come";
-            self.refuse("/expires_at", ViolationCode::InvalidValue, detail);
+    fn set_expiry(&mut self, expiry: Expiry, now: Timestamp) {
+        if matches!(expiry, Expiry::At(time) if time <= now) {
+            let detail = "give a time in the future";
+            self.add_violation("/expires_at", ViolationCode::InvalidValue, detail);
         }
         self.expiry = expiry;
     }
 
-    fn refuse(
+    fn add_violation(
         &mut self,
         pointer: &str,
         code: ViolationCode,
@@ -201,12 +201,12 @@ impl Reading {
         self.violations.push(|| Violation::new(pointer, code, detail));
     }
 
-    fn end(mut self) -> Result<KeyDraft, Violations> {
+    fn finish(mut self) -> Result<KeyDraft, Violations> {
         if self.name.is_none() {
-            self.refuse("/name", ViolationCode::Required, "say what the key is for");
+            self.add_violation("/name", ViolationCode::Required, "say what the key is for");
         }
         if self.scopes.is_none() {
-            self.refuse("/scopes", ViolationCode::Required, known_scopes());
+            self.add_violation("/scopes", ViolationCode::Required, known_scopes());
         }
         match (self.name, self.scopes) {
             (Some(name), Some(scopes)) if self.violations.is_empty() => {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_needs_a_name_and_scopes_and_lives_a_year() {
+    fn a_key_needs_a_name_and_scopes_and_expires_after_a_year() {
         let draft = parse(r#"{"name":" Billing ","scopes":["users:read","events:read"]}"#).unwrap();
         assert_eq!((draft.name.as_str(), draft.expiry), ("Billing", Expiry::Default));
         assert_eq!(draft.scopes.to_string(), "users:read events:read");
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn all_violations_are_reported_together() {
         use ViolationCode::{
             ControlCharacter, InvalidValue, Required, TooLong, TooMany, UnknownMember, WrongType,
         };

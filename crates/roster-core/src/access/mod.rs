@@ -1,9 +1,9 @@
-//! Who may call: the keys of callers, what each key may do, and the proof that a caller may.
+//! Access: API keys, their scopes, and permits.
 //!
-//! A key is shown once and kept as a digest. What a caller may do is a set of scopes; a permit is
-//! made of them alone, and nothing of the directory is read or changed without the right one, so
-//! that a handler which forgets to ask does not compile. Nothing here reads a clock or makes
-//! randomness, and nothing here knows how a credential travels.
+//! A key is returned once and stored as a digest. Scopes determine what a caller may do. A permit
+//! is created from scopes only, and functions of the directory that read or change data for a
+//! caller require the right one, so a handler that does not check does not compile. This module
+//! reads no clock, creates no randomness and does not know how a credential is transported.
 
 mod api_key;
 mod authority;

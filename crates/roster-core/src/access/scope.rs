@@ -1,23 +1,22 @@
-//! What a caller may do, in the words that a key or a token carries.
+//! Scopes: what a caller may do, as keys and tokens name it.
 //!
-//! A scope is for ever: rows are added, never renamed. The order of the table is the order in
-//! which scopes are written.
+//! Scopes are stable: rows are added, never renamed. Scopes are written in the order of this table.
 
 use std::fmt;
 
 macro_rules! scopes {
     ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
-        /// One thing that a caller may do.
+        /// A set of operations that a key or a token allows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Scope {
             $($(#[$doc])* $variant,)*
         }
 
         impl Scope {
-            /// Every scope there is.
+            /// Every scope.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The scope as it stands on the wire.
+            /// The scope's name.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -39,32 +38,32 @@ macro_rules! scopes {
 }
 
 scopes! {
-    /// Read the users.
+    /// Read users.
     UsersRead "users:read",
-    /// Create, replace, patch, delete and restore users, and list those who were deleted.
+    /// Create, replace, patch, delete and restore users, and list deleted users.
     UsersWrite "users:write",
-    /// Forget a deleted user for good.
+    /// Purge deleted users.
     UsersPurge "users:purge",
     /// Read the change log.
     EventsRead "events:read",
     /// Read the metrics.
     MetricsRead "metrics:read",
-    /// Create, list, rotate and revoke keys of every scope.
+    /// Create, list, rotate and revoke keys with any scope.
     KeysAdmin "keys:admin",
-    /// Everything of the SCIM face.
+    /// All operations of the SCIM interface.
     Scim "scim",
-    /// Have what is sent to the SCIM face read by the letter of the standard.
+    /// Parse requests to the SCIM interface strictly by the standard.
     ScimStrict "scim:strict",
 }
 
 impl Scope {
-    /// Reads a scope as it is written; `None` for anything else.
+    /// Parses a scope; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|scope| scope.as_str() == text)
     }
 }
 
-/// Several scopes.
+/// A set of scopes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scopes(u16);
 
@@ -72,28 +71,27 @@ impl Scopes {
     /// No scope.
     pub const NONE: Self = Self(0);
 
-    /// Every scope that lets its holder do something.
+    /// Every scope that allows an operation.
     pub fn all() -> Self {
         Scope::ALL.iter().copied().filter(|scope| *scope != Scope::ScimStrict).collect()
     }
 
-    /// Whether the scope is among them.
+    /// Whether the set contains a scope.
     pub const fn hold(self, scope: Scope) -> bool {
         self.0 & scope.bit() != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The scopes in their order.
+    /// The scopes in the order of the table.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.iter().copied().filter(move |scope| self.hold(*scope))
     }
 
-    /// Reads scopes as they are written, with one space between two; unknown ones are no scopes
-    /// of ours and are left out.
+    /// Parses names separated by single spaces. Unknown names are ignored.
     pub fn of_words(text: &str) -> Self {
         text.split(' ').filter_map(Scope::parse).collect()
     }
@@ -105,7 +103,7 @@ impl FromIterator<Scope> for Scopes {
     }
 }
 
-/// The scopes with one space between two (RFC 6749 section 3.3).
+/// The names, separated by single spaces (RFC 6749 section 3.3).
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, scope) in self.iter().enumerate() {
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scope_is_read_as_it_is_written_and_holds_itself_alone() {
+    fn every_scope_is_parsed_from_its_name_and_contains_only_itself() {
         for one in Scope::ALL {
             assert_eq!(Scope::parse(one.as_str()), Some(*one));
             let alone: Scopes = [*one].into_iter().collect();
@@ -133,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_written_in_their_order_and_unknown_words_are_none_of_ours() {
+    fn scopes_are_written_in_table_order_and_unknown_names_are_ignored() {
         let scopes = Scopes::of_words("scim users:read openid users:read");
         assert_eq!(scopes.to_string(), "users:read scim");
         assert_eq!(Scopes::of_words(&Scopes::all().to_string()), Scopes::all());

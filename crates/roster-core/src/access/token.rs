@@ -1,40 +1,41 @@
-//! The text of a key: `rst_` and the id, `_` and the secret, `_` and a checksum.
+//! The text of a key: `rst_`, the id, `_`, the secret, `_` and a checksum.
 //!
-//! The checksum (CRC-32 of all before it) tells a typo or a cut-off key apart before anything is
-//! looked up, and lets scanners of leaked secrets be sure of what they found. It guards nothing.
+//! The checksum (the CRC-32 of all text before it) detects typos and truncated keys without a
+//! lookup, and lets scanners for leaked secrets confirm a match. It is not a protection.
 
 use std::fmt;
 
 use super::api_key::{KEY_ID_LENGTH, KeyId, SecretDigest};
 use crate::clock::Clock;
 
-/// What every key starts with.
+/// The prefix of every key.
 const PREFIX: &str = "rst_";
-/// Characters of a secret: 32 of 62 make more than 190 bits.
+/// Characters of a secret: 32 of an alphabet of 62 have more than 190 bits.
 const SECRET_LENGTH: usize = 32;
-/// Characters of the checksum: six of 62 hold 32 bits.
+/// Characters of the checksum: six of an alphabet of 62 hold 32 bits.
 const CHECKSUM_LENGTH: usize = 6;
-/// Letters and digits, which need no quoting anywhere and are marked by one double click.
+/// Letters and digits need no quoting, and a double click selects them all.
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// The largest multiple of 62 in a byte: bytes beyond it would favour some characters.
+/// The largest multiple of 62 that fits a byte. Larger bytes are dropped: they would make some
+/// characters more likely.
 const FAIR: u8 = 248;
 
-/// A key as its holder gets it, once. Never printed by accident.
+/// A new key with its secret. Its `Debug` form has no secret.
 pub struct Token {
     /// The key's id.
     pub id: KeyId,
-    /// The digest that is kept of its secret.
+    /// The digest of its secret, which is stored.
     pub digest: SecretDigest,
     text: String,
 }
 
 impl Token {
-    /// A new key with a new id; `None` without randomness.
+    /// A token with a new id; `None` without randomness.
     pub fn new(clock: &dyn Clock) -> Option<Self> {
         Self::of(KeyId::parse(&random_text(clock, KEY_ID_LENGTH)?)?, clock)
     }
 
-    /// A new secret for the key with that id; `None` without randomness.
+    /// A new secret for the key with this id; `None` without randomness.
     pub fn of(id: KeyId, clock: &dyn Clock) -> Option<Self> {
         let secret = random_text(clock, SECRET_LENGTH)?;
         let digest = SecretDigest::of(&secret);
@@ -43,12 +44,12 @@ impl Token {
         Some(Self { id, digest, text })
     }
 
-    /// What its holder presents.
+    /// The id and the digest, as a caller presents them.
     pub const fn presented(&self) -> Presented {
         Presented { id: self.id, digest: self.digest }
     }
 
-    /// The text, for the one answer that shows it.
+    /// The text, for the one response that returns it.
     pub fn reveal(&self) -> &str {
         &self.text
     }
@@ -70,8 +71,7 @@ pub struct Presented {
 }
 
 impl Presented {
-    /// Reads the text of a key; `None` for a text that never was one: another form, or a checksum
-    /// that does not match.
+    /// Parses the text of a key; `None` if the form or the checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let (before, sum) = text.rsplit_once('_')?;
         let (id, secret) = before.strip_prefix(PREFIX)?.split_once('_')?;
@@ -81,7 +81,7 @@ impl Presented {
         Some(Self { id, digest: SecretDigest::of(secret) })
     }
 
-    /// Whether a text looks like a key at all, whatever its checksum says.
+    /// Whether a text has the prefix of a key, regardless of its checksum.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
@@ -90,8 +90,8 @@ impl Presented {
 fn checksum(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
     let mut sum = vec![b'0'; CHECKSUM_LENGTH];
-    for place in sum.iter_mut().rev() {
-        *place = character(u8::try_from(rest % 62).unwrap_or_default());
+    for digit in sum.iter_mut().rev() {
+        *digit = character(u8::try_from(rest % 62).unwrap_or_default());
         rest /= 62;
     }
     sum.into_iter().map(char::from).collect()
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::{id::UserId, timestamp::Timestamp};
 
-    /// Bytes that count: every one comes, also those that are left out.
+    /// A clock whose random bytes count up, so that all values occur, also those that are dropped.
     struct Counting(AtomicU8);
 
     impl Clock for Counting {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_read_back_as_what_it_was_made_of() {
+    fn a_token_is_parsed_back_into_its_parts() {
         let token = token();
         let presented = Presented::parse(token.reveal()).unwrap();
         assert_eq!(presented.id, token.id);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_character_is_noticed() {
+    fn every_changed_character_is_detected() {
         let text = token().reveal().to_owned();
         for at in 0..text.len() {
             for other in ["x", "Y", "7", "_", " "] {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn two_swapped_neighbours_are_noticed() {
+    fn two_swapped_characters_are_detected() {
         let text = token().reveal().to_owned();
         for at in 0..text.len() - 1 {
             let mut bytes = text.clone().into_bytes();

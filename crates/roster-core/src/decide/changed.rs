@@ -1,11 +1,12 @@
-//! Which members differ between two states of a user, as the REST face names them.
+//! The members that differ between two states of a user, with their REST names.
 
 use crate::{
     attribute::{Attribute, Kind},
     user::User,
 };
 
-/// The members that differ, in table order; server-made ones apart, short forms included.
+/// The members that differ, in table order: with short forms, without the members that the server
+/// sets.
 pub(super) fn changed_members(before: Option<&User>, after: &User) -> Vec<Attribute> {
     let differs = |attribute: &&Attribute| match attribute.kind() {
         Kind::ServerMade => false,
@@ -22,7 +23,7 @@ pub(super) fn changed_members(before: Option<&User>, after: &User) -> Vec<Attrib
     Attribute::ALL.iter().filter(differs).copied().collect()
 }
 
-/// The members that had a value and have none any more, in table order.
+/// The members that lost their value, in table order.
 pub(super) fn cleared_members(before: &User, after: &User) -> Vec<Attribute> {
     let gone = |(attribute, _): &(Attribute, _)| after.profile.get(*attribute).is_none();
     before.profile.iter().filter(gone).map(|(attribute, _)| attribute).collect()

@@ -1,6 +1,6 @@
-//! What becomes of a command whose claims others hold.
+//! The result of a command if other users have the keys that it claims.
 //!
-//! Who holds them, the engine finds out, in the transaction of the write.
+//! The engine finds these users in the transaction of the write.
 
 use super::Claims;
 use crate::{
@@ -9,32 +9,32 @@ use crate::{
     id::UserId,
 };
 
-/// Who else among the live users holds what is claimed.
+/// The other live users that have the claimed keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
-    /// The user name.
+    /// The user with the username.
     pub username: Option<UserId>,
-    /// The primary e-mail address.
+    /// The user with the primary e-mail address.
     pub email: Option<UserId>,
-    /// The external id.
+    /// The user with the external id.
     pub external_id: Option<UserId>,
 }
 
-/// What becomes of it.
+/// How the command continues.
 #[derive(Clone, Debug)]
 pub enum Settlement {
-    /// Nobody holds anything: it goes on.
+    /// No other user has a claimed key: the command continues.
     Free,
-    /// It is refused.
+    /// The command is rejected.
     Refused(Refusal),
-    /// It is passed over, in favour of that holder.
+    /// The command is skipped because of this user.
     PassedOver(UserId),
-    /// This one is carried out in its place.
+    /// This command is executed instead.
     Instead(Box<Command>),
 }
 
 impl Claims {
-    /// What becomes of the command that claims this.
+    /// Settles the command that made these claims.
     pub fn settle(&self, command: &Command, holders: Holders) -> Settlement {
         let Holders { username, email, external_id } = holders;
         let refusal = self.refuse(username.is_some(), email.is_some(), external_id.is_some());
@@ -43,13 +43,13 @@ impl Claims {
             return Settlement::Refused(refusal);
         };
         let mut holders = [username, email, external_id].into_iter().flatten();
-        // The one of the user name first.
+        // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };
         match on_conflict {
             OnConflict::Skip => Settlement::PassedOver(first),
             OnConflict::Replace if holders.all(|holder| holder == first) => {
                 match command.replacing(first) {
-                    // A replacement is no create: it meets a conflict as any other does.
+                    // A replacement is not a create, so a conflict rejects it like any other write.
                     Some(replacement) => Settlement::Instead(Box::new(replacement)),
                     None => Settlement::Refused(refusal),
                 }

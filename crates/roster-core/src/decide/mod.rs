@@ -1,8 +1,8 @@
-//! The rule book: what becomes of a user when somebody asks for a change.
+//! The rules for users: the pure function [`decide`].
 //!
-//! Pure: the same state and command always give the same decision, so it rules every engine and
-//! the oracle alike. What needs another record (is this name taken?) is told in the decision as
-//! claims, for the engine to look up in the same transaction.
+//! The same state and command always give the same decision, on every engine and on the oracle. A
+//! decision lists what depends on other records (such as a username that must be unused) as
+//! [`Claims`], which the engine checks in the same transaction.
 
 mod changed;
 mod conflict;
@@ -31,46 +31,46 @@ use resolve::{Intent, resolve};
 
 pub use conflict::{Holders, Settlement};
 
-/// What becomes of a command that the rules allow.
+/// The result of a command that the rules allow.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// Everything is as it was asked to be: nothing is written.
+    /// The user already has the requested state: nothing is written.
     Unchanged,
     /// The user is created or updated.
     Write(Arc<Change>),
-    /// The user leaves the collection; its last record is kept among the deleted users.
+    /// The user is deleted; its last record is kept among the deleted users.
     Remove(Arc<Change>),
-    /// The deleted user comes back into the collection.
+    /// The deleted user is restored.
     Restore(Arc<Change>),
-    /// The deleted user is erased, with the records of all its events; this event is left.
+    /// The deleted user is erased with the records of all its events. Only this event remains.
     Purge(Arc<Event>),
 }
 
-/// A change of a user, to be written in one transaction.
+/// A change of a user, which one transaction writes.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The user after the change.
     pub user: User,
-    /// Its canonical JSON.
+    /// The canonical JSON of the user.
     pub record: Bytes,
-    /// Its keys.
+    /// The user's keys.
     pub keys: Keys,
-    /// Its keys before the change; `None` for a user that is created.
+    /// The keys before the change; `None` for a new user.
     pub keys_before: Option<Keys>,
-    /// How its search keys change.
+    /// The change of its search keys.
     pub index: IndexDelta,
-    /// What no other live user may hold.
+    /// The keys that no other live user may have.
     pub claims: Claims,
     /// The entry of the change log.
     pub event: Arc<Event>,
 }
 
-/// The keys that are new to this user and must be nobody else's.
+/// The new keys of a user that no other live user may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// The key of the user name.
+    /// The key of the username.
     pub username: Option<String>,
-    /// Where the user name came from.
+    /// The origin of the username.
     pub username_origin: UsernameOrigin,
     /// The key of the primary e-mail address.
     pub email: Option<String>,
@@ -79,7 +79,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// The refusal for claims of which some are held by another user; `None` when none is.
+    /// The rejection if other users have some of the claimed keys; `None` if none is taken.
     pub fn refuse(&self, username: bool, email: bool, external_id: bool) -> Option<Refusal> {
         let username = username.then_some(self.username_origin);
         let taken = Taken { username, email, external_id };
@@ -87,7 +87,8 @@ impl Claims {
     }
 }
 
-/// Decides upon a command, given the user it is about, if there is one where it is looked for.
+/// Decides a command. `current` is the user that it applies to (live or deleted, see
+/// [`Command::target`]), if there is one.
 pub fn decide(
     rules: Rules,
     current: Option<&User>,
@@ -97,9 +98,9 @@ pub fn decide(
         Act::Create { id, draft, .. } => create(rules, *id, draft, command),
         Act::Replace { draft, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            let held_at = precondition(preconditions, draft, current)?;
+            let has_precondition = precondition(preconditions, draft, current)?;
             let user = revise(current, draft, &Intent::Replace, command)?;
-            if rules.put == Guard::On && !held_at {
+            if rules.put == Guard::On && !has_precondition {
                 let cleared = cleared_members(current, &user);
                 if !cleared.is_empty() {
                     return Err(Refusal::PreconditionRequired { cleared });
@@ -116,48 +117,48 @@ pub fn decide(
         }
         Act::Edit { edit, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            allowed(preconditions, current)?;
+            check_preconditions(preconditions, current)?;
             let user = revise(current, &edit.apply(current)?, &Intent::Replace, command)?;
             write(rules, current, user, command)
         }
         Act::Delete { preconditions, .. } => {
-            let current = leaving(rules, current, preconditions)?;
+            let current = to_remove(rules, current, preconditions)?;
             let user = next_version(current, command);
             let change = change(rules, Some(current), user, EventKind::Deleted, command);
             Ok(Decision::Remove(Arc::new(change)))
         }
         Act::Restore { preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            allowed(preconditions, current)?;
+            check_preconditions(preconditions, current)?;
             let user = next_version(current, command);
             let mut change = change(rules, Some(current), user, EventKind::Restored, command);
-            // While it was away, others may have taken what was its own.
+            // Other users may have taken its keys since it was deleted.
             change.claims = claims(rules, None, &change.keys);
             Ok(Decision::Restore(Arc::new(change)))
         }
         Act::Purge { preconditions, .. } => {
-            let current = leaving(rules, current, preconditions)?;
+            let current = to_remove(rules, current, preconditions)?;
             let user = next_version(current, command);
             Ok(Decision::Purge(Arc::new(event(&user, EventKind::Purged, command))))
         }
     }
 }
 
-/// The user of a command after which there is less of it than before.
-fn leaving<'u>(
+/// The user of a delete or a purge, if the preconditions and the guard allow it.
+fn to_remove<'u>(
     rules: Rules,
     current: Option<&'u User>,
     preconditions: &Preconditions,
 ) -> Result<&'u User, Refusal> {
     let current = current.ok_or(Refusal::NotFound)?;
-    allowed(preconditions, current)?;
+    check_preconditions(preconditions, current)?;
     if rules.delete == Guard::On && preconditions.is_empty() {
         return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
     }
     Ok(current)
 }
 
-fn allowed(preconditions: &Preconditions, current: &User) -> Result<(), Refusal> {
+fn check_preconditions(preconditions: &Preconditions, current: &User) -> Result<(), Refusal> {
     if preconditions.allow_write(current.version) {
         Ok(())
     } else {
@@ -176,42 +177,44 @@ fn create(rules: Rules, id: UserId, draft: &Draft, command: &Command) -> Result<
     };
     let mut change = change(rules, None, user, EventKind::Created, command);
     change.claims.username_origin = resolved.username_origin;
-    fits(&change)?;
+    check_size(&change)?;
     Ok(Decision::Write(Arc::new(change)))
 }
 
-/// Holds the headers and the body's `version` against the user; tells whether any was given.
+/// Checks the preconditions of the headers and the `version` of the body. Returns whether there was
+/// any.
 fn precondition(
     preconditions: &Preconditions,
     draft: &Draft,
     current: &User,
 ) -> Result<bool, Refusal> {
-    let by_body = draft.held_version.is_none_or(|version| version == current.version);
-    if preconditions.allow_write(current.version) && by_body {
-        Ok(!preconditions.is_empty() || draft.held_version.is_some())
+    let is_version_current = draft.body_version.is_none_or(|version| version == current.version);
+    if preconditions.allow_write(current.version) && is_version_current {
+        Ok(!preconditions.is_empty() || draft.body_version.is_some())
     } else {
         Err(Refusal::VersionMismatch { current: current.version })
     }
 }
 
-/// The draft that a patch comes to: the patch on the GET form, then read like any body.
+/// The draft that results from a patch: the patch is merged into the record and the result is
+/// parsed like any body.
 fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
     let names = |attribute: Attribute| patch.member(attribute.name()).is_some();
     let intent = Intent::Patch {
         email_verified: names(Attribute::EmailVerified),
         phone_number_verified: names(Attribute::PhoneNumberVerified),
     };
-    // A record that was just made or read back is always JSON.
+    // A record that was just written or parsed is always JSON.
     let stored = json::read(&current.to_record()).unwrap_or(Json::Object(Vec::new()));
     let Json::Object(mut members) = stored else { return (Draft::default(), intent) };
-    // The stored version would hold itself: only one that the patch names is a precondition.
+    // Only a version that the patch names is a precondition, so the stored one is removed.
     members.retain(|(name, _)| name != Attribute::Version.name());
     let mut draft = Draft::parse(json::merge(Json::Object(members), patch.clone()));
-    draft.refuse_unknown_removals(patch);
+    draft.check_removals(patch);
     (draft, intent)
 }
 
-/// The current user with the draft's values, one version on.
+/// The current user with the draft's values, at the next version.
 fn revise(
     current: &User,
     draft: &Draft,
@@ -233,13 +236,13 @@ fn next_version(current: &User, command: &Command) -> User {
     }
 }
 
-/// Writes the user, unless nothing differs.
+/// The decision to write the user, or no change if it is equal.
 fn write(rules: Rules, current: &User, user: User, command: &Command) -> Result<Decision, Refusal> {
     if user.status == current.status && user.profile == current.profile {
         return Ok(Decision::Unchanged);
     }
     let change = change(rules, Some(current), user, EventKind::Updated, command);
-    fits(&change)?;
+    check_size(&change)?;
     Ok(Decision::Write(Arc::new(change)))
 }
 
@@ -271,7 +274,7 @@ fn change(
     Change { user, record, keys, keys_before, index, claims, event: Arc::new(event) }
 }
 
-/// The event of a change, without what changed.
+/// The event of a change, without the changed members and the record.
 fn event(user: &User, kind: EventKind, command: &Command) -> Event {
     Event {
         kind,
@@ -286,7 +289,7 @@ fn event(user: &User, kind: EventKind, command: &Command) -> Event {
     }
 }
 
-/// A key is claimed when it is new to this user; one that is kept is already the user's own.
+/// Claims the keys that are new to this user. A kept key already belongs to it.
 fn claims(rules: Rules, before: Option<&Keys>, after: &Keys) -> Claims {
     let username = before.is_none_or(|before| before.username != after.username);
     let email =
@@ -301,7 +304,7 @@ fn claims(rules: Rules, before: Option<&Keys>, after: &Keys) -> Claims {
     }
 }
 
-fn fits(change: &Change) -> Result<(), Refusal> {
+fn check_size(change: &Change) -> Result<(), Refusal> {
     if change.record.len() <= USER_BYTES_MAX {
         return Ok(());
     }

@@ -1,7 +1,7 @@
-//! From a draft to the profile it means, over the stored one.
+//! Resolves a draft to a profile, given the stored user.
 //!
-//! Here stand the rules that need both: what is kept by silence, short forms, flags that vouch for
-//! an address, the default user name, and which violations a stored value excuses.
+//! These rules need both: which stored members are kept, short forms, flags of verified addresses,
+//! the default username, and which violations a stored value excuses.
 
 use crate::{
     attribute::{Attribute, Kind},
@@ -15,11 +15,11 @@ use crate::{
     violation::{Excuse, Violation, ViolationCode, Violations},
 };
 
-/// In which way a draft is meant.
+/// The kind of write that a draft belongs to.
 pub(super) enum Intent {
     Create,
     Replace,
-    /// With the flags that the patch itself names.
+    /// A patch, with the flags that it contains.
     Patch {
         email_verified: bool,
         phone_number_verified: bool,
@@ -32,7 +32,7 @@ pub(super) struct Resolved {
     pub(super) username_origin: UsernameOrigin,
 }
 
-/// The profile that a draft means; the violations that nothing excuses.
+/// The profile that results from a draft, or the violations that no stored value excuses.
 pub(super) fn resolve(
     draft: &Draft,
     current: Option<&User>,
@@ -52,11 +52,14 @@ pub(super) fn resolve(
     }
     for attribute in Attribute::ALL {
         if let Kind::ShortForm { list, .. } = attribute.kind() {
-            take_short_form(*attribute, list, draft, current, &mut profile, &mut violations);
+            resolve_short_form(*attribute, list, draft, current, &mut profile, &mut violations);
         }
     }
-    settle_flags(&mut profile, draft, current, intent);
-    let username_origin = settle_username(&mut profile, current, &mut violations);
+    if let (Some(kind), Some(current)) = (draft.assumed_email_type, current) {
+        drop_assumed_type(&mut profile, kind, current);
+    }
+    resolve_flags(&mut profile, draft, current, intent);
+    let username_origin = resolve_username(&mut profile, current, &mut violations);
     if !violations.is_empty() {
         let mut violations = Violations::from_iter(violations);
         violations.omit(omitted);
@@ -66,15 +69,15 @@ pub(super) fn resolve(
     Ok(Resolved { status: draft.status.unwrap_or(kept), profile, username_origin })
 }
 
-/// The violations that nothing excuses, in the order in which they were found, and how many more
-/// there are.
+/// The violations that no stored value excuses, in the order in which they were found, and the
+/// number of further ones.
 fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
     let (mut violations, omitted) = draft
         .violations
         .counting(|excuse| current.is_some_and(|current| excuses(excuse, draft, current)));
     if let Some(current) = current {
-        violations.extend(draft.held_faults.iter().cloned());
-        if draft.held_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+        violations.extend(draft.server_made_faults.iter().cloned());
+        if draft.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
             let detail = "send the id of the path, or leave it out";
             violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
         }
@@ -82,7 +85,8 @@ fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
     (violations, omitted)
 }
 
-/// A value equal to the stored one is never judged again.
+/// Whether a stored value excuses a violation: a value that equals the stored one is not checked
+/// again.
 fn excuses(excuse: Excuse, draft: &Draft, current: &User) -> bool {
     match excuse {
         Excuse::Never => false,
@@ -106,7 +110,7 @@ fn excuses(excuse: Excuse, draft: &Draft, current: &User) -> bool {
     }
 }
 
-/// The entries of a list; of a single object, that one.
+/// The entries of a list, or the one entry of a single object.
 fn entries(value: Option<&Value>) -> &[Entry] {
     match value {
         Some(Value::Many(entries)) => entries,
@@ -115,7 +119,7 @@ fn entries(value: Option<&Value>) -> &[Entry] {
     }
 }
 
-fn take_short_form(
+fn resolve_short_form(
     short_form: Attribute,
     list: Attribute,
     draft: &Draft,
@@ -139,24 +143,45 @@ fn take_short_form(
     }
 }
 
-/// A flag vouches for one address. A PUT that changes the address takes the flag away, whatever
-/// it says unless it stands for a patch; a create, or a patch that names the flag, sets it.
-fn settle_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, intent: &Intent) {
+/// Removes the type of the primary address if the stored address has no type and the response to
+/// the caller contained this type as a default.
+fn drop_assumed_type(profile: &mut Profile, kind: &str, current: &User) {
+    let is_stored_untyped = |entry: &Entry| {
+        let mut stored = current.profile.entries(Attribute::Emails).iter();
+        stored.any(|stored| {
+            stored.is_primary()
+                && stored.text(Part::Type).is_none()
+                && stored.text(Part::Value) == entry.text(Part::Value)
+        })
+    };
+    let entries = profile.entries(Attribute::Emails).iter().map(|entry| {
+        let is_assumed =
+            entry.is_primary() && entry.text(Part::Type) == Some(kind) && is_stored_untyped(entry);
+        if is_assumed { entry.clone().without(Part::Type) } else { entry.clone() }
+    });
+    let entries: Vec<Entry> = entries.collect();
+    profile.set(Attribute::Emails, (!entries.is_empty()).then_some(Value::Many(entries)));
+}
+
+/// A flag belongs to one address. A PUT that changes the address resets the flag to false,
+/// regardless of its value in the body, unless the draft marks the flag as in a patch. A create, or
+/// a patch that names the flag, sets it.
+fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, intent: &Intent) {
     for attribute in Attribute::ALL {
         let Kind::Flag { vouches_for } = attribute.kind() else { continue };
-        let by_email = *attribute == Attribute::EmailVerified;
+        let is_email = *attribute == Attribute::EmailVerified;
         let named = match intent {
             Intent::Create => true,
             Intent::Replace => draft.vouched.contains(attribute),
             Intent::Patch { email_verified, phone_number_verified } => {
-                if by_email {
+                if is_email {
                     *email_verified
                 } else {
                     *phone_number_verified
                 }
             }
         };
-        let key = if by_email { email_key } else { phone_key };
+        let key = if is_email { email_key } else { phone_key };
         let after = profile.primary_value(vouches_for).map(key);
         let before = current.and_then(|c| c.profile.primary_value(vouches_for)).map(key);
         if after.is_none() {
@@ -167,9 +192,9 @@ fn settle_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, in
     }
 }
 
-/// A user always has a name: the one sent, else the stored one, else the e-mail address.
-/// Tells which.
-fn settle_username(
+/// Every user has a username: the one in the draft, otherwise the stored one, otherwise the e-mail
+/// address. Returns its origin.
+fn resolve_username(
     profile: &mut Profile,
     current: Option<&User>,
     violations: &mut Vec<Violation>,
@@ -182,7 +207,7 @@ fn settle_username(
         return UsernameOrigin::Given;
     }
     let refuse = |violations: &mut Vec<Violation>, code, detail| {
-        // A user name or address that was sent, but is no value, has its own violation.
+        // A username that has a violation already gets no second one.
         if !violations.iter().any(|v| v.pointer.starts_with("/username")) {
             violations.push(Violation::new("/username", code, detail));
         }
@@ -193,7 +218,7 @@ fn settle_username(
         }
         return UsernameOrigin::Given;
     };
-    // An address that is none has its own violation.
+    // An invalid address has its own violation.
     let email_is_faulty = violations.iter().any(|v| v.pointer.starts_with("/email"));
     if username_key(&email).is_err() && !email_is_faulty {
         let detail = "the e-mail address cannot serve as a username; give a username";

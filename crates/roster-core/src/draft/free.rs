@@ -1,4 +1,5 @@
-//! Taking the free JSON object `attributes` into a draft: kept as sent, but for null members.
+//! Parses the free JSON object `attributes` into a draft. It is stored as sent, without null
+//! members.
 
 use super::Draft;
 use crate::{
@@ -11,24 +12,24 @@ use crate::{
 };
 
 impl Draft {
-    pub(super) fn take_free(&mut self, attribute: Attribute, sent: Json) {
+    pub(super) fn parse_free(&mut self, attribute: Attribute, sent: Json) {
         let mut pointer = Pointer::root().member(attribute.name());
         let sent = without_nulls(sent);
         if !matches!(sent, Json::Object(_)) {
-            return self.refuse_type(|| pointer, "an object", &sent);
+            return self.add_wrong_type(|| pointer, "an object", &sent);
         }
         let excuse = Excuse::Member(attribute);
         if depth(&sent) > ATTRIBUTES_DEPTH_MAX {
-            self.refuse(excuse, ViolationCode::TooDeep, || {
+            self.add_violation(excuse, ViolationCode::TooDeep, || {
                 (pointer.clone(), format!("nest at most {ATTRIBUTES_DEPTH_MAX} levels"))
             });
         }
         let mut text = Vec::new();
         write_json(&mut text, &sent);
         if text.len() > ATTRIBUTES_BYTES_MAX {
-            // The same stored value excuses this and whatever its texts hold, so that these need
-            // not be judged.
-            self.refuse(excuse, ViolationCode::TooLarge, || {
+            // An equal stored value excuses this and everything in its texts, so they need no
+            // check.
+            self.add_violation(excuse, ViolationCode::TooLarge, || {
                 (pointer, format!("keep it within {ATTRIBUTES_BYTES_MAX} bytes of JSON"))
             });
         } else {
@@ -37,7 +38,7 @@ impl Draft {
         if let Json::Object(members) = sent
             && !members.is_empty()
         {
-            self.keep(attribute, Value::Object(members));
+            self.set(attribute, Value::Object(members));
         }
     }
 
@@ -66,12 +67,12 @@ impl Draft {
     fn check_text(&mut self, text: &str, pointer: &Pointer, excuse: Excuse) {
         if let Err(detail) = check_controls(text, Controls::LineBreaks) {
             let code = ViolationCode::ControlCharacter;
-            self.refuse(excuse, code, || (pointer.clone(), detail));
+            self.add_violation(excuse, code, || (pointer.clone(), detail));
         }
     }
 }
 
-/// The tree without the members of objects that are null; an array keeps its nulls.
+/// The tree without the null members of objects; nulls in arrays stay.
 fn without_nulls(tree: Json) -> Json {
     match tree {
         Json::Object(members) => {
@@ -83,7 +84,7 @@ fn without_nulls(tree: Json) -> Json {
     }
 }
 
-/// Levels of nesting; a scalar has none. The reader's own limit bounds the recursion.
+/// The levels of nesting; a scalar has none. The parser's depth limit bounds the recursion.
 fn depth(tree: &Json) -> usize {
     match tree {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),

@@ -1,10 +1,10 @@
-//! What a client says a user should be, read off a JSON tree.
+//! A draft: a user as a client describes it, parsed from a JSON tree.
 //!
-//! Parsing never stops at the first fault: it walks the attribute table over the tree, keeps every
-//! value that can be kept, normalised to NFC, and lists violations with their place, up to a limit
-//! beyond which they are only counted. Whether a
-//! violation counts is decided later, against the stored record: a value equal to the stored one
-//! is never judged again, so that GET, edit, PUT always works.
+//! Parsing does not stop at the first error. It reads all members of the tree by the attribute
+//! table, keeps every usable value, normalized to NFC, and lists the violations with their
+//! pointers, up to a limit after which they are only counted. Whether a violation counts is decided
+//! later, against the stored record: a value that equals the stored one is not checked again, so
+//! GET, edit, PUT always works.
 
 mod entry;
 mod free;
@@ -20,74 +20,83 @@ use crate::{
     violation::{Excuse, Findings, Violation, ViolationCode},
 };
 
-/// A user as a client sent it: read and normalised, not yet decided upon.
+/// A parsed and normalized request body, before it is compared with the stored user.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// The members that were sent with a value. Short forms stand here as texts of their own.
+    /// The members that have a value. Short forms are separate texts here.
     pub(crate) values: BTreeMap<Attribute, Value>,
-    /// The status, if one was sent.
+    /// The status, if the body has one.
     pub(crate) status: Option<crate::user::Status>,
-    /// The `id` in the body, held against the path on a later write.
-    pub(crate) held_id: Option<String>,
-    /// The `version` in the body, held like `If-Match` on a later write.
-    pub(crate) held_version: Option<i64>,
-    /// A `version` or `id` that is not of its type: a fault on a later write, ignored on create.
-    pub(crate) held_faults: Vec<Violation>,
-    /// All that is wrong, each with what would excuse it.
+    /// The `id` in the body, which a later write compares with the path.
+    pub(crate) body_id: Option<String>,
+    /// The `version` in the body, a precondition like `If-Match` on a later write.
+    pub(crate) body_version: Option<i64>,
+    /// Violations of a `version` or `id` with a wrong type. They count on a later write and are
+    /// ignored on a create.
+    pub(crate) server_made_faults: Vec<Violation>,
+    /// All violations, each with what would excuse it.
     pub(crate) violations: Findings,
-    /// The members that a replacement keeps where it does not name them.
+    /// The members that a replacement keeps if the draft does not have them.
     pub(crate) kept: Vec<Attribute>,
-    /// The flags that a replacement sets, whatever becomes of what they vouch for.
+    /// The flags that a replacement sets even if the address or number changes.
     pub(crate) vouched: Vec<Attribute>,
+    /// The default type that responses to the caller contain for a primary address without a type.
+    pub(crate) assumed_email_type: Option<&'static str>,
 }
 
 impl Draft {
-    /// Reads a draft off a tree; never fails, what is wrong stands in the draft.
+    /// Parses a draft from a tree. It never fails: the draft contains the violations.
     pub fn parse(tree: Json) -> Self {
         let mut draft = Self::default();
         let kind = tree.kind();
         let Json::Object(members) = tree else {
-            draft.refuse(Excuse::Never, ViolationCode::WrongType, || {
+            draft.add_violation(Excuse::Never, ViolationCode::WrongType, || {
                 ("", format!("send one user as a JSON object, not {kind}"))
             });
             return draft;
         };
         for (name, value) in members {
-            draft.take_member(&name, value);
+            draft.parse_member(&name, value);
         }
         draft
     }
 
-    /// Forgets what was said of server-made members: they are ignored where a user is created.
+    /// Removes `id` and `version`, which are ignored when a user is created.
     pub fn forget_server_made(&mut self) {
-        self.held_id = None;
-        self.held_version = None;
-        self.held_faults.clear();
+        self.body_id = None;
+        self.body_version = None;
+        self.server_made_faults.clear();
     }
 
-    /// Takes what was sent as it is where a rule of these codes alone objects.
+    /// Accepts values that violate only rules with these codes.
     pub fn excuse(&mut self, codes: &[ViolationCode]) {
         self.violations.drop_codes(codes);
     }
 
-    /// Has a replacement keep the stored value of a member that it does not name: for a caller
-    /// who cannot know of it.
+    /// Makes a replacement keep the stored value of a member that the draft does not have: for
+    /// clients that do not know the member.
     pub fn retain(&mut self, member: Attribute) {
         self.kept.push(member);
     }
 
-    /// Has a replacement set a flag that it names, as a patch would.
+    /// Makes a replacement set a flag of the draft, as a patch would.
     pub fn vouch(&mut self, flag: Attribute) {
         self.vouched.push(flag);
     }
 
-    /// Holds a replacement to a version, as `version` in a body does.
-    pub const fn hold_version(&mut self, version: i64) {
-        self.held_version = Some(version);
+    /// Makes a replacement store no type for the primary address if the stored address has none and
+    /// the draft has this type: responses to the caller contained it.
+    pub const fn assume_email_type(&mut self, kind: &'static str) {
+        self.assumed_email_type = Some(kind);
     }
 
-    /// Notes a violation; its place and its sentence are made only if it is listed.
-    fn refuse<P: Into<String>, D: Into<Cow<'static, str>>>(
+    /// Sets a version as the precondition of a replacement, as `version` in a body does.
+    pub const fn hold_version(&mut self, version: i64) {
+        self.body_version = Some(version);
+    }
+
+    /// Adds a violation. `words` is called only if it is listed.
+    fn add_violation<P: Into<String>, D: Into<Cow<'static, str>>>(
         &mut self,
         excuse: Excuse,
         code: ViolationCode,
@@ -96,13 +105,13 @@ impl Draft {
         self.violations.add(excuse, code, words);
     }
 
-    fn refuse_type<P: Into<String>>(
+    fn add_wrong_type<P: Into<String>>(
         &mut self,
         pointer: impl FnOnce() -> P,
         wanted: &str,
         sent: &Json,
     ) {
-        self.refuse(Excuse::Never, ViolationCode::WrongType, || {
+        self.add_violation(Excuse::Never, ViolationCode::WrongType, || {
             (pointer(), format!("send {wanted}, not {}", sent.kind()))
         });
     }

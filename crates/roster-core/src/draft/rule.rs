@@ -1,4 +1,4 @@
-//! The rules of a text: which code and which words a faulty one gets.
+//! The rules for texts: the code and the detail of an invalid one.
 
 use crate::{
     attribute::TextRule,
@@ -9,25 +9,25 @@ use crate::{
     violation::ViolationCode,
 };
 
-/// What is wrong with a text, wherever it stands.
+/// What is wrong with a text, without its pointer.
 pub(crate) struct TextFault {
     pub(crate) code: ViolationCode,
     pub(crate) detail: Detail,
 }
 
-/// Holds a normalised text against its rule; tells the first fault of it.
-pub(crate) fn judge(rule: TextRule, text: &str) -> Result<(), TextFault> {
+/// Checks a normalized text against its rule and returns its first fault.
+pub(crate) fn check_rule(rule: TextRule, text: &str) -> Result<(), TextFault> {
     let controls =
         if rule == TextRule::AddressLines { Controls::LineBreaks } else { Controls::None };
     check_controls(text, controls).map_err(fault(ViolationCode::ControlCharacter))?;
     let max = rule.length_max();
-    // A text of no more bytes than that has no more code points either.
+    // A text with at most `max` bytes has at most `max` code points.
     if text.len() > max && text.chars().nth(max).is_some() {
         let detail = format!("shorten it to at most {max} characters");
         return Err(TextFault { code: ViolationCode::TooLong, detail: detail.into() });
     }
     match rule {
-        TextRule::Plain | TextRule::AddressLines => Ok(()),
+        TextRule::Plain | TextRule::EntryText | TextRule::AddressLines => Ok(()),
         TextRule::Username if text.is_empty() => {
             let detail = "give at least one character, or leave it out".into();
             Err(TextFault { code: ViolationCode::TooShort, detail })
@@ -53,7 +53,7 @@ fn fault(code: ViolationCode) -> impl FnOnce(Detail) -> TextFault {
     move |detail| TextFault { code, detail }
 }
 
-/// Base64 (RFC 4648 section 4) with its padding and without line breaks.
+/// Checks base64 (RFC 4648 section 4) with padding and without line breaks.
 fn check_base64(text: &str) -> Result<(), TextFault> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();

@@ -1,7 +1,7 @@
-//! Whether a user meets a filter.
+//! Evaluates a filter on a user.
 //!
-//! A test asks whether some value of its path compares so. A path without a value has one: null,
-//! which equals null alone, so `title ne "x"` holds for a user without a title.
+//! A test is true if it is true for any value of its path. A path without a value has the single
+//! value null, which equals only null, so `title ne "x"` matches a user without a title.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -21,7 +21,7 @@ use crate::{
     user::{Status, User},
 };
 
-/// Whether the user meets the expression.
+/// Whether the user matches the expression.
 pub(super) fn matches(expression: &Expression, user: &User) -> bool {
     holds(expression, &|test| of_user(test, user), &|list, inner| {
         let list = list.attribute();
@@ -30,12 +30,12 @@ pub(super) fn matches(expression: &Expression, user: &User) -> bool {
             Some(Value::One(entry)) => Some(entry),
             _ => None,
         };
-        let meets = |entry: &Entry| holds(inner, &|test| of_entry(test, entry), &|_, _| false);
-        entries.any(meets) || one.is_some_and(meets)
+        let matches = |entry: &Entry| holds(inner, &|test| of_entry(test, entry), &|_, _| false);
+        entries.any(matches) || one.is_some_and(matches)
     })
 }
 
-/// Whether the expression holds where its tests and its conditions on entries come out so.
+/// Evaluates the expression, given functions that evaluate its tests and its conditions on entries.
 pub fn holds<P>(
     expression: &Expression<P>,
     test: &dyn Fn(&Test<P>) -> bool,
@@ -50,14 +50,14 @@ pub fn holds<P>(
     }
 }
 
-/// A value as it is compared.
+/// A value to compare.
 #[derive(Clone, Debug)]
 pub enum Found<'v> {
-    /// None.
+    /// No value.
     Null,
     /// A text.
     Text(Cow<'v, str>),
-    /// A moment.
+    /// A time.
     Time(Timestamp),
     /// A whole number.
     Integer(i64),
@@ -67,7 +67,7 @@ pub enum Found<'v> {
     Status(Status),
     /// A value of free JSON.
     Json(&'v Json),
-    /// There is a value; what it is does not count.
+    /// Any value, which is only tested for presence.
     Something,
 }
 
@@ -122,7 +122,7 @@ fn found_part(entry: &Entry, wanted: Part) -> Option<Found<'_>> {
     })
 }
 
-/// Whether any of the values compares so; null where there is none.
+/// Whether the test is true for any of the values, or for null if there are none.
 fn any<'v>(test: &Test, values: impl Iterator<Item = Option<Found<'v>>>) -> bool {
     let mut values = values.peekable();
     if values.peek().is_none() {
@@ -131,7 +131,7 @@ fn any<'v>(test: &Test, values: impl Iterator<Item = Option<Found<'v>>>) -> bool
     values.any(|found| compares(test, &found.unwrap_or(Found::Null)))
 }
 
-/// The values below `attributes`: of an array, those of its elements, at every depth.
+/// Evaluates a test on values below `attributes`: for an array on its elements, at every depth.
 fn of_free(test: &Test, members: &[(String, Json)], keys: &[String]) -> bool {
     let Some((key, keys)) = keys.split_first() else { return false };
     match members.iter().find(|(name, _)| name == key) {
@@ -151,7 +151,7 @@ fn of_json(test: &Test, value: &Json, keys: &[String]) -> bool {
         {
             compares(test, &Found::Json(value))
         }
-        // No value, or a value where keys go on.
+        // No value, or a scalar where the path has further keys.
         Json::Null
         | Json::Array(_)
         | Json::Bool(_)
@@ -166,7 +166,7 @@ fn text(value: &str) -> Found<'_> {
     Found::Text(Cow::Borrowed(value))
 }
 
-/// Whether a value that was found compares with the test's operand as the test asks.
+/// Whether the test is true for a value.
 pub fn compares<P: Compared>(test: &Test<P>, found: &Found<'_>) -> bool {
     let is_null = matches!(found, Found::Null);
     match test.operator {
@@ -197,10 +197,10 @@ fn equals<P: Compared>(test: &Test<P>, found: &Found<'_>) -> bool {
     }
 }
 
-/// The value against the operand; `None` where they do not compare.
+/// Compares the value with the operand; `None` if they are not comparable.
 fn order<P: Compared>(test: &Test<P>, found: &Found<'_>) -> Option<Ordering> {
     match (found, &test.operand) {
-        (Found::Time(moment), Operand::Time(wanted)) => Some(moment.cmp(wanted)),
+        (Found::Time(time), Operand::Time(wanted)) => Some(time.cmp(wanted)),
         (Found::Integer(number), Operand::Integer(wanted)) => Some(number.cmp(wanted)),
         (Found::Json(value), Operand::Integer(wanted)) => {
             number::compare(value, &Json::Int(*wanted))
@@ -224,7 +224,7 @@ fn with_texts<P: Compared>(
     form(test, found).is_some_and(|value| holds(&value, key))
 }
 
-/// A text in the form in which the path's values are compared.
+/// The normalized form of a text that the path compares.
 fn form<'v, P: Compared>(test: &Test<P>, found: &'v Found<'_>) -> Option<Cow<'v, str>> {
     let value: &str = if let Found::Text(value) = found {
         value
@@ -249,7 +249,7 @@ fn form<'v, P: Compared>(test: &Test<P>, found: &'v Found<'_>) -> Option<Cow<'v,
     })
 }
 
-/// Folded, without a copy where that changes nothing.
+/// The case-folded text, without a copy if it does not change.
 fn folded(value: &str) -> Cow<'_, str> {
     if value.is_ascii() && !value.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Borrowed(value)

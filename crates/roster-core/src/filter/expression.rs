@@ -1,7 +1,7 @@
-//! What a filter says, as a tree. Chains of `and` and of `or` are flat.
+//! The expression tree of a filter. Chains of `and` and of `or` are flat.
 //!
-//! The tree is the same whatever is asked about: `P` names values of a user, or of whatever else a
-//! face lets its callers choose from.
+//! The tree is generic: `P` is the path to values of a user, or of other things that an interface
+//! filters.
 
 use std::iter;
 
@@ -16,43 +16,43 @@ use crate::{
 /// A condition on one user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression<P = Path> {
-    /// All of these hold; at least two.
+    /// All of these are true; at least two.
     And(Vec<Expression<P>>),
-    /// Any of these holds; at least two.
+    /// Any of these is true; at least two.
     Or(Vec<Expression<P>>),
-    /// This does not hold.
+    /// This is false.
     Not(Box<Expression<P>>),
-    /// A test of a value.
+    /// A test of the values of a path.
     Test(Test<P>),
-    /// Some entry of the list meets the condition, whose paths are parts of that entry.
+    /// Any entry of the list matches the condition, whose paths are parts of that entry.
     Entry(P, Box<Expression<P>>),
 }
 
 /// A test of the values of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test<P = Path> {
-    /// Which values.
+    /// The path.
     pub path: P,
-    /// How they are compared.
+    /// The operator.
     pub operator: Operator,
-    /// With what.
+    /// The operand.
     pub operand: Operand,
 }
 
-/// Names values of a user.
+/// A path to values of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Path {
     /// A member.
     Member(Attribute),
     /// A part of a member's entries; inside [`Expression::Entry`], of that entry.
     Part(Attribute, Part),
-    /// A value below `attributes`, by its keys, exactly as spelled.
+    /// A value below `attributes`, by its exact keys.
     Free(Vec<String>),
 }
 
 macro_rules! operators {
     ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
-        /// How values are compared.
+        /// A comparison operator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Operator {
             $($(#[$doc])* $variant,)*
@@ -62,7 +62,7 @@ macro_rules! operators {
             /// Every operator.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The operator as it is spelled.
+            /// The operator in a filter.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -96,24 +96,24 @@ operators! {
 }
 
 impl Operator {
-    /// The operator of that spelling, without regard to case.
+    /// Parses an operator, regardless of case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operator| operator.as_str().eq_ignore_ascii_case(text))
     }
 }
 
-/// What values are compared with, in the form in which they are compared.
+/// The operand of a test, in the normalized form that is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// Nothing: the operator says it all.
+    /// None: the operator needs no operand.
     None,
-    /// No value.
+    /// Null.
     Null,
     /// A text.
     Text {
-        /// As it was typed.
+        /// The text in the filter.
         typed: String,
-        /// The key that is compared; `None` where no value can have it.
+        /// The key to compare; `None` if no value can have it.
         key: Option<String>,
     },
     /// A whole number.
@@ -122,34 +122,35 @@ pub enum Operand {
     Number(f64),
     /// A boolean.
     Flag(bool),
-    /// A moment.
+    /// A time.
     Time(Timestamp),
     /// A status.
     Status(Status),
-    /// One of these ids, for the member `id` alone.
+    /// A list of ids, only for the member `id`.
     Ids(Vec<UserId>),
 }
 
-/// What a test reads: it knows how its values compare.
+/// A path that knows how its values are compared.
 pub trait Compared {
-    /// In which way.
+    /// The comparison.
     fn comparison(&self) -> Comparison;
 }
 
-/// In which way the values of a path compare.
+/// How the values of a path are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// Texts, without regard to case.
+    /// Texts, regardless of case.
     Folded,
     /// Texts, exactly.
     Exact,
-    /// User names, by their key.
+    /// Usernames, by their key.
     Username,
-    /// E-mail addresses: equality by their key, else as shown, without regard to case.
+    /// E-mail addresses: equality by their key, other operators by the stored text, regardless of
+    /// case.
     Email,
     /// Telephone numbers, by their key.
     PhoneNumber,
-    /// Moments.
+    /// Times.
     Time,
     /// Whole numbers.
     Integer,
@@ -157,14 +158,14 @@ pub enum Comparison {
     Flag,
     /// The status.
     Status,
-    /// Values of free JSON, each kind with its own.
+    /// Values of free JSON, each type only with itself.
     Json,
-    /// They do not: there is a value, or not.
+    /// No comparison: only presence can be tested.
     Presence,
 }
 
 impl Path {
-    /// The member that the path begins with.
+    /// The first member of the path.
     pub const fn attribute(&self) -> Attribute {
         match self {
             Self::Member(attribute) | Self::Part(attribute, _) => *attribute,
@@ -177,6 +178,7 @@ impl Compared for Path {
     fn comparison(&self) -> Comparison {
         match self {
             Self::Free(_) => Comparison::Json,
+            Self::Part(_, Part::Ref) => Comparison::Exact,
             Self::Part(attribute, part) => match part_kind(*attribute, *part) {
                 Some(PartKind::Flag) => Comparison::Flag,
                 Some(PartKind::Text(rule)) => of_rule(rule),
@@ -196,7 +198,7 @@ impl Compared for Path {
     }
 }
 
-/// What kind of value a part of a member takes, if the member has it.
+/// The kind of a part's value, if the member has the part.
 pub(super) fn part_kind(attribute: Attribute, part: Part) -> Option<PartKind> {
     let (Kind::One(shape) | Kind::Many(shape)) = attribute.kind() else { return None };
     shape.parts.iter().find(|(found, _)| *found == part).map(|(_, kind)| *kind)
@@ -209,6 +211,7 @@ const fn of_rule(rule: TextRule) -> Comparison {
         TextRule::PhoneNumber => Comparison::PhoneNumber,
         TextRule::Url | TextRule::Certificate => Comparison::Exact,
         TextRule::Plain
+        | TextRule::EntryText
         | TextRule::AddressLines
         | TextRule::LanguageTag
         | TextRule::Zone
@@ -217,19 +220,19 @@ const fn of_rule(rule: TextRule) -> Comparison {
 }
 
 impl<P> Expression<P> {
-    /// Both hold; what is such a chain itself becomes part of it.
+    /// Both are true. Operands that are chains of `and` are flattened.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::chain(self, vec![other], Self::And)
     }
 
-    /// Either holds; what is such a chain itself becomes part of it.
+    /// Either is true. Operands that are chains of `or` are flattened.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::chain(self, vec![other], Self::Or)
     }
 
-    /// The links as one expression; a link that is such a chain itself is part of it.
+    /// A chain of these links. Links that are such chains are flattened.
     pub(super) fn chain(first: Self, further: Vec<Self>, link: fn(Vec<Self>) -> Self) -> Self {
         if further.is_empty() {
             return first;
@@ -252,17 +255,17 @@ impl<P> Expression<P> {
 }
 
 impl Expression {
-    /// A member that has this key, as [`crate::keys`] makes it.
+    /// A test for a member with this key (see [`crate::keys`]).
     pub fn equal(attribute: Attribute, key: String) -> Self {
         Self::member(attribute, Operand::Text { typed: key.clone(), key: Some(key) })
     }
 
-    /// A user of this status.
+    /// A test for this status.
     pub fn status(status: Status) -> Self {
         Self::member(Attribute::Status, Operand::Status(status))
     }
 
-    /// One of these users.
+    /// A test for one of these ids.
     pub fn ids(ids: Vec<UserId>) -> Self {
         Self::member(Attribute::Id, Operand::Ids(ids))
     }
@@ -271,12 +274,12 @@ impl Expression {
         Self::Test(Test { path: Path::Member(attribute), operator: Operator::Equal, operand })
     }
 
-    /// Whether it holds for every user there can be: it asks for a member that all have.
+    /// Whether it is true for every user: it tests the presence of a member that all users have.
     pub fn is_always(&self) -> bool {
         let Self::Test(Test { path: Path::Member(attribute), operator, .. }) = self else {
             return false;
         };
-        let had_by_all = matches!(
+        let is_always_present = matches!(
             attribute,
             Attribute::Id
                 | Attribute::Version
@@ -285,21 +288,21 @@ impl Expression {
                 | Attribute::CreatedAt
                 | Attribute::UpdatedAt
         );
-        had_by_all && *operator == Operator::Present
+        is_always_present && *operator == Operator::Present
     }
 
-    /// A condition that every user meets.
+    /// A condition that is true for every user.
     pub fn always() -> Self {
         let path = Path::Member(Attribute::Id);
         Self::Test(Test { path, operator: Operator::Present, operand: Operand::None })
     }
 
-    /// A condition that nobody meets.
+    /// A condition that is true for no user.
     pub fn never() -> Self {
         Self::Not(Box::new(Self::always()))
     }
 
-    /// Shows each member that is read to `show`.
+    /// Calls `show` for each member that the expression reads.
     pub fn each_attribute(&self, show: &mut impl FnMut(Attribute)) {
         match self {
             Self::And(all) | Self::Or(all) => {
@@ -311,7 +314,7 @@ impl Expression {
             Self::Entry(list, _) => show(list.attribute()),
             Self::Test(test) => {
                 let attribute = test.path.attribute();
-                // A short form is read off its list.
+                // A short form is the value of its list.
                 let read = if let Kind::ShortForm { list, .. } = attribute.kind() {
                     list
                 } else {

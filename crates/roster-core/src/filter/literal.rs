@@ -1,5 +1,5 @@
-//! From a literal to the operand that values are compared with, held against what the path and the
-//! operator can take. Every refusal says what to write instead.
+//! Converts a literal to an operand and checks it against the path and the operator. Every error
+//! says what to write instead.
 
 use super::expression::{Comparison, Operand, Operator};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     user::Status,
 };
 
-/// Whether values that compare so can be compared in that way at all.
+/// Checks that values with this comparison support the operator.
 pub fn check_operator(comparison: Comparison, operator: Operator) -> Result<(), String> {
     let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
     let by_text =
@@ -67,8 +67,8 @@ pub fn operand(
     }
 }
 
-/// Values are whole milliseconds. A time between two of them is compared as the one on its side,
-/// and equals no value.
+/// Stored times are whole milliseconds. A time between two milliseconds is rounded up for `lt` and
+/// `ge` and down for other operators, and equals no value.
 fn time(operator: Operator, typed: String) -> Result<Operand, String> {
     let Some((before, after)) = Timestamp::parse_between(&typed) else {
         return Err("write a time of RFC 3339, like \"2026-11-20T12:00:00Z\"".to_owned());
@@ -102,7 +102,7 @@ fn text(comparison: Comparison, operator: Operator, typed: String) -> Operand {
     let equality = matches!(operator, Operator::Equal | Operator::NotEqual);
     let key = match comparison {
         Comparison::Username if equality => Some(username_lookup(&typed)),
-        // A part of a name may break the rules for names.
+        // A part of a username may violate the rules for usernames.
         Comparison::Username => Some(username_key(&typed).unwrap_or_else(|_| fold_key(&typed))),
         Comparison::Email if equality => Some(email_key(&typed)),
         Comparison::PhoneNumber => Some(phone_key(&typed)).filter(|key| !key.is_empty()),

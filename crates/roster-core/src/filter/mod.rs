@@ -1,10 +1,20 @@
-//! Filters: which users are meant, in the grammar of SCIM (RFC 7644 section 3.4.2.2) over our own
-//! member names.
+//! Filters: conditions on users, in the grammar of SCIM (RFC 7644 section 3.4.2.2) with the member
+//! names of the REST interface.
 //!
-//! A text is parsed once into an expression whose operands are typed and already in the form in
-//! which they are compared; from there on nothing can fail. The evaluator here is the only one:
-//! every engine and the oracle ask it, so all answer alike. What is not understood is a fault with
-//! its place, never an empty answer.
+//! A text is parsed once into an expression with typed and normalized operands; evaluation cannot
+//! fail. All engines and the oracle use this evaluator, so their results agree. An invalid filter
+//! is an error with a position, never an empty result.
+//!
+//! ```
+//! use roster_core::filter::Filter;
+//!
+//! let filter = Filter::parse(r#"family_name sw "Love" and title pr"#).unwrap();
+//! assert_eq!(filter.to_string(), r#"family_name sw "Love" and title pr"#);
+//!
+//! let fault = Filter::parse("nmae pr").unwrap_err();
+//! assert_eq!(fault.position, 0);
+//! assert!(fault.detail.contains("did you mean name?"));
+//! ```
 
 mod evaluate;
 mod expression;
@@ -28,34 +38,34 @@ pub use literal::{check_operator, operand};
 pub use names::{Dialect, KEY_EXPECTED, MemberNames, Names, free_path};
 pub use parse::{ValuePath, parse, parse_value_path};
 
-/// A filter that was understood.
+/// A parsed filter.
 #[derive(Clone, Debug)]
 pub struct Filter {
     expression: Expression,
-    /// Cuts a record down to what the filter reads; `None` where that is most of it. Made when
-    /// the first record comes.
+    /// The members that the filter reads; `None` if they are most of the record. Computed for the
+    /// first record.
     reads: OnceLock<Option<Members>>,
 }
 
-/// Why a text is no filter.
+/// Why a text is not a valid filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterFault {
-    /// Where, in bytes from the start of the text.
+    /// The position of the error, in bytes from the start of the text.
     pub position: usize,
-    /// What was expected there, in words for a person.
+    /// What was expected there, as text for people.
     pub detail: String,
 }
 
-/// A filter that reads more members than these tests whole records.
+/// A filter that reads more members than this is evaluated on whole records.
 const CUT_MEMBERS_MAX: usize = 6;
 
 impl Filter {
-    /// Reads a filter over the member names of the REST face.
+    /// Parses a filter with the member names of the REST interface.
     pub fn parse(text: &str) -> Result<Self, FilterFault> {
         Self::parse_with(text, &MemberNames)
     }
 
-    /// Reads a filter over the names of a face.
+    /// Parses a filter with the names of an interface.
     pub fn parse_with<N: Names<Path = Path>>(text: &str, names: &N) -> Result<Self, FilterFault> {
         parse(text, names).map(Self::new)
     }
@@ -82,18 +92,18 @@ impl Filter {
         (read.len() - always <= CUT_MEMBERS_MAX).then(|| Members::new(read))
     }
 
-    /// What it says.
+    /// The expression.
     pub const fn expression(&self) -> &Expression {
         &self.expression
     }
 
-    /// Whether it means this user.
+    /// Whether the user matches.
     pub fn matches(&self, user: &User) -> bool {
         evaluate::matches(&self.expression, user)
     }
 
-    /// Whether it means the user of this canonical JSON. Only the members that the filter names
-    /// are read.
+    /// Whether the user of this canonical JSON matches. Only the members that the filter names are
+    /// parsed.
     pub fn matches_record(&self, record: &[u8]) -> Result<bool, CorruptRecord> {
         let Some(members) = self.reads.get_or_init(|| self.reads()) else {
             return User::from_record(record).map(|user| self.matches(&user));

@@ -1,8 +1,8 @@
-//! The names that a filter may use: those of the REST face here, those of another face in its own
-//! room.
+//! The names in filters: those of the REST interface are here, other interfaces implement
+//! [`Names`].
 //!
-//! Names of members and parts are compared without regard to case (RFC 7644 section 3.4.2.2), keys
-//! below `attributes` exactly.
+//! Names of members and parts are case-insensitive (RFC 7644 section 3.4.2.2); keys below
+//! `attributes` are exact.
 
 use super::{
     expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test, part_kind},
@@ -15,31 +15,31 @@ use crate::{
     text::nearest,
 };
 
-/// What the words of a face's filters mean. Every error says what was expected instead.
+/// The names in an interface's filters. Every error says what was expected instead.
 pub trait Names {
-    /// What a word was understood as.
+    /// A resolved name.
     type Name;
-    /// What a test reads.
+    /// The path of a test.
     type Path: Compared;
 
-    /// Which ways of writing are taken beside the grammar.
+    /// The extensions of the grammar that are accepted.
     fn dialect(&self) -> Dialect {
         Dialect::default()
     }
 
-    /// What a word means; inside the brackets of a list, as a part of that list's entries.
+    /// Resolves a word; inside the brackets of a list, as a part of that list's entries.
     fn resolve(&self, word: &str, within: Option<&Self::Name>) -> Result<Self::Name, String>;
 
-    /// What should have stood where no word does.
+    /// The error text if a name is missing.
     fn expected(&self, within: Option<&Self::Name>) -> String;
 
-    /// Whether a condition in brackets may follow.
+    /// Checks that a condition in brackets may follow.
     fn takes_brackets(&self, name: &Self::Name) -> Result<(), String>;
 
-    /// Whether the values can be compared in that way at all.
+    /// Checks that the values support an operator.
     fn takes(&self, name: &Self::Name, operator: Operator) -> Result<(), String>;
 
-    /// The test of the values with a literal, which stands unless the operator is `pr`.
+    /// A test of the values with a literal, which is present unless the operator is `pr`.
     fn test(
         &self,
         name: &Self::Name,
@@ -47,7 +47,7 @@ pub trait Names {
         literal: Option<Json>,
     ) -> Result<Expression<Self::Path>, String>;
 
-    /// Some entry of the list meets the condition.
+    /// A condition that any entry of the list matches.
     fn entry(
         &self,
         list: &Self::Name,
@@ -55,17 +55,16 @@ pub trait Names {
     ) -> Result<Expression<Self::Path>, String>;
 }
 
-/// Ways of writing a filter that the grammar of RFC 7644 section 3.4.2.2 does not have, and that
-/// clients use.
+/// Extensions of the grammar of RFC 7644 section 3.4.2.2 that clients use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
     /// A test of a part after the brackets: `emails[type eq "work"].value eq "x"`.
     pub part_after_brackets: bool,
-    /// A text of one word without its quotation marks.
+    /// A one-word text without quotation marks.
     pub bare_words: bool,
 }
 
-/// The member names of the REST face.
+/// The member names of the REST interface.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberNames;
 
@@ -172,12 +171,12 @@ fn part(attribute: Attribute, name: &str) -> Result<Part, String> {
     })
 }
 
-/// What the keys of a path below `attributes` must be like.
+/// The error text for an invalid key below `attributes`.
 pub const KEY_EXPECTED: &str =
     "a key has 1 to 64 letters, digits, - and _, and begins with a letter";
 
-/// The path of these keys below `attributes`, with dots between; `None` where one of them is such
-/// as cannot be filtered by.
+/// The path of these keys below `attributes`, separated by dots; `None` if one of them cannot be
+/// used in a filter.
 pub fn free_path(keys: &str) -> Option<Path> {
     let usable = |key: &str| {
         key.len() <= 64
@@ -188,8 +187,7 @@ pub fn free_path(keys: &str) -> Option<Path> {
     keys.split('.').all(usable).then(path)
 }
 
-/// The path that is meant by a member alone where values are compared: of a list of values, their
-/// values.
+/// The path whose values a test compares: for a list of values, their `value` parts.
 fn values_of(name: &Path, operator: Operator) -> Path {
     match name {
         Path::Member(attribute)

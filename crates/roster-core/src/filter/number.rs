@@ -1,10 +1,10 @@
-//! Comparing numbers exactly: no digit is lost between a whole number and one that is not.
+//! Compares numbers exactly: no digit is lost between integers and floating-point numbers.
 
 use std::cmp::Ordering;
 
 use crate::json::Json;
 
-/// Compares two JSON numbers by value; `None` where one is no number.
+/// Compares two JSON numbers by value; `None` if one is not a number.
 pub(super) fn compare(one: &Json, other: &Json) -> Option<Ordering> {
     match (one, other) {
         (Json::Int(one), Json::Int(other)) => Some(one.cmp(other)),
@@ -15,7 +15,7 @@ pub(super) fn compare(one: &Json, other: &Json) -> Option<Ordering> {
     }
 }
 
-/// 2 to the 63rd: the first number beyond what 64 signed bits hold.
+/// 2^63, the first number that does not fit 64 signed bits.
 const BEYOND: f64 = 9_223_372_036_854_775_808.0;
 
 fn mixed(whole: i64, number: f64) -> Option<Ordering> {
@@ -28,7 +28,7 @@ fn mixed(whole: i64, number: f64) -> Option<Ordering> {
     if number < -BEYOND {
         return Some(Ordering::Greater);
     }
-    // Within 64 bits the text of a number without its fraction is exact.
+    // Within 64 bits, the text of a number without its fraction is exact.
     let trunk: i64 = format!("{:.0}", number.trunc()).parse().ok()?;
     Some(whole.cmp(&trunk).then_with(|| 0.0_f64.total_cmp(&(number.fract() + 0.0))))
 }

@@ -1,6 +1,7 @@
-//! The grammar (RFC 7644 section 3.4.2.2, figure 1), read in one pass from left to right.
+//! The parser (RFC 7644 section 3.4.2.2, figure 1): one pass from left to right.
 //!
-//! Bounded in length, depth and terms before anything is built; positions are bytes of the text.
+//! Length, depth and number of terms are limited before anything is built. Positions are bytes of
+//! the text.
 
 use super::{
     FilterFault,
@@ -12,7 +13,7 @@ use crate::{
     limits::{FILTER_DEPTH_MAX, FILTER_LENGTH_MAX, FILTER_TERMS_MAX},
 };
 
-/// Reads a whole filter, or a condition, in the words of a face.
+/// Parses a whole filter, or a condition, with the names of an interface.
 pub fn parse<N: Names>(text: &str, names: &N) -> Parsed<N> {
     let mut parser = Parser::new(text, names)?;
     let expression = parser.any_of(None)?;
@@ -26,19 +27,20 @@ pub fn parse<N: Names>(text: &str, names: &N) -> Parsed<N> {
     })
 }
 
-/// A value, or the values of a list that meet a condition, or a part of each of those.
+/// The path of a SCIM PATCH operation: a value, the values of a list that match a condition, or a
+/// part of each of them.
 #[derive(Clone, Debug)]
 pub struct ValuePath<N: Names> {
-    /// What is named.
+    /// The name.
     pub name: N::Name,
     /// The condition in brackets.
     pub condition: Option<Expression<N::Path>>,
-    /// The part that stands after the brackets.
+    /// The part after the brackets.
     pub part: Option<N::Name>,
 }
 
-/// Reads what a change is aimed at: `name`, `list[condition]` or `list[condition].part` (RFC 7644
-/// section 3.5.2, figure 7).
+/// Parses the path of a PATCH operation: `name`, `list[condition]` or `list[condition].part` (RFC
+/// 7644 section 3.5.2, figure 7).
 pub fn parse_value_path<N: Names>(text: &str, names: &N) -> Result<ValuePath<N>, FilterFault> {
     let mut parser = Parser::new(text, names)?;
     let start = parser.at;
@@ -88,7 +90,7 @@ impl<'t, N: Names> Parser<'t, N> {
         Ok(Expression::chain(first, further, Expression::Or))
     }
 
-    /// A chain of `and`, which binds closer.
+    /// A chain of `and`, which has the higher precedence.
     fn all_of(&mut self, within: Option<&N::Name>) -> Parsed<N> {
         let first = self.one(within)?;
         let mut further = Vec::new();
@@ -116,7 +118,7 @@ impl<'t, N: Names> Parser<'t, N> {
         let name = self.name(within)?;
         if self.peek() == Some(b'[') {
             if within.is_some() {
-                return Err(self.fault("brackets do not stand within brackets"));
+                return Err(self.fault("brackets cannot be nested"));
             }
             return self.entry(&name, start);
         }
@@ -145,7 +147,7 @@ impl<'t, N: Names> Parser<'t, N> {
         Ok(inner)
     }
 
-    /// `list[condition]`, and what may follow it.
+    /// `list[condition]` and an optional part after it.
     fn entry(&mut self, list: &N::Name, start: usize) -> Parsed<N> {
         let mut inner = self.bracketed(list, start)?;
         if self.peek() == Some(b'.') {
@@ -162,7 +164,7 @@ impl<'t, N: Names> Parser<'t, N> {
         entry.map_err(|detail| FilterFault { position: start, detail })
     }
 
-    /// The condition in the brackets that come next; the list stands at `start`.
+    /// The condition in brackets at the current position; the list begins at `start`.
     fn bracketed(&mut self, list: &N::Name, start: usize) -> Parsed<N> {
         let takes = self.names.takes_brackets(list);
         takes.map_err(|detail| FilterFault { position: start, detail })?;
@@ -224,7 +226,7 @@ impl<'t, N: Names> Parser<'t, N> {
         };
         let written = rest.get(..length).unwrap_or_default();
         self.at += length;
-        // Most texts need no decoding.
+        // Most texts have no escapes to decode.
         let plain = written.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         if let Some(plain) = plain.filter(|text| !text.bytes().any(|b| b == b'\\' || b < 0x20)) {
             return Ok(Json::Text(plain.to_owned()));
@@ -237,9 +239,9 @@ impl<'t, N: Names> Parser<'t, N> {
         });
         read.or_else(|| self.bare_word(written)).ok_or_else(|| {
             let detail = if written.starts_with('"') {
-                "this text is not written as JSON has it"
+                "this text is not a valid JSON string"
             } else if written.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-                "this is no number as JSON has it, or it is too large"
+                "this is not a JSON number, or it is too large"
             } else {
                 "a value was expected: a text in quotation marks, a number, true, false or null"
             };
@@ -247,8 +249,8 @@ impl<'t, N: Names> Parser<'t, N> {
         })
     }
 
-    /// A text without quotation marks, where such are taken. A word of the grammar is none: there
-    /// a value is missing.
+    /// A text without quotation marks, if the dialect accepts it. A keyword of the grammar is not
+    /// such a text: there, a value is missing.
     fn bare_word(&self, written: &str) -> Option<Json> {
         let is_word = !written.is_empty()
             && !written.contains(['"', '\''])
@@ -266,11 +268,11 @@ impl<'t, N: Names> Parser<'t, N> {
         Ok(())
     }
 
-    /// Takes this word if it comes next, whatever its case.
+    /// Consumes this word if it is next, regardless of case.
     fn take_word(&mut self, wanted: &str) -> bool {
         let before = self.at;
         self.skip_spaces();
-        // A chain needs a space or a bracket around its word.
+        // The word of a chain needs a space or a bracket before it.
         let stuck = self.at == before && self.text.get(..before).is_some_and(|t| t.ends_with('"'));
         let found = !stuck && self.word().eq_ignore_ascii_case(wanted);
         if !found {
@@ -315,7 +317,7 @@ const fn is_of_word(byte: u8) -> bool {
 /// The words between conditions.
 const LINKS: [&str; 3] = ["and", "or", "not"];
 
-/// A bare word ends where the grammar goes on.
+/// The length of a bare word: it ends before a space or a bracket.
 fn bare_word_length(rest: &str) -> usize {
     rest.find([' ', '(', ')', '[', ']']).unwrap_or(rest.len())
 }

@@ -1,4 +1,4 @@
-//! An expression as a text that reads back as the same expression.
+//! Prints an expression as text that parses to the same expression.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ fn print_test(test: &Test, f: &mut fmt::Formatter<'_>, inside: Inside) -> fmt::R
         Operand::Integer(number) => write_json(&mut out, &Json::Int(*number)),
         Operand::Number(number) => write_json(&mut out, &Json::Float(*number)),
         Operand::Flag(flag) => write_json(&mut out, &Json::Bool(*flag)),
-        Operand::Time(moment) => write_text(&mut out, &moment.to_string()),
+        Operand::Time(time) => write_text(&mut out, &time.to_string()),
         Operand::Status(status) => write_text(&mut out, status.as_str()),
         Operand::Ids(ids) => {
             let ids = ids.iter().map(|id| Json::Text(id.to_string()));

@@ -1,4 +1,4 @@
-//! The grammar and each kind of comparison, as tables.
+//! Tables of cases for the grammar and each kind of comparison.
 
 use super::*;
 use crate::{Draft, Timestamp, UserId, json, user::Status};
@@ -30,7 +30,7 @@ fn ada() -> User {
     )
 }
 
-fn holds(user: &User, filter: &str) -> bool {
+fn matches(user: &User, filter: &str) -> bool {
     let parsed = Filter::parse(filter).unwrap_or_else(|fault| panic!("{filter}: {fault:?}"));
     let printed = parsed.to_string();
     assert_eq!(Filter::parse(&printed).as_ref(), Ok(&parsed), "{filter} prints as {printed}");
@@ -40,7 +40,7 @@ fn holds(user: &User, filter: &str) -> bool {
 }
 
 #[test]
-fn what_holds_for_a_user() {
+fn filters_that_match_a_user() {
     let ada = ada();
     for filter in [
         r#"username eq "ADA.king""#,
@@ -100,12 +100,12 @@ fn what_holds_for_a_user() {
         r#"family_name eq "Love\u006cace""#,
         r#" ( ( family_name  eq  "lovelace" ) ) "#,
     ] {
-        assert!(holds(&ada, filter), "{filter}");
+        assert!(matches(&ada, filter), "{filter}");
     }
 }
 
 #[test]
-fn what_does_not_hold_for_a_user() {
+fn filters_that_do_not_match_a_user() {
     let ada = ada();
     for filter in [
         r#"username ne "ADA.king""#,
@@ -127,27 +127,27 @@ fn what_does_not_hold_for_a_user() {
         "phone_number_verified eq false",
         r#"id eq "0190D1C2-8000-7000-8000-000000000001""#,
     ] {
-        assert!(!holds(&ada, filter), "{filter}");
+        assert!(!matches(&ada, filter), "{filter}");
     }
 }
 
 #[test]
-fn and_binds_closer_than_or() {
+fn and_has_precedence_over_or() {
     let ada = ada();
-    assert!(holds(&ada, "family_name pr or title pr and title pr"));
-    assert!(!holds(&ada, "(family_name pr or title pr) and title pr"));
-    assert!(!holds(&ada, "not (family_name pr) or title pr"));
+    assert!(matches(&ada, "family_name pr or title pr and title pr"));
+    assert!(!matches(&ada, "(family_name pr or title pr) and title pr"));
+    assert!(!matches(&ada, "not (family_name pr) or title pr"));
 }
 
 #[test]
-fn a_suspended_user_is_told_apart() {
+fn status_matches_a_suspended_user() {
     let mut ada = ada();
     ada.status = Status::Suspended;
-    assert!(holds(&ada, r#"status eq "suspended" and status ne "active""#));
+    assert!(matches(&ada, r#"status eq "suspended" and status ne "active""#));
 }
 
 #[test]
-fn every_fault_has_its_place_and_says_what_was_expected() {
+fn every_fault_has_a_position_and_says_what_was_expected() {
     for (text, position, detail) in [
         ("", 0, "name of a member"),
         ("   ", 3, "name of a member"),

@@ -1,4 +1,4 @@
-//! What is to be done to one group, with all that the decision needs.
+//! Commands: complete requests to change one group.
 
 use std::collections::BTreeSet;
 
@@ -7,82 +7,83 @@ use crate::{
     command::{Caller, Edit, Idempotency, Preconditions},
     id::UserId,
     json::Json,
+    limits::{GROUP_MEMBERS_CHANGE_MAX, GROUP_MEMBERS_NAMED_MAX},
     start::Start,
     timestamp::Timestamp,
 };
 
-/// What is to be done to a group.
+/// An operation on a group.
 #[derive(Clone, Debug)]
 pub enum GroupAct {
-    /// Create a group under a new id, with these members.
+    /// Create a group with a new id and these members.
     Create {
-        /// The new id; its moment is `created_at`.
+        /// The new id. Its time is `created_at`.
         id: GroupId,
         /// The group.
         draft: Box<GroupDraft>,
-        /// Who belongs to it from the start.
+        /// Its first members.
         members: BTreeSet<UserId>,
     },
     /// Change a group, its members, or both at once.
     Change {
-        /// Which group.
+        /// The group's id.
         id: GroupId,
-        /// What becomes of its own record.
+        /// The change of its record.
         edit: GroupEdit,
-        /// What becomes of its members.
+        /// The change of its members.
         members: MembersEdit,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
-    /// Change a group and its members by what a function makes of the group.
+    /// Change a group and its members by the result of a function.
     Edit {
-        /// Which group.
+        /// The group's id.
         id: GroupId,
         /// The function.
         edit: Edit<Group, (GroupEdit, MembersEdit)>,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
-    /// Delete a group for good, with its memberships on both sides.
+    /// Delete a group permanently. Its memberships on both sides are removed; the members stay.
     Delete {
-        /// Which group.
+        /// The group's id.
         id: GroupId,
-        /// What must hold first.
+        /// The preconditions.
         preconditions: Preconditions,
     },
 }
 
-/// What becomes of a group's own record.
+/// A change of a group's record.
 #[derive(Clone, Debug)]
 pub enum GroupEdit {
-    /// It stays.
+    /// No change.
     Keep,
-    /// The whole is replaced.
+    /// Replace the whole record.
     Replace(Box<GroupDraft>),
-    /// JSON Merge Patch (RFC 7396).
+    /// Apply a JSON Merge Patch (RFC 7396).
     Patch(Box<Json>),
 }
 
-/// What becomes of a group's members.
+/// A change of a group's members.
 #[derive(Clone, Debug)]
 pub enum MembersEdit {
-    /// They stay.
+    /// No change.
     Keep,
-    /// Some join, some leave. Who stands in both leaves and joins: it stays.
+    /// Add and remove members. One that is in both sets stays or becomes a member.
     Delta {
-        /// Who belongs to it from now on.
+        /// The members to add.
         added: BTreeSet<UserId>,
-        /// Who belongs to it no more.
+        /// The members to remove.
         removed: BTreeSet<UserId>,
     },
-    /// This one leaves. It is refused if it is not a member.
+    /// Remove one member; rejected if it is not a member.
     Remove(UserId),
-    /// These belong to it, and nobody else.
+    /// Replace all members by these.
     All(BTreeSet<UserId>),
 }
 
 impl MembersEdit {
-    /// How many members it names.
+    /// The number of members that it names.
     pub fn named(&self) -> usize {
         match self {
             Self::Keep => 0,
@@ -91,31 +92,40 @@ impl MembersEdit {
             Self::All(members) => members.len(),
         }
     }
+
+    /// How many members it may name. All members of a group can be sent, since those that belong to
+    /// it already are no change.
+    pub const fn named_max(&self) -> usize {
+        match self {
+            Self::All(_) => GROUP_MEMBERS_NAMED_MAX,
+            Self::Keep | Self::Remove(_) | Self::Delta { .. } => GROUP_MEMBERS_CHANGE_MAX,
+        }
+    }
 }
 
-/// A change of a group that somebody asked for.
+/// A request to change a group.
 #[derive(Clone, Debug)]
 pub struct GroupCommand {
-    /// What is to be done.
+    /// The operation.
     pub act: GroupAct,
-    /// When it was asked for.
+    /// The time of the request.
     pub at: Timestamp,
-    /// Who asked.
+    /// The caller.
     pub caller: Caller,
-    /// What marks a request that may come twice.
+    /// The idempotency key, if the request has one.
     pub idempotency: Option<Idempotency>,
-    /// Asked before it is carried out, where whoever asks may have given it up by then.
+    /// Lets the caller cancel the command until it begins.
     pub start: Option<Start>,
 }
 
 impl GroupCommand {
-    /// Whether it may be carried out: an engine asks once it is to be, and right before.
+    /// Whether the command may be executed. An engine calls this immediately before the execution.
     #[must_use]
     pub fn begin(&self) -> bool {
         self.start.as_ref().is_none_or(Start::begin)
     }
 
-    /// The group that it is about.
+    /// The group's id.
     pub const fn group_id(&self) -> GroupId {
         match &self.act {
             GroupAct::Create { id, .. }
@@ -125,7 +135,8 @@ impl GroupCommand {
         }
     }
 
-    /// How many members it names. Those of a function are counted when they are changed.
+    /// The number of members that it names. Members that an edit changes are counted when its
+    /// function is called.
     pub fn members_named(&self) -> usize {
         match &self.act {
             GroupAct::Create { members, .. } => members.len(),
@@ -134,7 +145,7 @@ impl GroupCommand {
         }
     }
 
-    /// Whether the group is to be there already.
+    /// Whether the group must exist already.
     pub const fn is_about_one_that_is_there(&self) -> bool {
         !matches!(self.act, GroupAct::Create { .. })
     }

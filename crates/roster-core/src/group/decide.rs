@@ -1,8 +1,8 @@
-//! The rule book of groups: what becomes of a group when somebody asks for a change.
+//! The rules for groups, as pure functions in two steps.
 //!
-//! Pure, in two steps. A sketch is what the command makes of the group's own record; it says what
-//! else has to be known. Settled with these facts, which the engine looks up in the transaction of
-//! the write, it is a decision.
+//! [`sketch`] applies a command to the group's record. The [`Sketch`] lists the facts that it
+//! needs. The engine reads these [`Facts`] in the transaction of the write, and [`Sketch::settle`]
+//! makes the decision.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,13 +24,13 @@ use crate::{
     json::{self, Json},
     limits::{
         GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX, GROUP_MEMBERS_MAX, GROUPS_OF_MEMBER_MAX,
-        UNKNOWN_MEMBERS_TOLD_MAX,
+        UNKNOWN_MEMBERS_LISTED_MAX,
     },
     timestamp::Timestamp,
     violation::{Violation, ViolationCode},
 };
 
-/// What a command makes of the group's own record, before anything else is known.
+/// The result of a command for the group's record, before other facts are known.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     before: Option<Group>,
@@ -41,61 +41,60 @@ pub struct Sketch {
     caller: Caller,
 }
 
-/// What has to be known to settle a sketch.
+/// The facts that settle a sketch.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Who else has the name that is claimed.
+    /// The other group that has the claimed name.
     pub name_holder: Option<GroupId>,
-    /// How many members the group has.
+    /// The number of members of the group.
     pub members: u64,
-    /// Who of those that [`Sketch::named`] tells belongs to the group; without names, everybody
-    /// who does.
+    /// The current members among [`Sketch::named`], or all members if that is `None`.
     pub present: BTreeSet<UserId>,
-    /// What is known of [`Sketch::newcomers`]; who is not here does not exist.
+    /// The existing users and groups among [`Sketch::newcomers`].
     pub newcomers: BTreeMap<UserId, Newcomer>,
-    /// Where the groups among the newcomers stand, and the group itself; nothing without them.
+    /// The nesting of the group and of the groups among the newcomers; empty if there are none.
     pub nesting: Nesting,
 }
 
-/// Somebody who is to join a group.
+/// A user or group that joins a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newcomer {
-    /// What it is.
+    /// Whether it is a user or a group.
     pub kind: MemberKind,
-    /// In how many groups it is.
+    /// The number of groups that it is in.
     pub groups: u64,
 }
 
-/// What becomes of a command that the rules allow.
+/// The result of a command that the rules allow.
 #[derive(Clone, Debug)]
 pub enum GroupDecision {
-    /// Everything is as it was asked to be: nothing is written.
+    /// The group already has the requested state: nothing is written.
     Unchanged,
-    /// A new group is written.
+    /// The group is created.
     Create(Box<GroupChange>),
-    /// The group is written anew.
+    /// The group is replaced.
     Replace(Box<GroupChange>),
-    /// The group is gone, and all memberships in it; those that it has itself each by a change of
-    /// the other group, see [`left`].
+    /// The group is deleted, and its list of members with it. Each group that contained it changes
+    /// too, see [`left`].
     Remove(Box<GroupChange>),
 }
 
-/// A change to be written.
+/// A change of a group, to be written.
 #[derive(Clone, Debug)]
 pub struct GroupChange {
     /// The group after the change.
     pub group: Group,
     /// Its canonical JSON.
     pub record: Bytes,
-    /// Who joins.
+    /// The members that join.
     pub added: Vec<Member>,
-    /// Who leaves.
+    /// The members that leave.
     pub removed: Vec<UserId>,
     /// The entry of the change log.
     pub event: Arc<Event>,
 }
 
-/// Sketches what a command comes to, given the group that it is about, if that is there.
+/// The sketch of a command. `current` is the group that it applies to, if it exists.
 pub fn sketch(
     rules: Rules,
     current: Option<&Group>,
@@ -112,7 +111,7 @@ pub fn sketch(
     };
     match &command.act {
         GroupAct::Create { id, draft, members } => {
-            within_limit(members.len())?;
+            check_member_count(members.len(), GROUP_MEMBERS_CHANGE_MAX)?;
             let written = draft.resolve(None).map_err(Refusal::Invalid)?;
             let group = Group {
                 id: *id,
@@ -126,23 +125,23 @@ pub fn sketch(
         GroupAct::Change { edit, members, preconditions, .. } => {
             let current = current.ok_or_else(not_found)?;
             let after = edited(rules, current, edit, preconditions)?;
-            within_limit(members.named())?;
+            check_member_count(members.named(), members.named_max())?;
             Ok(sketched(Some(current), after, members.clone(), false))
         }
         GroupAct::Edit { edit, preconditions, .. } => {
             let current = current.ok_or_else(not_found)?;
-            allowed(preconditions, current)?;
+            check_preconditions(preconditions, current)?;
             let (edit, members) = edit.apply(current)?;
-            // The function has seen this version.
+            // The function computed its change from this version.
             let if_match = Some(Tags::Versions(vec![current.version]));
             let preconditions = Preconditions { if_match, if_none_match: None };
             let after = edited(rules, current, &edit, &preconditions)?;
-            within_limit(members.named())?;
+            check_member_count(members.named(), members.named_max())?;
             Ok(sketched(Some(current), after, members, false))
         }
         GroupAct::Delete { preconditions, .. } => {
             let current = current.ok_or_else(not_found)?;
-            allowed(preconditions, current)?;
+            check_preconditions(preconditions, current)?;
             if rules.delete == Guard::On && preconditions.is_empty() {
                 return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
             }
@@ -151,7 +150,7 @@ pub fn sketch(
     }
 }
 
-/// What becomes of a group whose member is gone.
+/// The change of a group when one of its members is deleted.
 pub fn left(group: &Group, member: UserId, at: Timestamp, caller: &Caller) -> GroupChange {
     let group = next_version(group, at);
     let members = MembersChanged { added: Vec::new(), removed: vec![member] };
@@ -159,29 +158,29 @@ pub fn left(group: &Group, member: UserId, at: Timestamp, caller: &Caller) -> Gr
 }
 
 impl Sketch {
-    /// The key of a name that is new to this group and must be no other's.
+    /// The key of a new name, which no other group may have.
     pub fn name_claim(&self) -> Option<String> {
         let key = self.after.name_key();
         let is_own = self.before.as_ref().is_some_and(|before| before.name_key() == key);
         (!is_own && !self.is_deletion).then_some(key)
     }
 
-    /// The group.
+    /// The group's id.
     pub const fn id(&self) -> GroupId {
         self.after.id
     }
 
-    /// Whether the group is new: nobody belongs to it and nothing is above it.
+    /// Whether the group is new, without members and without groups that contain it.
     pub const fn is_new(&self) -> bool {
         self.before.is_none()
     }
 
-    /// Whether members are spoken of at all.
+    /// Whether the command changes members.
     pub const fn is_about_members(&self) -> bool {
         !matches!(self.members, MembersEdit::Keep)
     }
 
-    /// Those of whom has to be known whether they belong to the group; `None`: all who do.
+    /// The ids whose membership must be read; `None` for all members.
     pub fn named(&self) -> Option<BTreeSet<UserId>> {
         match &self.members {
             MembersEdit::Keep => Some(BTreeSet::new()),
@@ -191,8 +190,14 @@ impl Sketch {
         }
     }
 
-    /// Those who are to join, given who belongs to the group.
+    /// The users and groups that join and must be looked up, given the current members. None if the
+    /// command changes more members than allowed.
     pub fn newcomers(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
+        let joining = self.joining(present);
+        if joining.len() > GROUP_MEMBERS_CHANGE_MAX { BTreeSet::new() } else { joining }
+    }
+
+    fn joining(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
         match &self.members {
             MembersEdit::Keep | MembersEdit::Remove(_) => BTreeSet::new(),
             MembersEdit::Delta { added, .. } => added - present,
@@ -200,7 +205,7 @@ impl Sketch {
         }
     }
 
-    /// Decides, once all that has to be known is.
+    /// The decision, given all facts.
     pub fn settle(self, facts: &Facts) -> Result<GroupDecision, Refusal> {
         if self.is_deletion {
             let group = next_version(&self.after, self.at);
@@ -211,7 +216,7 @@ impl Sketch {
         if facts.name_holder.is_some() {
             return Err(GroupRefusal::NameTaken.into());
         }
-        let joining = self.newcomers(&facts.present);
+        let joining = self.joining(&facts.present);
         let removed: Vec<UserId> = match &self.members {
             MembersEdit::Keep => Vec::new(),
             MembersEdit::Remove(member) if facts.present.contains(member) => vec![*member],
@@ -221,7 +226,8 @@ impl Sketch {
             }
             MembersEdit::All(all) => (&facts.present - all).into_iter().collect(),
         };
-        let added = self.admit(&joining, &removed, facts)?;
+        check_member_count(joining.len() + removed.len(), GROUP_MEMBERS_CHANGE_MAX)?;
+        let added = self.check_members(&joining, &removed, facts)?;
         let members = MembersChanged { added: joining.into_iter().collect(), removed };
         let Some(before) = &self.before else {
             let changed = changed(None, &self.after);
@@ -239,16 +245,16 @@ impl Sketch {
         Ok(GroupDecision::Replace(Box::new(change)))
     }
 
-    /// Whether all these may join: they exist, there is room, and the groups among them form no
-    /// circle and no deeper nest than is allowed.
-    fn admit(
+    /// Checks that all of these may join: they exist, there is room, and the groups among them form
+    /// no cycle and no deeper nesting than allowed.
+    fn check_members(
         &self,
         joining: &BTreeSet<UserId>,
         removed: &[UserId],
         facts: &Facts,
     ) -> Result<Vec<Member>, GroupRefusal> {
         let known = |id: &&UserId| facts.newcomers.contains_key(*id);
-        let unknown = joining.iter().filter(|id| !known(id)).take(UNKNOWN_MEMBERS_TOLD_MAX);
+        let unknown = joining.iter().filter(|id| !known(id)).take(UNKNOWN_MEMBERS_LISTED_MAX);
         let unknown: Vec<UserId> = unknown.copied().collect();
         if !unknown.is_empty() {
             return Err(GroupRefusal::UnknownMembers(unknown));
@@ -269,7 +275,7 @@ impl Sketch {
         let groups: BTreeSet<GroupId> = joining.iter().filter(is_group).copied().collect();
         if !groups.is_empty() {
             let Nesting { above, below } = &facts.nesting;
-            if groups.contains(&self.after.id) || above.meet(&groups) {
+            if groups.contains(&self.after.id) || above.contains_any(&groups) {
                 return Err(GroupRefusal::Cycle);
             }
             if above.is_too_wide() || below.is_too_wide() {
@@ -289,21 +295,21 @@ fn edited(
     edit: &GroupEdit,
     preconditions: &Preconditions,
 ) -> Result<Group, Refusal> {
-    let (draft, guarded) = match edit {
+    let (draft, is_guarded) = match edit {
         GroupEdit::Keep => {
-            allowed(preconditions, current)?;
+            check_preconditions(preconditions, current)?;
             return Ok(current.clone());
         }
         GroupEdit::Replace(draft) => (GroupDraft::clone(draft), rules.put == Guard::On),
         GroupEdit::Patch(patch) => (patched(current, patch), false),
     };
-    allowed(preconditions, current)?;
-    if draft.held_version.is_some_and(|version| version != current.version) {
+    check_preconditions(preconditions, current)?;
+    if draft.body_version.is_some_and(|version| version != current.version) {
         return Err(Refusal::VersionMismatch { current: current.version });
     }
     let written = draft.resolve(Some(current)).map_err(Refusal::Invalid)?;
     let clears = current.external_id.is_some() && written.external_id.is_none();
-    if guarded && clears && preconditions.is_empty() && draft.held_version.is_none() {
+    if is_guarded && clears && preconditions.is_empty() && draft.body_version.is_none() {
         return Err(Refusal::PreconditionRequired { cleared: vec![Attribute::ExternalId] });
     }
     Ok(Group {
@@ -313,18 +319,19 @@ fn edited(
     })
 }
 
-/// The draft that a patch comes to: the patch on the record, then read like any body.
+/// The draft that results from a patch: the patch is merged into the record and the result is
+/// parsed like any body.
 fn patched(current: &Group, patch: &Json) -> GroupDraft {
     let stored = json::read(&current.to_record()).unwrap_or(Json::Object(Vec::new()));
     let Json::Object(mut members) = stored else { return GroupDraft::default() };
-    // The stored version would hold itself: only one that the patch names is a precondition.
+    // Only a version that the patch names is a precondition, so the stored one is removed.
     members.retain(|(name, _)| name != Attribute::Version.name());
     let mut draft = GroupDraft::parse(json::merge(Json::Object(members), patch.clone()));
-    draft.refuse_unknown_removals(patch);
+    draft.check_removals(patch);
     draft
 }
 
-fn allowed(preconditions: &Preconditions, current: &Group) -> Result<(), Refusal> {
+fn check_preconditions(preconditions: &Preconditions, current: &Group) -> Result<(), Refusal> {
     if preconditions.allow_write(current.version) {
         Ok(())
     } else {
@@ -332,11 +339,11 @@ fn allowed(preconditions: &Preconditions, current: &Group) -> Result<(), Refusal
     }
 }
 
-fn within_limit(members: usize) -> Result<(), Refusal> {
-    if members <= GROUP_MEMBERS_CHANGE_MAX {
+fn check_member_count(members: usize, most: usize) -> Result<(), Refusal> {
+    if members <= most {
         return Ok(());
     }
-    let detail = format!("name at most {GROUP_MEMBERS_CHANGE_MAX} members in one request");
+    let detail = format!("add and remove at most {most} members in one request");
     let violation = Violation::new("/members", ViolationCode::TooMany, detail);
     Err(Refusal::Invalid(violation.into()))
 }

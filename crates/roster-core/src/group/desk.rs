@@ -1,7 +1,7 @@
-//! The desk of the groups: the part of the directory through which every face reads and changes
-//! them.
+//! The part of the directory that reads and changes groups.
 //!
-//! Whoever may read users may read groups, and whoever may change users may change them.
+//! The right to read users includes reading groups, and the right to change users includes changing
+//! groups.
 
 use std::{collections::BTreeSet, mem, sync::Arc};
 
@@ -41,7 +41,7 @@ impl GroupDesk {
         terms: Terms,
     ) -> Result<Outcome, Failure> {
         let (id, draft) = (self.clock.new_id(), Box::new(draft));
-        self.carry_out(GroupAct::Create { id, draft, members }, terms).await
+        self.execute(GroupAct::Create { id, draft, members }, terms).await
     }
 
     /// Changes a group, its members, or both at once.
@@ -54,10 +54,10 @@ impl GroupDesk {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(GroupAct::Change { id, edit, members, preconditions }, terms).await
+        self.execute(GroupAct::Change { id, edit, members, preconditions }, terms).await
     }
 
-    /// Changes a group and its members by what a function makes of the group.
+    /// Changes a group and its members by the result of a function.
     pub async fn edit(
         &self,
         _may: Permit<WriteUsers>,
@@ -66,10 +66,10 @@ impl GroupDesk {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(GroupAct::Edit { id, edit, preconditions }, terms).await
+        self.execute(GroupAct::Edit { id, edit, preconditions }, terms).await
     }
 
-    /// Deletes a group for good.
+    /// Deletes a group permanently.
     pub async fn delete(
         &self,
         _may: Permit<WriteUsers>,
@@ -77,10 +77,10 @@ impl GroupDesk {
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.carry_out(GroupAct::Delete { id, preconditions }, terms).await
+        self.execute(GroupAct::Delete { id, preconditions }, terms).await
     }
 
-    /// The group of that id.
+    /// The group with this id.
     pub async fn get(
         &self,
         _may: Permit<ReadUsers>,
@@ -98,7 +98,7 @@ impl GroupDesk {
         self.store.groups(query).await
     }
 
-    /// One page of a group's direct members, with the group; `None` where there is no such group.
+    /// One page of a group's direct members, with the group; `None` if the group does not exist.
     pub async fn members(
         &self,
         _may: Permit<ReadUsers>,
@@ -116,7 +116,7 @@ impl GroupDesk {
         self.store.groups_of(users).await
     }
 
-    async fn carry_out(&self, act: GroupAct, terms: Terms) -> Result<Outcome, Failure> {
+    async fn execute(&self, act: GroupAct, terms: Terms) -> Result<Outcome, Failure> {
         let Terms { caller, idempotency, mode, start, .. } = terms;
         let command = GroupCommand { act, at: self.clock.now(), caller, idempotency, start };
         match mode {

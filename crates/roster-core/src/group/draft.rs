@@ -1,7 +1,7 @@
-//! What a client says a group should be, read off a JSON tree: its violations are listed together.
+//! A group as a client describes it, parsed from a JSON tree. All violations are reported together.
 //!
-//! As with users, a value equal to the stored one is never judged again, `null` is absent, and
-//! what the server makes may stand in the body.
+//! As for users, a value that equals the stored one is not checked again, `null` is absent, and
+//! members that the server sets may be in the body.
 
 use super::Group;
 use crate::{
@@ -15,18 +15,18 @@ use crate::{
 const MEMBERS: [&str; 6] =
     ["id", "version", "display_name", "external_id", "created_at", "updated_at"];
 
-/// A group as a client sent it: read and normalised, not yet decided upon.
+/// A parsed and normalized request body, before it is compared with the stored group.
 #[derive(Clone, Debug, Default)]
 pub struct GroupDraft {
     display_name: Option<String>,
     external_id: Option<String>,
-    held_id: Option<String>,
-    pub(super) held_version: Option<i64>,
-    held_faults: Vec<Violation>,
+    body_id: Option<String>,
+    pub(super) body_version: Option<i64>,
+    server_made_faults: Vec<Violation>,
     violations: Violations,
 }
 
-/// The members that clients write, once they are valid.
+/// The valid members that clients write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) display_name: String,
@@ -34,7 +34,7 @@ pub(super) struct Written {
 }
 
 impl GroupDraft {
-    /// Reads a draft off a tree; never fails, what is wrong stands in the draft.
+    /// Parses a draft from a tree. It never fails: the draft contains the violations.
     pub fn parse(tree: Json) -> Self {
         let mut draft = Self::default();
         let kind = tree.kind();
@@ -44,12 +44,12 @@ impl GroupDraft {
             return draft;
         };
         for (name, value) in members {
-            draft.take(&name, value);
+            draft.parse_member(&name, value);
         }
         draft
     }
 
-    /// A draft of parts that did not come as our JSON; the same rules.
+    /// A draft from values that are not REST JSON, under the same rules.
     pub fn of(display_name: Option<String>, external_id: Option<String>) -> Self {
         Self {
             display_name: display_name.map(nfc),
@@ -58,32 +58,32 @@ impl GroupDraft {
         }
     }
 
-    /// Refuses what a patch would remove though there is no such member.
-    pub(super) fn refuse_unknown_removals(&mut self, patch: &Json) {
+    /// Adds a violation for each unknown member that a patch removes.
+    pub(super) fn check_removals(&mut self, patch: &Json) {
         let Json::Object(members) = patch else { return };
         for (name, value) in members {
             if *value == Json::Null && !MEMBERS.contains(&name.as_str()) {
-                self.refuse_unknown(name);
+                self.add_unknown_member(name);
             }
         }
     }
 
-    /// The valid members, or all that is wrong. `current` is the group that is written anew.
+    /// The valid members, or all violations. `current` is the group that is replaced.
     pub(super) fn resolve(&self, current: Option<&Group>) -> Result<Written, Violations> {
         let mut violations = self.violations.clone();
         if let Some(current) = current {
-            violations.extend(self.held_faults.iter().cloned());
-            if self.held_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
-                let detail = "the id of the body is not the one of the path";
+            violations.extend(self.server_made_faults.iter().cloned());
+            if self.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+                let detail = "send the id of the path, or leave it out";
                 violations.push(|| Violation::new("/id", ViolationCode::IdMismatch, detail));
             }
         }
         let stored_name = current.map(|current| &current.display_name);
         match &self.display_name {
             Some(name) if Some(name) != stored_name => {
-                violations.extend(judge("/display_name", name));
+                violations.extend(check_text("/display_name", name));
                 if name.trim().is_empty() {
-                    let detail = "give at least one character that can be seen";
+                    let detail = "give at least one visible character";
                     let code = ViolationCode::TooShort;
                     violations.push(|| Violation::new("/display_name", code, detail));
                 }
@@ -91,14 +91,14 @@ impl GroupDraft {
             Some(_) => {}
             None if violations.items().iter().any(|it| it.pointer == "/display_name") => {}
             None => {
-                let detail = "say what the group is called";
+                let detail = "give the group a display_name";
                 let code = ViolationCode::Required;
                 violations.push(|| Violation::new("/display_name", code, detail));
             }
         }
         let stored_id = current.and_then(|current| current.external_id.as_ref());
         if let Some(external_id) = self.external_id.as_ref().filter(|id| Some(*id) != stored_id) {
-            violations.extend(judge("/external_id", external_id));
+            violations.extend(check_text("/external_id", external_id));
         }
         match &self.display_name {
             Some(display_name) if violations.is_empty() => Ok(Written {
@@ -109,17 +109,17 @@ impl GroupDraft {
         }
     }
 
-    fn take(&mut self, name: &str, value: Json) {
+    fn parse_member(&mut self, name: &str, value: Json) {
         match (name, value) {
             ("created_at" | "updated_at", _) => {}
             (known, Json::Null) if MEMBERS.contains(&known) => {}
-            ("id", Json::Text(id)) => self.held_id = Some(id),
-            ("version", Json::Int(version)) => self.held_version = Some(version),
+            ("id", Json::Text(id)) => self.body_id = Some(id),
+            ("version", Json::Int(version)) => self.body_version = Some(version),
             ("id" | "version", other) => {
                 let detail =
                     format!("send it as the server gave it, or leave it out, not {}", other.kind());
                 let code = ViolationCode::WrongType;
-                self.held_faults.push(Violation::new(format!("/{name}"), code, detail));
+                self.server_made_faults.push(Violation::new(format!("/{name}"), code, detail));
             }
             ("display_name", Json::Text(text)) => self.display_name = Some(nfc(text)),
             ("external_id", Json::Text(text)) => self.external_id = Some(nfc(text)),
@@ -128,15 +128,14 @@ impl GroupDraft {
                 let code = ViolationCode::WrongType;
                 self.violations.push(|| Violation::new(format!("/{name}"), code, detail));
             }
-            (unknown, _) => self.refuse_unknown(unknown),
+            (unknown, _) => self.add_unknown_member(unknown),
         }
     }
 
-    fn refuse_unknown(&mut self, name: &str) {
+    fn add_unknown_member(&mut self, name: &str) {
         self.violations.push(|| {
             let detail = if name == "members" {
-                "members have a place of their own: /groups/{group_id}/members/{member_id}"
-                    .to_owned()
+                "change members at /groups/{group_id}/members/{member_id}".to_owned()
             } else {
                 match nearest(name, MEMBERS.iter().copied()) {
                     Some(known) => format!("did you mean {known}?"),
@@ -149,7 +148,7 @@ impl GroupDraft {
     }
 }
 
-fn judge(pointer: &str, text: &str) -> Option<Violation> {
+fn check_text(pointer: &str, text: &str) -> Option<Violation> {
     if let Err(detail) = check_controls(text, Controls::None) {
         return Some(Violation::new(pointer, ViolationCode::ControlCharacter, detail));
     }
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn all_violations_are_reported_together() {
         use ViolationCode::{
             ControlCharacter, Required, TooLong, TooShort, UnknownMember, WrongType,
         };
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_never_judged_again_and_server_made_members_may_come_back() {
+    fn stored_values_are_not_checked_again_and_server_made_members_are_accepted() {
         let group = Group {
             id: UserId::from_bytes([7; 16]),
             version: 3,

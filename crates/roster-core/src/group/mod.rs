@@ -1,9 +1,9 @@
-//! Groups: what a group is, who may be a member, and what becomes of groups when somebody asks.
+//! Groups: their record, members, commands and rules.
 //!
-//! A group has a name that no other group has, and members: users, and other groups up to a
-//! depth, never in a circle. A change of its members is a change of the group, never of the
-//! member. Its record holds its own members of the record alone; who belongs to it is asked for
-//! page by page. Nothing here knows how an engine keeps memberships.
+//! A group has a unique name and members: users, and other groups up to a maximum depth without
+//! cycles. A change of its members is a change of the group, not of the member. The record does not
+//! contain the members; they are read page by page. This module does not know how an engine stores
+//! memberships.
 
 mod command;
 mod decide;
@@ -24,27 +24,27 @@ pub use store::GroupStore;
 
 use crate::{id::UserId, text::fold_key, timestamp::Timestamp};
 
-/// The id of a group. Users and groups have their ids from one maker, so that no group has the id
-/// of a user and a member is named by its id alone.
+/// The id of a group. Users and groups get ids from the same source, so an id never belongs to
+/// both, and an id alone identifies a member.
 pub type GroupId = UserId;
 
-/// One group.
+/// A group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The id, for ever.
+    /// The id, which never changes.
     pub id: GroupId,
-    /// From 1, one more at each real change, of its members too.
+    /// The version: 1 for a new group, one more after each change of the record or of the members.
     pub version: i64,
-    /// What people call it.
+    /// Its name.
     pub display_name: String,
-    /// What the client calls it.
+    /// The client's id for it.
     pub external_id: Option<String>,
-    /// The moment of the last real change; never goes back.
+    /// The time of the last change; it never goes back.
     pub updated_at: Timestamp,
 }
 
 impl Group {
-    /// The key of its name, which no other group has.
+    /// The unique key of its name.
     pub fn name_key(&self) -> String {
         group_name_key(&self.display_name)
     }
@@ -55,7 +55,7 @@ pub fn group_name_key(display_name: &str) -> String {
     fold_key(display_name)
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemberKind {
     /// A live user.
@@ -65,7 +65,7 @@ pub enum MemberKind {
 }
 
 impl MemberKind {
-    /// The kind as it stands on the wire.
+    /// The kind in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -79,6 +79,6 @@ impl MemberKind {
 pub struct Member {
     /// The id of the user or group.
     pub id: UserId,
-    /// Which of the two.
+    /// Whether it is a user or a group.
     pub kind: MemberKind,
 }

@@ -1,8 +1,9 @@
-//! How groups stand within groups, as far as it bears on one that takes others in.
+//! Levels of nested groups around a group that other groups join.
 //!
-//! An engine walks up from the group and down from those that join it, level by level: level n
-//! holds all that some way of n steps leads to. No way is longer than the depth that is allowed,
-//! since that always held before; so walks end. How many groups a walk may meet has a limit.
+//! An engine walks up from the group and down from the groups that join it, level by level. Level n
+//! contains all groups at the end of some path with n steps. No path is longer than the maximum
+//! depth, because earlier writes kept that limit, so each walk ends. The number of groups that a
+//! walk may visit is limited too.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +14,10 @@ use crate::limits::{GROUP_DEPTH_MAX, GROUP_NESTING_MAX};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     levels: Vec<BTreeSet<GroupId>>,
-    met: usize,
+    visited: usize,
 }
 
-/// What is above a group, and what is below those that are to join it.
+/// The groups that contain a group, and the groups inside those that join it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nesting {
     /// From the group itself upwards.
@@ -26,40 +27,40 @@ pub struct Nesting {
 }
 
 impl Levels {
-    /// A walk that begins at these.
+    /// A walk that starts at these groups.
     pub fn from(start: BTreeSet<GroupId>) -> Self {
-        let met = start.len();
-        Self { levels: if start.is_empty() { Vec::new() } else { vec![start] }, met }
+        let visited = start.len();
+        Self { levels: if start.is_empty() { Vec::new() } else { vec![start] }, visited }
     }
 
-    /// From where the next step goes; `None` where the walk ends.
+    /// The groups of the last level; `None` if the walk ends.
     pub fn front(&self) -> Option<&BTreeSet<GroupId>> {
         let goes_on = self.levels.len() <= GROUP_DEPTH_MAX && !self.is_too_wide();
         self.levels.last().filter(|_| goes_on)
     }
 
-    /// Goes a step on; nothing there ends the walk.
+    /// Adds a level. Returns `false` for an empty one, which ends the walk.
     pub fn step(&mut self, next: BTreeSet<GroupId>) -> bool {
         if next.is_empty() {
             return false;
         }
-        self.met += next.len();
+        self.visited += next.len();
         self.levels.push(next);
         true
     }
 
-    /// How many levels there are.
+    /// The number of levels.
     pub const fn depth(&self) -> usize {
         self.levels.len()
     }
 
-    /// Whether the walk met more groups than may be looked at.
+    /// Whether the walk visited more groups than allowed.
     pub const fn is_too_wide(&self) -> bool {
-        self.met > GROUP_NESTING_MAX
+        self.visited > GROUP_NESTING_MAX
     }
 
-    /// Whether the walk met one of these.
-    pub fn meet(&self, groups: &BTreeSet<GroupId>) -> bool {
+    /// Whether the walk visited any of these.
+    pub fn contains_any(&self, groups: &BTreeSet<GroupId>) -> bool {
         self.levels.iter().any(|level| !level.is_disjoint(groups))
     }
 }
@@ -73,12 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_ends_where_nothing_is() {
+    fn an_empty_level_ends_a_walk() {
         let mut levels = Levels::from(BTreeSet::from([id(1)]));
         assert!(levels.step(BTreeSet::from([id(2), id(3)])));
         assert!(!levels.step(BTreeSet::new()));
         assert_eq!(levels.depth(), 2);
-        assert!(levels.meet(&BTreeSet::from([id(3)])) && !levels.meet(&BTreeSet::from([id(4)])));
+        assert!(levels.contains_any(&BTreeSet::from([id(3)])));
+        assert!(!levels.contains_any(&BTreeSet::from([id(4)])));
         assert_eq!(Levels::from(BTreeSet::new()).front(), None);
     }
 
@@ -89,7 +91,7 @@ mod tests {
             assert!(levels.front().is_some());
             levels.step(BTreeSet::from([id(u8::try_from(n).unwrap())]));
         }
-        assert_eq!(levels.front(), None, "deeper than any way may be");
+        assert_eq!(levels.front(), None, "deeper than any path may be");
         let many = 0..=u128::try_from(GROUP_NESTING_MAX).unwrap();
         let wide = Levels::from(many.map(|n| GroupId::from_bytes(n.to_be_bytes())).collect());
         assert!(wide.is_too_wide() && wide.front().is_none());

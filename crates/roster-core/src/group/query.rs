@@ -1,30 +1,30 @@
-//! Questions about groups: lists of them, their members, and the groups of users.
+//! Queries for groups, their members, and the groups of users.
 //!
-//! Pages are keyset pages in the order of ids.
+//! All pages are keyset pages in the order of ids.
 
 use std::collections::BTreeMap;
 
 use super::{GroupId, Member};
 use crate::{id::UserId, limits::PAGE_BYTES_MAX, list::Total, user::Stored};
 
-/// A question for one page of groups, in the order of ids. All conditions must hold.
+/// A query for one page of groups, in the order of ids. All conditions must be true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupQuery {
-    /// Groups after this one alone.
+    /// Only groups after this one.
     pub after: Option<GroupId>,
-    /// Most groups on the page; 0 asks for the total alone.
+    /// The maximum number of groups on the page; 0 for the total only.
     pub limit: usize,
-    /// One of these ids; sorted, none twice.
+    /// Only these ids; sorted, without duplicates.
     pub ids: Option<Vec<GroupId>>,
-    /// The key of the name.
+    /// Only the group with this key of its name.
     pub name_key: Option<String>,
-    /// The external id.
+    /// Only groups with this external id.
     pub external_id: Option<String>,
-    /// Who is a direct member.
+    /// Only groups with this direct member.
     pub member: Option<UserId>,
-    /// Whether to count all groups that meet the conditions.
+    /// Whether to count all groups that match the conditions.
     pub count: bool,
-    /// The page ends early once its records hold this many bytes.
+    /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
 }
 
@@ -43,7 +43,7 @@ impl GroupQuery {
         }
     }
 
-    /// Whether every group meets the conditions.
+    /// Whether every group matches the conditions.
     pub const fn is_unconditional(&self) -> bool {
         self.ids.is_none()
             && self.name_key.is_none()
@@ -57,48 +57,48 @@ impl GroupQuery {
 pub struct GroupPage {
     /// The groups.
     pub items: Vec<Stored>,
-    /// The page ends after this one and others follow; `None` at the end.
+    /// The last item, if there are further ones; `None` at the end.
     pub next: Option<GroupId>,
-    /// The log position that the page reflects.
+    /// The log position of the page's snapshot.
     pub position: i64,
-    /// The count, if it was asked for.
+    /// The total, if requested.
     pub total: Option<Total>,
 }
 
-/// A question for one page of the direct members of a group, in the order of ids.
+/// A query for one page of the direct members of a group, in the order of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MembersQuery {
-    /// Which group.
+    /// The group's id.
     pub group: GroupId,
-    /// Members after this one alone.
+    /// Only members after this one.
     pub after: Option<UserId>,
-    /// Most members on the page; 0 asks for the group alone.
+    /// The maximum number of members on the page; 0 for the group only.
     pub limit: usize,
 }
 
 /// One page of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MembersPage {
-    /// The group, as it is in the same snapshot.
+    /// The group in the same snapshot.
     pub group: Stored,
-    /// How many members it has.
+    /// The number of its members.
     pub total: u64,
     /// The members.
     pub items: Vec<Member>,
-    /// The page ends after this one and others follow; `None` at the end.
+    /// The last item, if there are further ones; `None` at the end.
     pub next: Option<UserId>,
-    /// The log position that the page reflects.
+    /// The log position of the page's snapshot.
     pub position: i64,
 }
 
-/// A group by its name.
+/// A group's id and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRef {
-    /// Which group.
+    /// The group's id.
     pub id: GroupId,
-    /// What people call it.
+    /// Its name.
     pub display_name: String,
 }
 
-/// The direct groups of users, each in the order of ids. Who belongs to none is not there.
+/// The direct groups of users, each list in the order of ids. A user without groups has no entry.
 pub type GroupsOf = BTreeMap<UserId, Vec<GroupRef>>;

@@ -1,4 +1,4 @@
-//! The one canonical JSON of a group: what the row keeps, what the event keeps, what is sent.
+//! The canonical JSON of a group, which rows, events and responses contain.
 
 use bytes::Bytes;
 
@@ -29,7 +29,8 @@ impl Group {
         Bytes::from(out)
     }
 
-    /// Reads a record back. Nothing is judged: what was once taken stays readable.
+    /// Parses a record without checking its values, so records that older rules accepted stay
+    /// readable.
     pub fn from_record(record: &[u8]) -> Result<Self, CorruptRecord> {
         let corrupt = |member: &str| CorruptRecord { member: member.to_owned() };
         let tree = json::read(record).map_err(|_| corrupt("its JSON"))?;

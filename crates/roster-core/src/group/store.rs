@@ -1,7 +1,8 @@
-//! What the directory asks of an engine about groups.
+//! The trait that an engine implements for groups.
 //!
-//! Group commands share the log, the marks of repeated requests and the transactions of the
-//! users' commands. An engine loads what [`super::sketch()`] asks for, has it settled, and writes.
+//! Group commands and user commands have the same log, idempotency records and transactions. An
+//! engine reads the facts that [`super::sketch()`] needs, settles the sketch, and writes the
+//! decision.
 
 use super::{GroupCommand, GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery};
 use crate::{
@@ -11,22 +12,22 @@ use crate::{
     user::Stored,
 };
 
-/// The groups of an engine.
+/// The group operations of an engine.
 pub trait GroupStore: Send + Sync + 'static {
-    /// Carries out a group command; a successful one is durable.
+    /// Executes a group command. A success is durable.
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>>;
 
-    /// What a group command would come to: the same judgement, and nothing is stored.
+    /// Decides a group command in the same way, and stores nothing.
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>>;
 
-    /// The group of that id.
+    /// The group with this id.
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>>;
 
-    /// One page of groups, with the log position it reflects, read in one snapshot.
+    /// One page of groups with its log position, read in one snapshot.
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>>;
 
-    /// One page of a group's direct members, with the group, read in one snapshot; `None` where
-    /// there is no such group.
+    /// One page of a group's direct members with the group, read in one snapshot; `None` if the
+    /// group does not exist.
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>>;
 
     /// The direct groups of these users, in one statement.

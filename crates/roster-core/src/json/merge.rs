@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::Json;
 
-/// The target after the patch: members of the patch replace, `null` removes, objects merge.
+/// Applies a patch: members of the patch replace those of the target, `null` removes a member, and
+/// objects are merged.
 pub fn merge(target: Json, patch: Json) -> Json {
     let Json::Object(changes) = patch else { return patch };
     let members = match target {
@@ -16,16 +17,16 @@ pub fn merge(target: Json, patch: Json) -> Json {
         | Json::Text(_)
         | Json::Array(_) => Vec::new(),
     };
-    // A scan for each member would cost the product of both sizes.
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    // A scan for each member would take time proportional to the product of both sizes.
+    let mut indexes: HashMap<&str, usize> = HashMap::new();
     if !members.is_empty() {
-        places.extend(changes.iter().enumerate().map(|(at, (name, _))| (name.as_str(), at)));
+        indexes.extend(changes.iter().enumerate().map(|(at, (name, _))| (name.as_str(), at)));
     }
-    let places: Vec<Option<usize>> =
-        members.iter().map(|(name, _)| places.get(name.as_str()).copied()).collect();
+    let indexes: Vec<Option<usize>> =
+        members.iter().map(|(name, _)| indexes.get(name.as_str()).copied()).collect();
     let mut changes: Vec<Option<(String, Json)>> = changes.into_iter().map(Some).collect();
     let mut merged = Vec::with_capacity(members.len());
-    for ((name, value), at) in members.into_iter().zip(places) {
+    for ((name, value), at) in members.into_iter().zip(indexes) {
         match at.and_then(|at| changes.get_mut(at)).and_then(Option::take) {
             None => merged.push((name, value)),
             Some((_, Json::Null)) => {}

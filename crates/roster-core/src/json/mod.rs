@@ -1,8 +1,8 @@
-//! JSON text in and out, in the one dialect that Roster speaks.
+//! Strict parsing and canonical writing of JSON.
 //!
-//! Reading is strict (I-JSON, RFC 7493): a duplicate member, a lone surrogate, a number that would
-//! lose digits or too deep a nesting is an error, so that a text never means two things. Writing
-//! is canonical: the same tree is always the same bytes.
+//! The parser is strict (I-JSON, RFC 7493): a duplicate member, a lone surrogate, a number that
+//! would lose digits or nesting that is too deep is an error, so a text has only one meaning. The
+//! writer is canonical: the same tree always gives the same bytes.
 
 mod merge;
 mod read;
@@ -15,10 +15,10 @@ pub(crate) use skip::{member_name, value as skip_value};
 pub(crate) use write::{write_display, write_object};
 pub use write::{write_json, write_text};
 
-/// A JSON value. Objects keep the order of their members; no member stands twice.
+/// A JSON value. Objects keep the order of their members and have no duplicates.
 ///
-/// Two values are equal when they mean the same: the order of members does not count (RFC 8259
-/// section 4), nor does `12` against `12.0`, which many clients cannot keep apart.
+/// Values are compared by meaning: the order of members is irrelevant (RFC 8259 section 4), and so
+/// is the difference between `12` and `12.0`, which many clients do not preserve.
 #[derive(Clone, Debug)]
 pub enum Json {
     /// `null`.
@@ -56,19 +56,19 @@ impl PartialEq for Json {
     }
 }
 
-/// Whether two objects have the same members, in whatever order.
+/// Whether two objects have the same members, in any order.
 pub(crate) fn same_members(one: &[(String, Json)], other: &[(String, Json)]) -> bool {
-    // Members mostly stand in the same order: each is looked for where it is expected first.
-    let holds = |(at, (name, value)): (usize, &(String, Json))| {
+    // Members usually have the same order, so each is first compared with the one at its index.
+    let is_equal = |(at, (name, value)): (usize, &(String, Json))| {
         let expected = other.get(at).filter(|(found, _)| found == name);
         let found = expected.or_else(|| other.iter().find(|(found, _)| found == name));
         found.is_some_and(|(_, found)| found == value)
     };
-    one.len() == other.len() && one.iter().enumerate().all(holds)
+    one.len() == other.len() && one.iter().enumerate().all(is_equal)
 }
 
 impl Json {
-    /// What kind of value this is, in words for a person.
+    /// The type of the value, as text for people.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -80,7 +80,7 @@ impl Json {
         }
     }
 
-    /// The items of an array, or the one value; none of null.
+    /// The items of an array; no item for null; otherwise the value as the only item.
     pub fn into_values(self) -> Vec<Self> {
         if let Self::Array(items) = self {
             return items;
@@ -88,7 +88,7 @@ impl Json {
         if matches!(self, Self::Null) { Vec::new() } else { vec![self] }
     }
 
-    /// The member of an object by its name.
+    /// The value of a member of an object.
     pub fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(found, _)| found == name).map(|(_, value)| value)

@@ -1,8 +1,8 @@
-//! Reading JSON text strictly.
+//! The strict JSON parser.
 //!
-//! serde_json does the parsing; this visitor adds what it leaves open: duplicate members at any
-//! depth (RFC 8259 section 4), our own depth limit, and whole numbers that do not fit 64 bits,
-//! which would silently lose digits as floating point (RFC 7493 section 2.2).
+//! serde_json parses; this visitor adds what it does not check: duplicate members at any depth (RFC
+//! 8259 section 4), our depth limit, and integers that do not fit 64 bits, which would lose digits
+//! as floating-point numbers (RFC 7493 section 2.2).
 
 use std::{collections::HashSet, fmt};
 
@@ -11,14 +11,14 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::Json;
 use crate::limits::JSON_DEPTH_MAX;
 
-/// Why a text is not the JSON that we take; the detail names line and column.
+/// Why a text is not accepted as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonFault {
-    /// One sentence for a person. Holds no value of the text.
+    /// One sentence for people, with line and column. It contains no value of the text.
     pub detail: String,
 }
 
-/// Reads one JSON value that fills the whole text.
+/// Parses a text that is exactly one JSON value.
 pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
     if text.starts_with(b"\xef\xbb\xbf") {
         return Err(JsonFault { detail: "remove the byte order mark at the start".to_owned() });
@@ -28,7 +28,7 @@ pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
         .deserialize(&mut reader)
         .and_then(|json| reader.end().map(|()| json))
         .map_err(|fault| JsonFault { detail: fault.to_string() })?;
-    if holds_huge_float(&tree) && holds_huge_integer(text) {
+    if has_huge_float(&tree) && has_huge_integer(text) {
         return Err(JsonFault {
             detail: "a whole number does not fit 64 bits; send it as a string".to_owned(),
         });
@@ -36,18 +36,18 @@ pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
     Ok(tree)
 }
 
-/// Whether a number stands in the tree that may have been a whole number of more than 64 bits.
-fn holds_huge_float(tree: &Json) -> bool {
+/// Whether the tree has a number that may have been an integer of more than 64 bits.
+fn has_huge_float(tree: &Json) -> bool {
     match tree {
         Json::Float(number) => number.fract() == 0.0 && number.abs() >= 9.0e18,
-        Json::Array(items) => items.iter().any(holds_huge_float),
-        Json::Object(members) => members.iter().any(|(_, value)| holds_huge_float(value)),
+        Json::Array(items) => items.iter().any(has_huge_float),
+        Json::Object(members) => members.iter().any(|(_, value)| has_huge_float(value)),
         Json::Null | Json::Bool(_) | Json::Int(_) | Json::Text(_) => false,
     }
 }
 
-/// Whether the (valid) text holds a whole number of 19 or more digits that is not an `i64`.
-fn holds_huge_integer(text: &[u8]) -> bool {
+/// Whether the (valid) text has an integer of 19 or more digits that is not an `i64`.
+fn has_huge_integer(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some((first, tail)) = rest.split_first() {
         rest = tail;
@@ -70,7 +70,7 @@ fn holds_huge_integer(text: &[u8]) -> bool {
     false
 }
 
-/// What follows a string whose opening quote was just passed.
+/// The text after a string; `text` starts after its opening quote.
 fn after_string(text: &[u8]) -> &[u8] {
     let mut escaped = false;
     for (index, byte) in text.iter().enumerate() {
@@ -157,8 +157,8 @@ impl<'de> Visitor<'de> for Tree {
         let mut object: Vec<(String, Json)> = Vec::new();
         let mut names: HashSet<String> = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
-            // A scan is cheapest while there are few; the set keeps many from costing squares.
-            let twice = if object.len() < 16 {
+            // A scan is fastest for few members; the set avoids quadratic time for many.
+            let is_duplicate = if object.len() < 16 {
                 object.iter().any(|(found, _)| *found == name)
             } else {
                 if names.is_empty() {
@@ -166,8 +166,8 @@ impl<'de> Visitor<'de> for Tree {
                 }
                 !names.insert(name.clone())
             };
-            if twice {
-                return Err(A::Error::custom("a member stands twice in one object"));
+            if is_duplicate {
+                return Err(A::Error::custom("an object has the same member twice"));
             }
             object.push((name, members.next_value_seed(inner)?));
         }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_every_kind_are_read() {
+    fn values_of_every_kind_are_parsed() {
         let tree = read(br#"{"a":[null,true,-1,1.5,"\u00e9"],"b":{}}"#).expect("valid");
         let array = vec![
             Json::Null,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_member_is_refused_at_any_depth_and_count() {
+    fn a_duplicate_member_is_rejected_at_any_depth_and_count() {
         assert!(detail(r#"{"a":1,"b":2,"a":3}"#).contains("twice"));
         assert!(detail(r#"[{"x":{"a":1,"\u0061":3}}]"#).contains("twice"));
         let many: Vec<String> = (0..40).map(|n| format!("\"m{n}\":0")).collect();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn invalid_json_is_rejected() {
         for text in [
             "",
             " ",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_keeps_its_digits_or_is_refused() {
+    fn an_integer_keeps_its_digits_or_is_rejected() {
         assert_eq!(read(b"9223372036854775807"), Ok(Json::Int(i64::MAX)));
         assert_eq!(read(b"-9223372036854775808"), Ok(Json::Int(i64::MIN)));
         for text in

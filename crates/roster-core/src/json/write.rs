@@ -1,7 +1,7 @@
-//! Writing JSON text, always the same bytes for the same tree.
+//! The canonical JSON writer: the same tree always gives the same bytes.
 //!
-//! No white space, members in the order of the tree, the shortest form of a number that reads back
-//! equal, and only the escapes that RFC 8259 section 7 demands.
+//! It writes no white space, members in the order of the tree, the shortest form of each number
+//! that parses to an equal one, and only the escapes that RFC 8259 section 7 requires.
 
 use std::io::Write;
 
@@ -14,7 +14,8 @@ pub fn write_json(out: &mut Vec<u8>, json: &Json) {
         Json::Bool(true) => out.extend_from_slice(b"true"),
         Json::Bool(false) => out.extend_from_slice(b"false"),
         Json::Int(number) => write_display(out, number),
-        // The debug form is the shortest that reads back equal, and valid JSON when finite.
+        // The debug form is the shortest that parses to an equal number, and it is valid JSON for
+        // finite numbers.
         Json::Float(number) => write_display(out, &format_args!("{number:?}")),
         Json::Text(text) => write_text(out, text),
         Json::Array(items) => {
@@ -45,7 +46,7 @@ pub(crate) fn write_object(out: &mut Vec<u8>, members: &[(String, Json)]) {
     out.push(b'}');
 }
 
-/// Appends a string as JSON text, quotes included.
+/// Appends a string as JSON text, with its quotes.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
@@ -67,11 +68,11 @@ pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends what a value displays as.
+/// Appends the displayed form of a value.
 pub(crate) fn write_display(out: &mut Vec<u8>, value: &dyn std::fmt::Display) {
-    // Writing to memory cannot fail.
+    // Writing to a vector cannot fail.
     if write!(out, "{value}").is_err() {
-        debug_assert!(false, "a vector takes all bytes");
+        debug_assert!(false, "writing to a vector failed");
     }
 }
 
@@ -81,7 +82,7 @@ mod tests {
     use crate::json::read;
 
     #[test]
-    fn what_is_written_reads_back_equal() {
+    fn written_text_parses_to_an_equal_tree() {
         let text =
             r#"{"a":[null,true,false,-7,0.1,1e300,1.5e-300,-0.0,12.0],"q\"\\\n\t\u0001é😀":{}}"#;
         let tree = read(text.as_bytes()).expect("valid");

@@ -1,8 +1,8 @@
-//! Filling a page from rows, for every engine alike.
+//! Builds a page from rows, for every engine.
 //!
-//! An engine finds rows along the plan's driver and shows them, one by one, to a [`Walk`], which
-//! tests what no column answers and ends the page. [`order`] puts rows in order that were found
-//! first. How rows are found is not known here.
+//! An engine finds rows by the plan's source and passes them, one by one, to a [`Walk`], which
+//! tests the conditions that no column covers and ends the page. [`order`] compares rows that must
+//! be sorted. This module does not know how rows are found.
 
 pub mod order;
 mod residual;

@@ -1,7 +1,6 @@
-//! The order of a list, for rows that are put in order after they were found.
+//! The order of a list, for rows that are sorted after they were found.
 //!
-//! The same order as the indexes have: texts by their bytes, an absent one after all others, ties
-//! by id.
+//! It is the order of the indexes: texts by their bytes, absent ones last, ties by id.
 
 use std::cmp::Ordering;
 
@@ -10,10 +9,10 @@ use crate::{
     list::{Direction, SortKey},
 };
 
-/// A row's place in the order.
+/// A row's position in the order.
 pub type Place = (SortKey, UserId);
 
-/// Compares places in that direction.
+/// Compares positions in this direction.
 pub fn compare(one: &Place, other: &Place, direction: Direction) -> Ordering {
     let by_id = match direction {
         Direction::Ascending => one.1.cmp(&other.1),
@@ -22,13 +21,14 @@ pub fn compare(one: &Place, other: &Place, direction: Direction) -> Ordering {
     compare_keys(&one.0, &other.0, direction).then(by_id)
 }
 
-/// Compares keys of one order in that direction.
+/// Compares keys of one order in this direction.
 pub fn compare_keys(one: &SortKey, other: &SortKey, direction: Direction) -> Ordering {
     let ascending = match (one, other) {
         (SortKey::Time(one), SortKey::Time(other)) => one.cmp(other),
         (SortKey::Text(Some(one)), SortKey::Text(Some(other))) => one.cmp(other),
         (SortKey::Text(one), SortKey::Text(other)) => one.is_none().cmp(&other.is_none()),
-        // Keys of different orders do not meet; ids break the tie.
+        // Keys of different kinds are never compared; for ids, the caller's comparison of ids
+        // decides.
         (SortKey::Id | SortKey::Time(_) | SortKey::Text(_), _) => Ordering::Equal,
     };
     match direction {

@@ -1,4 +1,4 @@
-//! The conditions that no column answers: filter and search words, tested on the record.
+//! The conditions that no column covers: filter and search words, tested on the record.
 
 use crate::{
     failure::StoreError,
@@ -8,7 +8,7 @@ use crate::{
     words::{matches_words, words_of},
 };
 
-/// What is still to be tested on a row that the statement showed.
+/// The conditions that remain to be tested on a row.
 pub(super) struct Residual<'q> {
     filter: Option<Filter>,
     words: &'q [String],
@@ -19,7 +19,7 @@ impl<'q> Residual<'q> {
         Self { filter, words }
     }
 
-    /// The words need no test any more.
+    /// All rows have the words, so they need no test.
     pub(super) const fn has_words(&mut self) {
         self.words = &[];
     }
@@ -29,7 +29,7 @@ impl<'q> Residual<'q> {
         self.filter.is_none() && self.words.is_empty()
     }
 
-    /// Whether the record meets it.
+    /// Whether the record matches.
     pub(super) fn matches(&self, id: UserId, record: &[u8]) -> Result<bool, StoreError> {
         if let Some(filter) = &self.filter {
             let matched = filter.matches_record(record);

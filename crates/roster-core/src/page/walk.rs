@@ -1,7 +1,7 @@
-//! Filling a page row by row, and knowing when to stop.
+//! Builds a page row by row.
 //!
-//! A page is full at its limit or its bytes; then the next match is looked for, so that a page
-//! says that there is a next one only if there is. Whatever is looked at counts.
+//! A page is full at its limit of users or bytes. The walk then continues to the next match, so a
+//! page has a `next` only if another page exists. Every row counts as examined.
 
 use bytes::Bytes;
 
@@ -14,16 +14,16 @@ use crate::{
     user::Stored,
 };
 
-/// Whether to go on.
+/// Whether the walk continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Show the next row.
+    /// Pass the next row.
     Next,
-    /// The page is done.
+    /// The page is complete.
     Stop,
 }
 
-/// A page that is being filled.
+/// A page under construction.
 pub struct Walk<'q> {
     query: &'q PageQuery,
     items: Vec<Stored>,
@@ -31,26 +31,26 @@ pub struct Walk<'q> {
     examined: Option<usize>,
     matched: usize,
     residual: Residual<'q>,
-    /// Whether the matches are counted alone.
+    /// Whether matches are only counted.
     counts: bool,
     bytes: usize,
-    looked_at: usize,
+    rows_examined: usize,
     last: Option<PageKey>,
 }
 
-/// A row: what the statement showed of it.
+/// A row, as far as the statement returned it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'r> {
-    /// Whose it is.
+    /// The user's id.
     pub id: UserId,
-    /// The version of the user.
+    /// The user's version.
     pub version: i64,
-    /// The record, if the row meets the conditions.
-    pub record: Option<&'r [u8]>,
+    /// The record, if the row matches the conditions that the statement tested.
+    pub record: Option<&'r Bytes>,
 }
 
 impl<'q> Walk<'q> {
-    /// A walk that fills the page of a query. The rows are still to be tested by `residual`.
+    /// A walk for the page of a query, which tests the rows with `residual`.
     pub fn new(query: &'q PageQuery, residual: Option<Filter>) -> Self {
         Self {
             query,
@@ -61,51 +61,51 @@ impl<'q> Walk<'q> {
             residual: Residual::new(residual, &query.words),
             counts: false,
             bytes: 0,
-            looked_at: 0,
+            rows_examined: 0,
             last: None,
         }
     }
 
-    /// A walk that keeps no user.
+    /// A walk that only counts matches.
     pub fn counting(query: &'q PageQuery, residual: Option<Filter>) -> Self {
         Self { counts: true, items: Vec::new(), ..Self::new(query, residual) }
     }
 
-    /// All rows are known to have the words that are searched for.
+    /// Declares that all rows have the words of the search.
     pub const fn has_words(&mut self) {
         self.residual.has_words();
     }
 
-    /// The page as it was filled, with the log position it reflects.
+    /// The page, with the log position of its snapshot.
     pub fn page(self, position: i64, total: Option<Total>) -> Page {
         let Self { items, next, examined, .. } = self;
         Page { items, next, position, total, examined }
     }
 
-    /// How many users met the conditions.
+    /// The number of users that matched.
     pub const fn matched(&self) -> usize {
         self.matched
     }
 
-    /// Whether all rows were looked at.
+    /// Whether all rows were examined.
     pub const fn is_complete(&self) -> bool {
         self.next.is_none()
     }
 
-    /// Takes a row. `key` is asked for only where the page may have to go on after this row.
+    /// Adds a row. `key` is called only if a further page may start after this row.
     pub fn take(
         &mut self,
         row: &Row<'_>,
         key: impl Fn() -> Result<SortKey, StoreError>,
     ) -> Result<Flow, StoreError> {
         let examined_max = self.query.examined_max.max(1);
-        if self.looked_at >= examined_max {
-            self.examined = (!self.is_full()).then_some(self.looked_at);
+        if self.rows_examined >= examined_max {
+            self.examined = (!self.is_full()).then_some(self.rows_examined);
             self.next = self.last.take();
             return Ok(Flow::Stop);
         }
-        self.looked_at += 1;
-        let mut ends = self.looked_at == examined_max;
+        self.rows_examined += 1;
+        let mut ends = self.rows_examined == examined_max;
         let record = match row.record {
             Some(record) if !self.residual.is_empty() => {
                 self.residual.matches(row.id, record)?.then_some(record)
@@ -120,7 +120,7 @@ impl<'q> Walk<'q> {
             self.matched += 1;
             if !self.counts {
                 self.bytes += record.len();
-                let record = Bytes::copy_from_slice(record);
+                let record = record.clone();
                 self.items.push(Stored { id: row.id, version: row.version, record });
             }
             ends |= self.is_full();

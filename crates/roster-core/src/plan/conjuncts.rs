@@ -1,4 +1,4 @@
-//! The conditions of a query that must all hold, and what indexes answer of them.
+//! The conditions of a query that must all be true, and which of them indexes cover.
 
 use super::{Lookup, Plan, Range, Source, range};
 use crate::{
@@ -13,9 +13,9 @@ use crate::{
 /// The maximum number of keys of an `or` that are looked up for one page.
 const LOOKUPS_MAX: usize = 16;
 
-/// The conditions that must all hold.
+/// The conditions that must all be true.
 pub(super) struct Conjuncts<'q> {
-    /// The status that is asked for.
+    /// The required status.
     pub(super) status: Option<Status>,
     others: Vec<&'q Expression>,
 }
@@ -38,27 +38,27 @@ impl<'q> Conjuncts<'q> {
         conjuncts
     }
 
-    /// The plan of a source that answers the conditions at these places, as far as they are tests.
-    pub(super) fn plan(&self, source: Source, answered: &[usize]) -> Plan {
-        let is_left = |(place, condition): (usize, &&'q Expression)| {
+    /// The plan of a source that covers the conditions at these indexes, if they are tests.
+    pub(super) fn plan(&self, source: Source, covered: &[usize]) -> Plan {
+        let is_left = |(index, condition): (usize, &&'q Expression)| {
             let is_test = matches!(condition, Expression::Test(_));
-            (!answered.contains(&place) || !is_test).then(|| (**condition).clone())
+            (!covered.contains(&index) || !is_test).then(|| (**condition).clone())
         };
         let left = self.others.iter().enumerate().filter_map(is_left).reduce(Expression::and);
         Plan { source, status: self.status, residual: left.map(Filter::new) }
     }
 
-    /// The condition whose keys find the fewest users: its place, and the keys of which every match
-    /// has one.
+    /// The condition whose keys find the fewest users: its index, and keys such that every match
+    /// has one of them.
     pub(super) fn lookups(&self) -> Option<(usize, Vec<Lookup>)> {
         let found = self.others.iter().enumerate();
-        let found = found.filter_map(|(place, one)| Some((place, lookups(one)?)));
-        // One user at most has an id or a user name. Any number may have another key.
+        let found = found.filter_map(|(index, one)| Some((index, lookups(one)?)));
+        // At most one user has an id or a username. Any number may have another key.
         let is_shared = |lookup: &Lookup| !matches!(lookup, Lookup::Id(_) | Lookup::Username(_));
         found.min_by_key(|(_, keys)| (keys.iter().any(is_shared), keys.len()))
     }
 
-    /// The best range, and the places of the conditions that it answers.
+    /// The best range, and the indexes of the conditions that it covers.
     pub(super) fn range(&self, sort: SortBy) -> Option<(Range, Vec<usize>)> {
         range::best(&self.others, sort)
     }
@@ -71,7 +71,7 @@ fn status_of(expression: &Expression) -> Option<Status> {
     if let Operand::Status(status) = operand { Some(*status) } else { None }
 }
 
-/// The keys of which every match has one; `None` where there are none, or too many.
+/// Keys such that every match has one of them; `None` if there are none, or too many.
 fn lookups(expression: &Expression) -> Option<Vec<Lookup>> {
     match expression {
         Expression::Test(test) => lookup(test),
@@ -81,9 +81,9 @@ fn lookups(expression: &Expression) -> Option<Vec<Lookup>> {
             let all: Vec<Lookup> = branches.into_iter().flatten().collect();
             (all.len() <= LOOKUPS_MAX).then_some(all)
         }
-        // Some entry meets the condition, so some entry has the key that the condition asks for.
+        // If an entry matches the condition, it has the key that the condition requires.
         Expression::Entry(_, inner) => lookups(inner),
-        // No user meets the opposite of what all users meet.
+        // The negation of a condition that is true for every user matches no user.
         Expression::Not(inner) => inner.is_always().then(Vec::new),
     }
 }
@@ -98,7 +98,7 @@ fn lookup(Test { path, operator, operand }: &Test) -> Option<Vec<Lookup>> {
     let Operand::Text { key, .. } = operand else { return None };
     let of: fn(String) -> Lookup = match path {
         Path::Member(Attribute::Id) => {
-            // No user has a text as its id that is not an id.
+            // A text that is not an id matches no user.
             let id = key.as_deref().and_then(UserId::parse);
             return Some(id.map(Lookup::Id).into_iter().collect());
         }
@@ -110,6 +110,6 @@ fn lookup(Test { path, operator, operand }: &Test) -> Option<Vec<Lookup>> {
         Path::Part(Attribute::PhoneNumbers, Part::Value) => Lookup::AnyPhoneNumber,
         Path::Member(_) | Path::Part(..) | Path::Free(_) => return None,
     };
-    // Nor has a user a text without a key.
+    // A text without a key matches no user.
     Some(key.clone().map(of).into_iter().collect())
 }

@@ -1,7 +1,7 @@
-//! How a page is found: along one index, or through ids that indexes find first.
+//! The plan of a page: along one index, or through ids that indexes find first.
 //!
-//! The choice is made here for all engines; an engine prints its steps as SQL. The result does not
-//! depend on it: only the rows that are examined differ.
+//! The plan is the same for all engines; an engine prints its steps as SQL. The result does not
+//! depend on the plan, only the number of examined rows does.
 
 mod conjuncts;
 mod range;
@@ -23,26 +23,26 @@ use conjuncts::Conjuncts;
 /// The maximum number of rows that are sorted after indexes found them.
 pub const SORTED_ROWS_MAX: usize = 1000;
 
-/// The way to a page.
+/// A plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Where its rows come from.
+    /// The source of its rows.
     pub source: Source,
-    /// The status that they must have, tested on its column.
+    /// The status that rows must have, tested on its column.
     pub status: Option<Status>,
-    /// What is tested on their records. The words of the query are tested too, unless the source
-    /// finds the users that have all of them.
+    /// The conditions that are tested on the records. The words of the query are tested too, unless
+    /// the source finds only users that have all of them.
     pub residual: Option<Filter>,
 }
 
-/// Where the rows of a page come from.
+/// The source of the rows of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The rows of a range, in the order of the page.
     Along(Range),
-    /// The users of some keys, which are then sorted.
+    /// The users with these keys, which are then sorted.
     Keys(Vec<Lookup>),
-    /// The users of a range of an index in another order, which are then sorted.
+    /// The users of a range of an index with another order, which are then sorted.
     Range(Range),
     /// The users that have all words of the query, which are then sorted.
     Words,
@@ -53,7 +53,7 @@ pub enum Source {
 pub enum Lookup {
     /// The id.
     Id(UserId),
-    /// The key of the user name.
+    /// The key of the username.
     Username(String),
     /// The key of the primary e-mail address.
     Email(String),
@@ -67,7 +67,7 @@ pub enum Lookup {
     AnyPhoneNumber(String),
 }
 
-/// An index of the users. Rows of equal keys are in the order of their ids.
+/// An index of users. Rows with equal keys are in the order of their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
     /// The index of an order.
@@ -81,7 +81,7 @@ pub enum Index {
 }
 
 impl Index {
-    /// Its first column, which every engine has.
+    /// Its first column, with the same name in every engine.
     pub const fn column(self) -> &'static str {
         match self {
             Self::Sort(SortBy::Id) => "id",
@@ -97,23 +97,23 @@ impl Index {
     }
 }
 
-/// A range of an index. A user without the key is in none, unless the range has no bound.
+/// A range of an index. Users without the key are only in a range without bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The index.
     pub index: Index,
-    /// Where it begins.
+    /// Its start.
     pub from: Bound<RangeKey>,
-    /// Where it ends.
+    /// Its end.
     pub to: Bound<RangeKey>,
 }
 
-/// A bound of a range, of the kind that the index has.
+/// A bound of a range, of the index's type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeKey {
     /// An id.
     Id(UserId),
-    /// A moment.
+    /// A time.
     Time(Timestamp),
     /// A text key.
     Text(String),
@@ -122,24 +122,24 @@ pub enum RangeKey {
 }
 
 impl Plan {
-    /// The plan of a page: along the most selective condition.
+    /// The plan for a query, by its most selective condition.
     pub fn of(query: &PageQuery) -> Self {
         let conjuncts = Conjuncts::of(query);
         let sort = query.sort.by;
-        if let Some((place, lookups)) = conjuncts.lookups() {
+        if let Some((index, lookups)) = conjuncts.lookups() {
             let source = match lookups.as_slice() {
                 [one] => Range::of_key(one, sort).map(Source::Along),
                 _ => None,
             };
-            return conjuncts.plan(source.unwrap_or(Source::Keys(lookups)), &[place]);
+            return conjuncts.plan(source.unwrap_or(Source::Keys(lookups)), &[index]);
         }
         if !query.words.is_empty() {
             return conjuncts.plan(Source::Words, &[]);
         }
-        if let Some((range, answered)) = conjuncts.range(sort) {
+        if let Some((range, covered)) = conjuncts.range(sort) {
             let is_in_order = range.index == Index::Sort(sort);
             let source = if is_in_order { Source::Along(range) } else { Source::Range(range) };
-            return conjuncts.plan(source, &answered);
+            return conjuncts.plan(source, &covered);
         }
         if let Some(status) = conjuncts.status {
             let range = Range::of_status(status);
@@ -156,7 +156,7 @@ impl Plan {
         Conjuncts::of(query).plan(Source::Along(all), &[])
     }
 
-    /// Whether the source has the users that the query asks for and no others, in its order.
+    /// Whether the source contains exactly the users of the query, in its order.
     pub fn is_direct(&self, query: &PageQuery) -> bool {
         matches!(self.source, Source::Along(_))
             && self.status.is_none()
@@ -164,7 +164,7 @@ impl Plan {
             && query.words.is_empty()
     }
 
-    /// Whether the rows that are examined are bounded by the page or by [`SORTED_ROWS_MAX`]. Only
+    /// Whether the number of examined rows is bounded by the page or by [`SORTED_ROWS_MAX`]. Only
     /// such a page is read on the thread of the request.
     pub fn is_bounded(&self, query: &PageQuery) -> bool {
         let few = |lookup: &Lookup| {
@@ -177,7 +177,7 @@ impl Plan {
         }
     }
 
-    /// The kept counter that has the total of the query, if there is one.
+    /// The stored counter with the total of the query, if there is one.
     pub fn counter(&self, query: &PageQuery) -> Option<Counter> {
         let range = match &self.source {
             Source::Along(range) | Source::Range(range) => range,
@@ -227,7 +227,7 @@ impl Range {
         is_in_order.then(|| Self::of_one(index, key))
     }
 
-    /// The key of a range of a single key.
+    /// The key, if the range is a single key.
     pub fn key(&self) -> Option<&RangeKey> {
         match (&self.from, &self.to) {
             (Bound::Included(from), Bound::Included(to)) if from == to => Some(from),
@@ -240,13 +240,13 @@ impl Range {
         self.from == Bound::Unbounded && self.to == Bound::Unbounded
     }
 
-    /// Whether the range has at most one user: no two have the same id or user name.
+    /// Whether the range has at most one user: ids and usernames are unique.
     fn has_one_user(&self) -> bool {
         let is_unique = matches!(self.index, Index::Sort(SortBy::Id | SortBy::Username));
         is_unique && self.key().is_some()
     }
 
-    /// The kept counter of the rows of the range, if it is that of a status.
+    /// The stored counter of the range's rows, if it is the range of a status.
     pub fn counter(&self) -> Option<Counter> {
         match self.key() {
             Some(RangeKey::Status(status)) => Some(Counter::Status(*status)),
@@ -254,21 +254,22 @@ impl Range {
         }
     }
 
-    /// Whether a page that begins after this row begins within the range: the row takes the place
-    /// of the bound that a walk in that direction begins at.
+    /// Whether a page after this row begins within the range: the row then replaces the bound at
+    /// which a walk in this direction starts.
     pub fn begins_after(&self, row: &PageKey, sort: Sort) -> bool {
         let bound = match sort.direction {
             Direction::Ascending => &self.from,
             Direction::Descending => &self.to,
         };
         let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else {
-            // In descending order, rows without the key come first. Only the whole has them.
+            // In descending order, rows without the key come first. Only a range without bounds has
+            // them.
             let is_first = sort.direction == Direction::Descending;
             return !is_first || self.is_whole() || row.key != SortKey::Text(None);
         };
         let row = match &row.key {
             SortKey::Id => RangeKey::Id(row.id),
-            SortKey::Time(moment) => RangeKey::Time(*moment),
+            SortKey::Time(time) => RangeKey::Time(*time),
             SortKey::Text(Some(text)) => RangeKey::Text(text.clone()),
             SortKey::Text(None) => return sort.direction == Direction::Ascending,
         };

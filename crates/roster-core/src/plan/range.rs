@@ -1,7 +1,7 @@
-//! Ranges of indexes that a filter asks for.
+//! Ranges of indexes that contain the matches of a filter.
 //!
-//! Every match is in the range. A range whose keys differ from what is tested, such as that of
-//! addresses, has rows that do not match: the condition is then tested on the records too.
+//! A range contains every match. If its keys differ from the tested values, as for e-mail
+//! addresses, it also has rows that do not match; the condition is then tested on the records too.
 
 use std::ops::Bound;
 
@@ -14,30 +14,30 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The most selective range that contains every match, and the places of the conditions that it
-/// answers exactly.
+/// The most selective range that contains every match, and the indexes of the conditions that it
+/// covers exactly.
 pub(super) fn best(conjuncts: &[&Expression], sort: SortBy) -> Option<(Range, Vec<usize>)> {
     let mut best: Option<(Rank, Range, Vec<usize>)> = None;
-    for (place, conjunct) in conjuncts.iter().enumerate() {
+    for (index, conjunct) in conjuncts.iter().enumerate() {
         let Expression::Test(test) = conjunct else { continue };
-        let Some(One { range, rank, exact }) = one_range(test) else { continue };
-        let answered: Vec<usize> = exact.then_some(place).into_iter().collect();
+        let Some(Candidate { range, rank, exact }) = candidate(test) else { continue };
+        let covered: Vec<usize> = exact.then_some(index).into_iter().collect();
         best = Some(match best {
             Some((kept, other, all)) if other.index == range.index => {
-                (kept.max(rank), other.within(range), [all, answered].concat())
+                (kept.max(rank), other.within(range), [all, covered].concat())
             }
             Some((kept, other, all))
                 if kept.of(other.index, sort) >= rank.of(range.index, sort) =>
             {
                 (kept, other, all)
             }
-            _ => (rank, range, answered),
+            _ => (rank, range, covered),
         });
     }
-    best.map(|(_, range, answered)| (range, answered))
+    best.map(|(_, range, covered)| (range, covered))
 }
 
-/// How few rows a range is expected to hold.
+/// How selective a range is; fewer rows are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     OneSided,
@@ -46,29 +46,29 @@ enum Rank {
 }
 
 impl Rank {
-    /// Among equals, the one that gives the rows in the wanted order.
+    /// Between equal ranks, a range in the order of the page is better.
     fn of(self, index: Index, sort: SortBy) -> (Self, bool) {
         (self, index == Index::Sort(sort))
     }
 }
 
-struct One {
+struct Candidate {
     range: Range,
     rank: Rank,
-    /// Being in the range is all that the test asks.
+    /// Whether the range contains only rows that match the test.
     exact: bool,
 }
 
-fn one_range(test: &Test) -> Option<One> {
+fn candidate(test: &Test) -> Option<Candidate> {
     let Test { path: Path::Member(attribute), operator, operand } = test else { return None };
     match (attribute, operand) {
         (Attribute::Id, Operand::Text { key: Some(key), .. }) => {
             let id = UserId::parse(key)?;
             between(SortBy::Id, *operator, RangeKey::Id(id))
         }
-        (Attribute::CreatedAt, Operand::Time(moment)) => created(*operator, *moment),
-        (Attribute::UpdatedAt, Operand::Time(moment)) => {
-            between(SortBy::UpdatedAt, *operator, RangeKey::Time(*moment))
+        (Attribute::CreatedAt, Operand::Time(time)) => created(*operator, *time),
+        (Attribute::UpdatedAt, Operand::Time(time)) => {
+            between(SortBy::UpdatedAt, *operator, RangeKey::Time(*time))
         }
         (Attribute::Username, Operand::Text { key: Some(key), .. }) => {
             text(SortBy::Username, *operator, key)
@@ -82,31 +82,32 @@ fn one_range(test: &Test) -> Option<One> {
         (Attribute::Email, Operand::Text { key: Some(key), .. })
             if *operator == Operator::StartsWith =>
         {
-            // A key has no needless quotation marks, which the value that is tested may have.
+            // A key has no unnecessary quotation marks, but the tested value may have them.
             if key.starts_with('"') {
                 return None;
             }
-            // A key has the domain as A-labels: only what is before it is the same in both.
+            // A key has the domain as A-labels, so only the part before the domain equals the
+            // tested value.
             let local = key.split_once('@').map(|(local, _)| format!("{local}@"));
             let found = text(SortBy::Email, *operator, local.as_ref().unwrap_or(key))?;
-            Some(One { exact: false, ..found })
+            Some(Candidate { exact: false, ..found })
         }
         _ => None,
     }
 }
 
-fn text(by: SortBy, operator: Operator, key: &str) -> Option<One> {
+fn text(by: SortBy, operator: Operator, key: &str) -> Option<Candidate> {
     let from = RangeKey::Text(key.to_owned());
     if operator != Operator::StartsWith {
         return between(by, operator, from);
     }
     let to = after_prefix(key).map_or(Bound::Unbounded, |key| Bound::Excluded(RangeKey::Text(key)));
     let range = Range { index: Index::Sort(by), from: Bound::Included(from), to };
-    Some(One { range, rank: Rank::TwoSided, exact: true })
+    Some(Candidate { range, rank: Rank::TwoSided, exact: true })
 }
 
-/// The range of an operator that compares the order of values.
-fn between(by: SortBy, operator: Operator, key: RangeKey) -> Option<One> {
+/// The range of an operator that compares by order.
+fn between(by: SortBy, operator: Operator, key: RangeKey) -> Option<Candidate> {
     use Bound::{Excluded, Included, Unbounded};
     let (from, to, rank) = match operator {
         Operator::Equal => (Included(key.clone()), Included(key), Rank::Equal),
@@ -120,13 +121,13 @@ fn between(by: SortBy, operator: Operator, key: RangeKey) -> Option<One> {
         | Operator::EndsWith
         | Operator::Present => return None,
     };
-    Some(One { range: Range { index: Index::Sort(by), from, to }, rank, exact: true })
+    Some(Candidate { range: Range { index: Index::Sort(by), from, to }, rank, exact: true })
 }
 
-/// The moment of creation is the first part of the id.
-fn created(operator: Operator, moment: Timestamp) -> Option<One> {
+/// The range of ids for a time of creation, which is the first part of an id.
+fn created(operator: Operator, time: Timestamp) -> Option<Candidate> {
     use Bound::{Excluded, Included, Unbounded};
-    let millis = moment.as_millis();
+    let millis = time.as_millis();
     let first = |millis| RangeKey::Id(first_id(millis));
     let (at, next) = (first(millis), first(millis.saturating_add(1)));
     let (from, to, rank) = match operator {
@@ -141,25 +142,25 @@ fn created(operator: Operator, moment: Timestamp) -> Option<One> {
         | Operator::EndsWith
         | Operator::Present => return None,
     };
-    // Beyond what an id can tell, the filter decides.
-    let exact = (0..MOMENT_MAX).contains(&millis);
-    Some(One { range: Range { index: Index::Sort(SortBy::Id), from, to }, rank, exact })
+    // For times that an id cannot hold, the filter decides.
+    let exact = (0..TIME_MAX).contains(&millis);
+    Some(Candidate { range: Range { index: Index::Sort(SortBy::Id), from, to }, rank, exact })
 }
 
-/// The last moment that an id can hold, in milliseconds.
-const MOMENT_MAX: i64 = (1 << 48) - 1;
+/// The last time that an id can hold, in milliseconds.
+const TIME_MAX: i64 = (1 << 48) - 1;
 
-/// No id of that moment or later is smaller.
+/// The smallest id with this or a later time.
 fn first_id(millis: i64) -> UserId {
     let mut bytes = [0; 16];
-    let moment = millis.clamp(0, MOMENT_MAX).to_be_bytes();
-    for (to, from) in bytes.iter_mut().zip(moment.into_iter().skip(2)) {
+    let time = millis.clamp(0, TIME_MAX).to_be_bytes();
+    for (to, from) in bytes.iter_mut().zip(time.into_iter().skip(2)) {
         *to = from;
     }
     UserId::from_bytes(bytes)
 }
 
-/// The smallest text that is greater than all that start with this one.
+/// The smallest text that is greater than all texts with this prefix.
 fn after_prefix(prefix: &str) -> Option<String> {
     let mut kept: Vec<char> = prefix.chars().collect();
     while let Some(last) = kept.pop() {
@@ -176,7 +177,7 @@ fn after_prefix(prefix: &str) -> Option<String> {
 }
 
 impl Range {
-    /// What is in both ranges of one order.
+    /// The intersection of two ranges of one index.
     fn within(self, other: Self) -> Self {
         Self {
             index: self.index,

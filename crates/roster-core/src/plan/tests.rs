@@ -1,4 +1,4 @@
-//! Which index a page is read along.
+//! The plans of queries.
 
 use super::*;
 use crate::attribute::Attribute;
@@ -11,7 +11,7 @@ fn plan(by: SortBy, conditions: &[Expression]) -> Plan {
     Plan::of(&conditions.iter().cloned().fold(query, PageQuery::with))
 }
 
-/// A plan whose source answers all.
+/// A plan whose source covers all conditions.
 fn direct(source: Source) -> Plan {
     Plan { source, status: None, residual: None }
 }
@@ -43,7 +43,7 @@ fn one_key_of_an_index_is_a_range_in_the_order_of_ids() {
 }
 
 #[test]
-fn a_status_alone_is_a_range_and_beside_others_tested_on_its_column() {
+fn a_status_alone_is_a_range_and_otherwise_tested_on_its_column() {
     let range = Range::of_status(Status::Active);
     assert_eq!(plan(SortBy::Id, &[active()]), direct(Source::Along(range.clone())));
     assert_eq!(plan(SortBy::Name, &[active()]), direct(Source::Range(range)));
@@ -53,7 +53,7 @@ fn a_status_alone_is_a_range_and_beside_others_tested_on_its_column() {
 }
 
 #[test]
-fn a_range_of_one_user_is_bounded_whatever_is_tested_on_it() {
+fn a_range_of_one_user_is_bounded_for_every_residual() {
     for (filter, is_bounded) in [
         (r#"username eq "ada" and title pr"#, true),
         (r#"username eq "ada" and status eq "active""#, true),
@@ -67,7 +67,7 @@ fn a_range_of_one_user_is_bounded_whatever_is_tested_on_it() {
 }
 
 #[test]
-fn without_a_condition_the_order_drives() {
+fn without_a_condition_the_source_is_the_index_of_the_order() {
     assert_eq!(plan(SortBy::UpdatedAt, &[]), direct(whole(SortBy::UpdatedAt)));
 }
 
@@ -135,7 +135,7 @@ fn keys_that_every_match_has_are_looked_up() {
 }
 
 #[test]
-fn what_the_source_answers_is_not_tested_again() {
+fn conditions_that_the_source_covers_are_not_tested_again() {
     for (filter, residual) in [
         (r#"username eq "ada""#, None),
         (r#"username eq "ada" and title pr"#, Some("title pr")),
@@ -150,7 +150,7 @@ fn what_the_source_answers_is_not_tested_again() {
 }
 
 #[test]
-fn what_is_not_sure_for_every_match_does_not_drive() {
+fn conditions_that_some_matches_lack_are_not_a_source() {
     for filter in [
         r#"username eq "ada" or title pr"#,
         r#"not (username eq "ada")"#,
@@ -166,7 +166,7 @@ fn what_is_not_sure_for_every_match_does_not_drive() {
 }
 
 #[test]
-fn a_range_of_an_index_drives() {
+fn a_range_of_an_index_is_a_source() {
     use Bound::{Excluded, Included, Unbounded};
     let family = SortBy::FamilyName;
     for (filter, driver, bounded) in [
@@ -194,7 +194,7 @@ fn a_range_of_an_index_drives() {
 }
 
 #[test]
-fn a_moment_of_creation_is_a_range_of_ids() {
+fn a_time_of_creation_is_a_range_of_ids() {
     let (plan, bounded) = filtered(SortBy::Id, r#"created_at eq "2024-07-20T20:08:23.296Z""#);
     let id = |text| RangeKey::Id(UserId::parse(text).expect("an id"));
     let range = Range {
@@ -206,7 +206,7 @@ fn a_moment_of_creation_is_a_range_of_ids() {
 }
 
 #[test]
-fn what_all_meet_is_no_condition_and_its_opposite_finds_no_user() {
+fn a_condition_of_all_users_is_dropped_and_its_negation_finds_no_user() {
     for filter in ["id pr", "username pr", "status pr", "created_at pr"] {
         let filter = Filter::parse(filter).expect("a filter");
         let query = PageQuery::first(1).with(filter.expression().clone());

@@ -1,23 +1,23 @@
 //! The bidi rule of RFC 5893 section 2, as RFC 8265 applies it to usernames.
 //!
-//! A text without right-to-left characters always satisfies it. It is written out here because
-//! the rule of precis-profiles 0.2.0 lets nonspacing marks stand at the end only, and so refuses
-//! most vowelled Arabic and pointed Hebrew; without such marks both must agree (a test).
+//! A text without right-to-left characters always satisfies it. We implement the rule because
+//! precis-profiles 0.2.0 allows nonspacing marks only at the end, and so rejects most vowelled
+//! Arabic and pointed Hebrew. Without such marks both must agree (a test).
 
 use icu_properties::CodePointMapData;
 use icu_properties::props::BidiClass;
 
-/// Whether a text can stand among texts of either direction without being read in two ways.
+/// Whether a text has only one reading next to texts of either direction.
 pub(super) fn satisfies_bidi_rule(text: &str) -> bool {
     let class_of = CodePointMapData::<BidiClass>::new();
     let classes = || text.chars().map(|c| class_of.get(c));
     if !classes().any(|class| is_rtl(class) || class == BidiClass::ArabicNumber) {
         return true;
     }
-    // Condition 1. A label that begins with an L holds something right-to-left further on, which
-    // condition 5 refuses; so conditions 5 and 6 need no words of their own.
+    // Condition 1. A label that begins with an L has a right-to-left character further on, which
+    // condition 5 rejects; so conditions 5 and 6 need no code.
     classes().next().is_some_and(is_rtl)
-        && classes().all(|class| is_rtl(class) || stands_in_rtl(class))
+        && classes().all(|class| is_rtl(class) || is_allowed_in_rtl(class))
         && classes().rfind(|&class| class != BidiClass::NonspacingMark).is_some_and(ends_rtl)
         && !(has(classes(), BidiClass::EuropeanNumber) && has(classes(), BidiClass::ArabicNumber))
 }
@@ -26,8 +26,8 @@ fn is_rtl(class: BidiClass) -> bool {
     class == BidiClass::RightToLeft || class == BidiClass::ArabicLetter
 }
 
-/// Condition 2, but for the letters.
-fn stands_in_rtl(class: BidiClass) -> bool {
+/// Condition 2, without the letters.
+fn is_allowed_in_rtl(class: BidiClass) -> bool {
     [
         BidiClass::ArabicNumber,
         BidiClass::EuropeanNumber,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_read_in_two_ways_break_the_rule() {
+    fn texts_with_two_readings_break_the_rule() {
         for text in ["adaש", "שada", "1ש", "١ש", "١", "ש-", "ש'", "ש-\u{5B0}", "ש1١", "\u{5B0}ש"]
         {
             assert!(!satisfies_bidi_rule(text), "{text}");

@@ -1,14 +1,14 @@
 //! Country codes of addresses: ISO 3166-1 alpha-2.
 //!
-//! Exactly the assigned codes in capitals, and `XK`, which the standard leaves to its users and
-//! all the world uses for Kosovo. Who writes it another way is told the code that was meant.
+//! The assigned codes in capitals, and `XK`, a user-assigned code that is in general use for
+//! Kosovo. The error for another spelling names the right code.
 
 use super::Detail;
 
-/// Codes that are written often and are not assigned, with the one that is meant.
+/// Common codes that are not assigned, with the code that is meant.
 const MEANT: [(&str, &str); 2] = [("UK", "GB"), ("EL", "GR")];
 
-/// Refuses a text that is not an assigned country code.
+/// Rejects a text that is not an assigned country code.
 pub fn check_country(typed: &str) -> Result<(), Detail> {
     if is_assigned(typed) {
         return Ok(());
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_that_was_meant_is_told() {
+    fn the_error_names_the_code_that_was_meant() {
         for (typed, detail) in [
             ("gb", "write GB in capitals, with nothing around it"),
             (" GB", "write GB in capitals, with nothing around it"),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_refused() {
+    fn other_texts_are_rejected() {
         for typed in ["", "G", "Germany", "276", "XX", "ＧＢ", "D E", "\u{1F1EC}\u{1F1E7}"] {
             assert!(check_country(typed).is_err(), "{typed}");
         }

@@ -1,7 +1,8 @@
-//! Decimal digits of all scripts (general category Nd), which phone numbers are written with.
+//! Decimal digits of all scripts (general category Nd), for phone numbers.
 //!
-//! Unicode promises that each set of ten stands in one run, from zero to nine, so a table of the
-//! zeros is the whole truth. Superscripts, circled numbers and numerals are not digits.
+//! Unicode guarantees that the ten digits of a set have consecutive code points from zero to nine,
+//! so a table of the zeros is sufficient. Superscripts, circled numbers and numerals are not
+//! digits.
 
 /// The zeros of all digit sets beyond ASCII, ascending (Unicode 17).
 const ZEROS: [u32; 76] = [
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_digits_have_no_value() {
+    fn numbers_that_are_not_digits_have_no_value() {
         for c in ['²', '①', '½', 'Ⅷ', '一', 'a', '-'] {
             assert_eq!(decimal_digit(c), None, "{c}");
         }

@@ -1,7 +1,7 @@
-//! Which addresses pass, which are refused with what words, and which share a key.
+//! Which addresses are valid, the errors of the others, and which addresses have the same key.
 //!
-//! For ASCII the crate email_address is the second opinion. Beyond ASCII it is not asked, since
-//! it refuses the vowel signs that addresses in the scripts of India are spelled with.
+//! For ASCII addresses the crate email_address is an independent check. It is not used beyond
+//! ASCII, because it rejects the vowel signs of addresses in Indic scripts.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn addresses_as_people_have_them_pass() {
+fn common_addresses_are_valid() {
     for typed in [
         "ada@example.com",
         "ada.lovelace+notes@mail.example.co.uk",
@@ -43,7 +43,7 @@ fn addresses_as_people_have_them_pass() {
 }
 
 #[test]
-fn what_is_no_address_is_refused_with_what_to_do() {
+fn other_texts_are_rejected_with_what_to_do() {
     for (typed, part) in [
         ("", "the `@` is missing"),
         ("ada", "the `@` is missing"),
@@ -152,7 +152,7 @@ fn different_mailboxes_keep_different_keys() {
 }
 
 #[test]
-fn what_is_no_address_is_folded_as_a_whole() {
+fn invalid_addresses_are_folded_as_a_whole() {
     for (typed, key) in [
         ("", ""),
         ("Ada", "ada"),
@@ -168,7 +168,7 @@ fn what_is_no_address_is_folded_as_a_whole() {
 
 proptest! {
     #[test]
-    fn ascii_addresses_are_judged_as_the_crate_judges_them(
+    fn ascii_addresses_are_checked_as_by_the_crate(
         local in "[a-c.+!\"\\\\ @<>(,:]{1,5}|\"[a-c @.<\\\\\"]{1,4}\"",
         domain in "[a-cA-C0-9.-]{1,8}(\\.com)?|[a-c]{1,3}[ _!,>\\[\\]]",
     ) {
@@ -177,7 +177,7 @@ proptest! {
         let second = EmailAddress::parse_with_options(&typed, options).is_ok();
         let number = domain.rsplit('.').next().unwrap().bytes().all(|byte| byte.is_ascii_digit());
         let ours = check_email(&typed).is_ok();
-        // The crate splits a display name off inside quotes, and refuses the quoted pair of a
+        // The crate splits off a display name inside quotes, and rejects the quoted pair of a
         // space, which RFC 5321 allows (quoted-pairSMTP).
         if typed.contains(" <") || typed.contains("\\ ") {
             return Ok(());
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn every_made_address_passes_and_parses(
+    fn every_generated_address_is_valid(
         typed in "[a-z0-9]{1,10}([.+_-][a-z0-9]{1,10}){0,3}@[a-z0-9]{1,12}(\\.[a-z]{2,8}){1,3}"
     ) {
         prop_assert_eq!(check_email(&typed), Ok(()));
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn the_short_way_of_ascii_domains_is_the_way_of_idna(
+    fn the_fast_path_of_ascii_domains_equals_idna(
         domain in "[a-zA-Z0-9.-]{1,20}|([a-z0-9-]{1,70}\\.){1,5}[a-z]{2,4}|[xX][nN]--[a-z0-9-]{0,9}"
     ) {
         let by_idna = Uts46::new()

@@ -1,15 +1,15 @@
-//! The key by which texts are compared without regard to case.
+//! The key by which texts are compared regardless of case.
 //!
-//! It is NFC(full case folding(NFC(text))): canonically equal texts and texts that differ in
-//! case alone share a key, on every engine, since it is made here and nowhere else. No language's
-//! own rule is applied (a Turkish dotless i stays apart from i). A key folds to itself.
+//! It is NFC(full case folding(NFC(text))). Canonically equal texts, and texts that differ only in
+//! case, have the same key, on every engine. No language's own rules are applied (a Turkish dotless
+//! i differs from i). The key of a key is the same key.
 
 use std::borrow::Cow;
 
 use icu_casemap::CaseMapper;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// The form of a text that is compared when case does not matter.
+/// The form of a text that is compared regardless of case.
 pub fn fold_key(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -58,7 +58,7 @@ mod tests {
     fn the_key_of_every_character_alone_and_marked_folds_to_itself() {
         let marks = ["", "\u{300}", "\u{301}", "\u{307}", "\u{308}", "\u{323}", "\u{345}"];
         for c in (0x80..=0x1_FFFF).filter_map(char::from_u32) {
-            // Letters that compose with marks and have a case stand below U+3000.
+            // Letters that compose with marks and have a case are below U+3000.
             let marks = if c < '\u{3000}' { &marks[..] } else { &marks[..1] };
             for mark in marks {
                 let key = fold_key(&format!("{c}{mark}"));
@@ -91,7 +91,7 @@ mod tests {
         }
 
         #[test]
-        fn the_short_way_of_ascii_is_the_long_way(text in "[\0-\u{7F}]{0,40}") {
+        fn the_fast_path_of_ascii_equals_the_general_one(text in "[\0-\u{7F}]{0,40}") {
             prop_assert_eq!(fold_key(&text), CaseMapper::new().fold_string(&text).into_owned());
         }
     }

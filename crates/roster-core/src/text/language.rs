@@ -1,8 +1,8 @@
 //! Language tags: `locale` and `preferred_language`.
 //!
-//! One well-formed tag of BCP 47 (RFC 5646 section 2.2.9), in any case; `_` is taken for `-`, as
-//! SCIM allows and most operating systems write. Whether a subtag is registered is not judged:
-//! the registry grows, and a directory must not refuse tomorrow's languages.
+//! One well-formed tag of BCP 47 (RFC 5646 section 2.2.9), in any case. `_` is accepted for `-`, as
+//! SCIM allows and most operating systems write. Subtags need not be registered: the registry
+//! grows, and a directory must not reject new languages.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use oxilangtag::LanguageTag;
 
 use super::Detail;
 
-/// Refuses a text that is not one well-formed language tag.
+/// Rejects a text that is not one well-formed language tag.
 pub fn check_language_tag(typed: &str) -> Result<(), Detail> {
     if typed.contains([',', ';']) {
         return Err("give one language tag, such as `en-GB`, not a list".into());
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn well_formed_tags_pass() {
+    fn well_formed_tags_are_valid() {
         for typed in [
             "en",
             "en-GB",
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_refused_with_what_to_do() {
+    fn other_texts_are_rejected_with_what_to_do() {
         for (typed, part) in [
             ("", "BCP 47"),
             ("e", "BCP 47"),

@@ -1,10 +1,10 @@
-//! The rules of single strings: what may stand in a member, and the key it is compared by.
+//! The rules for single texts: which values a member may have, and the keys that compare them.
 //!
-//! Everything here is a pure function of its argument; nothing knows the record, the store or
-//! a face. A `check_*` function says yes or tells a person what to do; a `*_key` function makes
-//! the form that uniqueness and search compare. Keys are kept by the stores: a change to any
-//! of them is a migration. A `Detail` never repeats the value it speaks of, for values are
-//! personal; a single character of it is the most that is shown.
+//! All functions here are pure and know neither the record nor the store nor an interface. A
+//! `check_*` function accepts a text or says what to change; a `*_key` function computes the form
+//! that uniqueness and search compare. Stores contain keys, so a change of a key function is a
+//! migration. A [`Detail`] never repeats the value, which may be personal; it contains at most a
+//! single character of it.
 
 use std::borrow::Cow;
 
@@ -39,5 +39,5 @@ pub use url::check_absolute_url;
 pub use username::username_key;
 pub use zone::check_zone;
 
-/// One sentence for a person: what is wrong with a value, and what to do about it.
+/// One sentence for people: what is wrong with a value, and how to correct it.
 pub type Detail = Cow<'static, str>;

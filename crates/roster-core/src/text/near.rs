@@ -1,13 +1,14 @@
-//! The member that was meant by a name nobody knows.
+//! Suggests the member that an unknown name probably means.
 //!
-//! Asked only when a name is refused, so it may take its time, but not on a name of any length.
-//! A guess must be better than none: another spelling of the same words, a word the field uses
-//! for the same thing, or a slip of the fingers. It proposes nothing that is not a candidate.
+//! It runs only when a name is rejected, so it may be slow, but the length of the name is limited.
+//! It suggests only likely names: another spelling of the same words, a common synonym, or a typing
+//! error. It suggests only candidates.
 
-/// Longer names are no slips, and comparing costs the product of the lengths.
+/// Longer names are not typing errors, and a comparison takes time proportional to the product of
+/// the lengths.
 const LENGTH_MAX: usize = 64;
 
-/// What other directories and standards call our members, without case and marks.
+/// The names of our members in other directories and standards, in lower case without separators.
 const SYNONYMS: [(&str, &str); 51] = [
     ("active", "status"),
     ("address", "addresses"),
@@ -62,22 +63,22 @@ const SYNONYMS: [(&str, &str); 51] = [
     ("zip", "postal_code"),
 ];
 
-/// The candidate that was most likely meant by a word, if one is near.
+/// The candidate that a word most likely means, if one is similar.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.is_empty() || word.len() > LENGTH_MAX {
         return None;
     }
-    let bare_word = bare(word);
-    let synonym = SYNONYMS.iter().find(|(other, _)| *other == bare_word).map(|(_, name)| *name);
+    let plain_word = without_separators(word);
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == plain_word).map(|(_, name)| *name);
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
-        let bare_candidate = bare(candidate);
+        let plain_candidate = without_separators(candidate);
         let distance = if Some(candidate) == synonym {
             0
         } else {
-            strsim::osa_distance(&bare_word, &bare_candidate)
+            strsim::osa_distance(&plain_word, &plain_candidate)
         };
-        let is_near = distance <= slips_max(&bare_word, &bare_candidate);
+        let is_near = distance <= typos_max(&plain_word, &plain_candidate);
         if is_near && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
@@ -85,8 +86,8 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     best.map(|(_, candidate)| candidate)
 }
 
-/// How many slips of the fingers still tell a word: in short ones every slip makes another word.
-fn slips_max(one: &str, other: &str) -> usize {
+/// The maximum typing errors in a similar word: in short words, every error makes another word.
+fn typos_max(one: &str, other: &str) -> usize {
     match one.len().min(other.len()) {
         0..=2 => 0,
         3..=5 => 1,
@@ -94,8 +95,9 @@ fn slips_max(one: &str, other: &str) -> usize {
     }
 }
 
-/// The name without what camelCase, kebab-case and snake_case differ in.
-fn bare(name: &str) -> String {
+/// The name in lower case without separators, so that camelCase, kebab-case and snake_case are
+/// equal.
+fn without_separators(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -130,7 +132,7 @@ mod tests {
         "updated_at",
     ];
 
-    fn meant(word: &str) -> Option<&'static str> {
+    fn suggested(word: &str) -> Option<&'static str> {
         nearest(word, MEMBERS.into_iter())
     }
 
@@ -150,12 +152,12 @@ mod tests {
             ("createdAt", "created_at"),
             ("Email", "email"),
         ] {
-            assert_eq!(meant(word), Some(member), "{word}");
+            assert_eq!(suggested(word), Some(member), "{word}");
         }
     }
 
     #[test]
-    fn words_of_the_field_find_our_member() {
+    fn common_synonyms_find_our_member() {
         for (word, member) in [
             ("firstname", "given_name"),
             ("first_name", "given_name"),
@@ -179,12 +181,12 @@ mod tests {
             ("metadata", "attributes"),
             ("custom", "attributes"),
         ] {
-            assert_eq!(meant(word), Some(member), "{word}");
+            assert_eq!(suggested(word), Some(member), "{word}");
         }
     }
 
     #[test]
-    fn slips_of_the_fingers_find_the_member() {
+    fn typing_errors_find_the_member() {
         for (word, member) in [
             ("nmae", "name"),
             ("emial", "email"),
@@ -196,29 +198,29 @@ mod tests {
             ("preferred_langauge", "preferred_language"),
             ("emals", "emails"),
         ] {
-            assert_eq!(meant(word), Some(member), "{word}");
+            assert_eq!(suggested(word), Some(member), "{word}");
         }
     }
 
     #[test]
-    fn nothing_is_proposed_where_nothing_is_near() {
+    fn nothing_is_suggested_if_nothing_is_similar() {
         for word in ["", "_", "xy", "it", "password", "shoe_size", "groups", "日本語"] {
-            assert_eq!(meant(word), None, "{word}");
+            assert_eq!(suggested(word), None, "{word}");
         }
-        assert_eq!(meant(&"name".repeat(100)), None);
+        assert_eq!(suggested(&"name".repeat(100)), None);
     }
 
     #[test]
-    fn a_synonym_is_proposed_only_where_its_member_is_a_candidate() {
+    fn a_synonym_is_suggested_only_if_its_member_is_a_candidate() {
         assert_eq!(nearest("surname", ["value", "type"].into_iter()), None);
         assert_eq!(nearest("photo", ["photos"].into_iter()), Some("photos"));
     }
 
     #[test]
-    fn the_synonyms_are_written_bare() {
+    fn the_synonyms_have_no_separators() {
         for (word, member) in SYNONYMS {
-            assert_eq!(word, bare(word));
-            assert_ne!(word, bare(member), "{member} needs no synonym");
+            assert_eq!(word, without_separators(word));
+            assert_ne!(word, without_separators(member), "{member} needs no synonym");
         }
     }
 }

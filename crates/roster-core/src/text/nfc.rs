@@ -1,11 +1,11 @@
-//! Unicode normalisation form C, the only change that is made to a text that was sent.
+//! Unicode normalization form C, the only change of a stored text.
 //!
-//! Canonically equal texts must be stored as equal bytes, and the result is a fixed point.
-//! A text that is normal already, as nearly all are, must come back without a copy.
+//! Canonically equal texts must be stored as equal bytes, and normalizing twice changes nothing. A
+//! normalized text, as nearly all are, is returned without a copy.
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// The text in Unicode normalisation form C (UAX #15).
+/// The text in Unicode normalization form C (UAX #15).
 pub fn nfc(text: String) -> String {
     if text.is_ascii() || is_nfc(&text) { text } else { text.nfc().collect() }
 }
@@ -29,19 +29,19 @@ mod tests {
     }
 
     #[test]
-    fn a_normal_text_comes_back_without_a_copy() {
+    fn a_normalized_text_is_returned_without_a_copy() {
         for normal in ["Ada Lovelace", "Zoë 한 👩‍🚀"] {
             let text = normal.to_owned();
-            let place = text.as_ptr();
+            let before = text.as_ptr();
             let after = nfc(text);
             assert_eq!(after, normal);
-            assert_eq!(after.as_ptr(), place);
+            assert_eq!(after.as_ptr(), before);
         }
     }
 
     proptest! {
         #[test]
-        fn normalising_twice_changes_nothing(
+        fn normalizing_twice_changes_nothing(
             text in "[a-e\u{300}-\u{345}\u{1100}-\u{11FF}α-ω]{0,12}"
         ) {
             let once = nfc(text);

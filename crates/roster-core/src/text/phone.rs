@@ -1,20 +1,21 @@
-//! Phone numbers, kept as typed: people write them in more ways than any plan of numbers knows.
+//! Phone numbers, stored as typed, because people write them in more ways than numbering plans
+//! describe.
 //!
-//! A number has two digits at least, of any script, and else only what numbers are written with
-//! (ITU-T E.123, RFC 3966, and what address books add). The key is the digits with the `+` that
-//! stands before them; it guesses no country and drops no trunk prefix.
+//! A number has at least two digits, of any script, and otherwise only characters that numbers are
+//! written with (ITU-T E.123, RFC 3966, and those of address books). The key is the digits with a
+//! `+` before them, if there is one. It adds no country and removes no trunk prefix.
 
 use super::Detail;
-use super::character::{is_bidi_mark, written};
+use super::character::{describe, is_bidi_mark};
 use super::digit::decimal_digit;
 
 const LENGTH_MAX: usize = 64;
 const DIGITS_MIN: usize = 2;
 
-/// The words that numbers are written with; `tel` only as the scheme of RFC 3966, in front.
+/// The words in phone numbers. `tel` is allowed only as the scheme of RFC 3966, at the start.
 const WORDS: [&str; 6] = ["ext", "extn", "extension", "x", "isub", "phone-context"];
 
-/// Refuses a text that nobody would call a phone number.
+/// Rejects a text that is not a phone number.
 pub fn check_phone(typed: &str) -> Result<(), Detail> {
     if typed.len() > LENGTH_MAX && typed.chars().nth(LENGTH_MAX).is_some() {
         return Err("a phone number has at most 64 characters: shorten it".into());
@@ -22,7 +23,7 @@ pub fn check_phone(typed: &str) -> Result<(), Detail> {
     if let Some(c) = typed.chars().find(|&c| !is_usual(c)) {
         return Err(format!(
             "{} is not used in phone numbers: write digits, spaces and + - ( ) . /",
-            written(c)
+            describe(c)
         )
         .into());
     }
@@ -35,8 +36,8 @@ pub fn check_phone(typed: &str) -> Result<(), Detail> {
     Ok(())
 }
 
-/// The form by which phone numbers are compared: ASCII digits, after a `+` if one stands before
-/// the first digit as typed. Empty for a text without digits.
+/// The form by which phone numbers are compared: ASCII digits, after a `+` if the typed number has
+/// one before its first digit. Empty for a text without digits.
 pub fn phone_key(typed: &str) -> String {
     let mut key = String::with_capacity(typed.len().min(LENGTH_MAX));
     for c in typed.chars() {
@@ -68,8 +69,8 @@ fn is_usual(c: char) -> bool {
         || decimal_digit(c).is_some()
 }
 
-/// Hyphens, dashes and the minus sign, full width ones and the long-vowel mark that stands in
-/// for them in Japan included.
+/// Hyphens, dashes and the minus sign, including full-width ones and the long-vowel mark that is
+/// used for them in Japan.
 fn is_dash(c: char) -> bool {
     matches!(
         c,
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_as_people_write_them_pass() {
+    fn common_numbers_are_valid() {
         for typed in [
             "+44 20 7946 0958",
             "(020) 7946-0958",
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused_with_what_to_do() {
+    fn other_texts_are_rejected_with_what_to_do() {
         for (typed, part) in [
             ("", "two digits"),
             ("+", "two digits"),

@@ -1,17 +1,17 @@
-//! JSON pointers (RFC 6901), which tell where in a body a violation stands.
+//! JSON pointers (RFC 6901) to the values of violations.
 //!
-//! A pointer is built while a body is walked: what was pushed last is taken off again by going
-//! back to a remembered length, so that a walk without faults allocates once at most. It is the
-//! plain string form, never the URI fragment form.
+//! A pointer is built while a body is traversed: a push returns the length to which the caller
+//! later truncates, so a traversal without violations allocates at most once. Pointers have the
+//! plain string form, not the URI fragment form.
 
 use std::fmt::{self, Write};
 
 /// One step of a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segment<'a> {
-    /// The member of an object, by its plain name.
+    /// The member of an object, by its unescaped name.
     Member(&'a str),
-    /// The place in an array, from 0.
+    /// An index in an array.
     Index(usize),
 }
 
@@ -27,11 +27,11 @@ impl From<usize> for Segment<'_> {
     }
 }
 
-/// A place in a JSON document; the empty pointer is the document itself.
+/// A pointer to a value in a JSON document; the empty pointer is the document itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer(String);
 
-/// The pointer that leads along these segments.
+/// The pointer with these segments.
 pub fn pointer<'a>(segments: impl IntoIterator<Item = Segment<'a>>) -> Pointer {
     let mut pointer = Pointer::default();
     for segment in segments {
@@ -41,24 +41,24 @@ pub fn pointer<'a>(segments: impl IntoIterator<Item = Segment<'a>>) -> Pointer {
 }
 
 impl Pointer {
-    /// The document itself.
+    /// The pointer to the whole document.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// The place of a member of this one.
+    /// The pointer to a member of this value.
     pub fn member(mut self, name: &str) -> Self {
         self.push_member(name);
         self
     }
 
-    /// The place of an array's item in this one.
+    /// The pointer to an item of this array.
     pub fn index(mut self, index: usize) -> Self {
         self.push_index(index);
         self
     }
 
-    /// Steps into a member or an array's place; gives the length to go back to.
+    /// Appends a segment and returns the length for [`Self::back_to`].
     pub fn push<'a>(&mut self, segment: impl Into<Segment<'a>>) -> usize {
         match segment.into() {
             Segment::Member(name) => self.push_member(name),
@@ -66,7 +66,7 @@ impl Pointer {
         }
     }
 
-    /// Steps into a member, its name escaped; gives the length to go back to.
+    /// Appends a member, with its name escaped, and returns the length for [`Self::back_to`].
     pub fn push_member(&mut self, name: &str) -> usize {
         let length = self.0.len();
         self.0.reserve(name.len() + 1);
@@ -81,15 +81,15 @@ impl Pointer {
         length
     }
 
-    /// Steps into an array's place; gives the length to go back to.
+    /// Appends an index and returns the length for [`Self::back_to`].
     pub fn push_index(&mut self, index: usize) -> usize {
         let length = self.0.len();
-        // Writing to a String cannot fail, and there is nothing to tell if it did.
+        // Writing to a String cannot fail.
         write!(self.0, "/{index}").unwrap_or_default();
         length
     }
 
-    /// Goes back to a length that a push gave. A length beyond the end changes nothing.
+    /// Truncates to a length that a push returned. A length beyond the end changes nothing.
     pub fn back_to(&mut self, length: usize) {
         if self.0.is_char_boundary(length) {
             self.0.truncate(length);
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_leads_along_its_segments() {
+    fn a_pointer_has_its_segments() {
         assert_eq!(pointer([]).as_str(), "");
         assert_eq!(pointer(["email".into()]).to_string(), "/email");
         assert_eq!(
@@ -142,17 +142,17 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_back_to_where_it_was() {
-        let mut place = Pointer::root();
-        let root = place.push("emails");
-        let list = place.push(3);
-        place.push_member("value");
-        place.back_to(list);
-        assert_eq!(place.as_str(), "/emails");
-        place.back_to(99);
-        assert_eq!(place.as_str(), "/emails");
-        place.back_to(root);
-        assert_eq!(place.as_str(), "");
+    fn back_to_removes_segments() {
+        let mut pointer = Pointer::root();
+        let root = pointer.push("emails");
+        let list = pointer.push(3);
+        pointer.push_member("value");
+        pointer.back_to(list);
+        assert_eq!(pointer.as_str(), "/emails");
+        pointer.back_to(99);
+        assert_eq!(pointer.as_str(), "/emails");
+        pointer.back_to(root);
+        assert_eq!(pointer.as_str(), "");
     }
 
     proptest! {
@@ -161,8 +161,8 @@ mod tests {
             let mut list = vec![Value::Null; index];
             list.push(Value::from("here"));
             let document = Value::Object([(name.clone(), Value::from(list))].into_iter().collect());
-            let place = pointer([name.as_str().into(), index.into()]);
-            prop_assert_eq!(document.pointer(place.as_str()), Some(&Value::from("here")));
+            let pointer = pointer([name.as_str().into(), index.into()]);
+            prop_assert_eq!(document.pointer(pointer.as_str()), Some(&Value::from("here")));
         }
     }
 }

@@ -1,25 +1,25 @@
 //! Absolute URLs of pictures and profile pages.
 //!
-//! A URL has a scheme, and a host where the scheme is http or https; it is written with the
-//! characters of RFC 3986 or, beyond ASCII, of the WHATWG URL Standard. A scheme that runs code
-//! or carries its own content is refused, since a page that shows the value would run it.
+//! A URL has a scheme, and a host if the scheme is http or https. It contains the characters of RFC
+//! 3986 or, beyond ASCII, of the WHATWG URL Standard. A scheme that runs code or contains its own
+//! content is rejected, because a page that displays the value would run it.
 
 use url::Url;
 
 use super::Detail;
-use super::character::{is_invisible, written};
+use super::character::{describe, is_invisible};
 
 const LENGTH_MAX: usize = 2048;
 
-/// Refuses a text that is not an absolute URL which a page may show.
+/// Rejects a text that is not an absolute URL that a page can display safely.
 pub fn check_absolute_url(typed: &str) -> Result<(), Detail> {
     if typed.len() > LENGTH_MAX && typed.chars().nth(LENGTH_MAX).is_some() {
         return Err("a URL has at most 2048 characters: use a shorter one".into());
     }
-    // Before anything is parsed: the URL Standard skips tabs and line breaks, so that
-    // `java<TAB>script:` would pass a look at the scheme.
-    if let Some(c) = typed.chars().find(|&c| is_refused(c)) {
-        return Err(refused_character(c));
+    // This precedes parsing: the URL Standard skips tabs and line breaks, so `java<TAB>script:`
+    // would pass the check of the scheme.
+    if let Some(c) = typed.chars().find(|&c| is_invalid(c)) {
+        return Err(error_at(c));
     }
     let Some((scheme, rest)) = typed.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
         return Err("write an absolute URL, beginning with https://".into());
@@ -55,7 +55,8 @@ fn check_scheme(scheme: &str, rest: &str) -> Result<(), Detail> {
     if (is("http") || is("https")) && !has_authority {
         return Err("write `//` and the host after the scheme, such as https://example.com/".into());
     }
-    // `example.com:8080/ada.png` and `localhost:8080` would pass as schemes, `C:/ada.png` too.
+    // `example.com:8080/ada.png`, `localhost:8080` and `C:/ada.png` begin with what looks like a
+    // scheme.
     if scheme.contains('.') || is("localhost") || scheme.len() == 1 {
         return Err("write an absolute URL, beginning with https://".into());
     }
@@ -68,9 +69,9 @@ fn is_scheme(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Characters outside both standards. Square brackets are let through everywhere: RFC 3986 has
-/// them in hosts alone, but query strings are full of them.
-fn is_refused(c: char) -> bool {
+/// Whether a character is outside both standards. Square brackets are allowed everywhere: RFC 3986
+/// allows them only in hosts, but query strings often have them.
+fn is_invalid(c: char) -> bool {
     if c.is_ascii() {
         !c.is_ascii_graphic() || "\"<>\\^`{|}".contains(c)
     } else {
@@ -78,17 +79,17 @@ fn is_refused(c: char) -> bool {
     }
 }
 
-fn refused_character(c: char) -> Detail {
+fn error_at(c: char) -> Detail {
     if c == ' ' {
         "write a space in a URL as `%20`".into()
     } else if c.is_ascii_graphic() {
-        format!("write {} in a URL as `%{:02X}`", written(c), u32::from(c)).into()
+        format!("write {} in a URL as `%{:02X}`", describe(c), u32::from(c)).into()
     } else {
-        format!("remove {} from the URL", written(c)).into()
+        format!("remove {} from the URL", describe(c)).into()
     }
 }
 
-/// Whether each `%` leads two hexadecimal digits (RFC 3986 section 2.1).
+/// Whether two hexadecimal digits follow each `%` (RFC 3986 section 2.1).
 fn has_whole_escapes(text: &str) -> bool {
     text.split('%').skip(1).all(|after| {
         after
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absolute_urls_pass() {
+    fn absolute_urls_are_valid() {
         for typed in [
             "https://example.com",
             "http://example.com/ada.png",
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_absolute_url_is_refused_with_what_to_do() {
+    fn other_texts_are_rejected_with_what_to_do() {
         for (typed, part) in [
             ("", "beginning with https://"),
             ("ada.png", "beginning with https://"),
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_would_run_in_a_page_is_refused() {
+    fn a_url_that_would_run_in_a_page_is_rejected() {
         for typed in [
             "javascript:alert(1)",
             "JavaScript:alert(1)",
@@ -197,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_passes_never_parses_to_a_scheme_that_runs(
+        fn a_valid_url_never_has_a_scheme_that_runs(
             typed in "[\\PC\t\n]{0,3}[jJ][aA][\t]?vascript[\\PC\t]{0,2}:\\PC{0,9}"
         ) {
             if check_absolute_url(&typed).is_ok() {

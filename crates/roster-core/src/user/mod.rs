@@ -1,4 +1,4 @@
-//! A user as it is kept: the profile and what the server made for it.
+//! A stored user: the profile and the members that the server sets.
 
 mod record;
 
@@ -8,17 +8,17 @@ use bytes::Bytes;
 
 use crate::{id::UserId, profile::Profile, timestamp::Timestamp};
 
-/// Whether a user takes part.
+/// Whether a user is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// In use; the default of a new user.
+    /// In use; the default for a new user.
     Active,
-    /// Kept, listed, but out of use.
+    /// Stored and listed, but not in use.
     Suspended,
 }
 
 impl Status {
-    /// The status as it stands on the wire.
+    /// The status in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -26,43 +26,43 @@ impl Status {
         }
     }
 
-    /// The status of that spelling.
+    /// Parses a status.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Active, Self::Suspended].into_iter().find(|status| status.as_str() == text)
     }
 }
 
-/// One user of the collection.
+/// A user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
-    /// The id, for ever.
+    /// The id, which never changes.
     pub id: UserId,
-    /// From 1, one more at each real change.
+    /// The version: 1 for a new user, one more after each change.
     pub version: i64,
-    /// Whether the user takes part.
+    /// The status.
     pub status: Status,
-    /// All that clients may write but the status.
+    /// All members that clients write, except the status.
     pub profile: Profile,
-    /// The moment of the last real change; never goes back.
+    /// The time of the last change; it never goes back.
     pub updated_at: Timestamp,
 }
 
-/// A live user as an engine keeps it.
+/// A record as an engine stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Which user.
+    /// The user's or group's id.
     pub id: UserId,
-    /// Its version: the ETag.
+    /// The version, which is the ETag.
     pub version: i64,
-    /// Its canonical JSON.
+    /// The canonical JSON.
     pub record: Bytes,
 }
 
-/// A deleted user that is kept.
+/// A deleted user that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deleted {
-    /// The record that left the collection.
+    /// The last record.
     pub stored: Stored,
-    /// When it left.
+    /// The time of the deletion.
     pub at: Timestamp,
 }

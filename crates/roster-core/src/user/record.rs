@@ -1,8 +1,7 @@
-//! The one canonical JSON of a user: what the row keeps, what the event keeps, what the REST face
-//! sends.
+//! The canonical JSON of a user, which rows, events and REST responses contain.
 //!
-//! Members stand in table order; one without a value is absent. Reading it back gives an equal
-//! user, whatever the rules for new values have become since.
+//! Members have the order of the table; members without a value are absent. Parsing a record gives
+//! an equal user even if the rules for new values have changed since it was written.
 
 use std::fmt;
 
@@ -17,10 +16,10 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// A stored record that cannot be read back; names the first member that is not as it must be.
+/// A stored record that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorruptRecord {
-    /// The member, or the whole.
+    /// The first invalid member, or `its JSON` for the whole record.
     pub member: String,
 }
 
@@ -88,7 +87,8 @@ impl User {
         out.push(b'"');
     }
 
-    /// Reads a record back. Nothing is judged: what was once taken stays readable.
+    /// Parses a record without checking its values, so records that older rules accepted stay
+    /// readable.
     pub fn from_record(record: &[u8]) -> Result<Self, CorruptRecord> {
         let corrupt = |member: &str| CorruptRecord { member: member.to_owned() };
         let Ok(Json::Object(members)) = json::read(record) else {

@@ -1,4 +1,4 @@
-//! `attributes`: own data, kept as it was sent within its limits.
+//! `attributes`: free data, stored as sent within its limits.
 
 use roster_core::{
     Draft, ViolationCode, json,
@@ -23,14 +23,14 @@ fn depth(tree: &Value) -> usize {
 }
 
 #[test]
-fn eight_levels_are_taken_and_nine_refused() {
+fn eight_levels_are_accepted_and_nine_rejected() {
     let chain = |levels: usize| (1..levels).fold(json!({"a": 1}), |inner, _| json!({"a": inner}));
-    let taken = user(&json!({"username": "ada", "attributes": chain(ATTRIBUTES_DEPTH_MAX)}));
-    assert_eq!(view(&taken)["attributes"], chain(8));
+    let accepted = user(&json!({"username": "ada", "attributes": chain(ATTRIBUTES_DEPTH_MAX)}));
+    assert_eq!(view(&accepted)["attributes"], chain(8));
     let deep = (String::from("/attributes"), ViolationCode::TooDeep);
     let body = json!({"attributes": chain(ATTRIBUTES_DEPTH_MAX + 1)});
     assert_eq!(faults_of_every_write(&body), std::slice::from_ref(&deep));
-    // Arrays are levels too.
+    // Arrays count as levels.
     let with_arrays = nested(6);
     assert_eq!(depth(&with_arrays), 9);
     assert_eq!(faults_of_every_write(&json!({"attributes": with_arrays})), [deep]);
@@ -39,7 +39,7 @@ fn eight_levels_are_taken_and_nine_refused() {
 }
 
 #[test]
-fn sixteen_kib_of_json_are_taken_and_one_byte_more_refused() {
+fn sixteen_kib_of_json_are_accepted_and_one_byte_more_rejected() {
     let frame = r#"{"a":""}"#.len();
     let filled = |bytes: usize| json!({"a": "x".repeat(bytes - frame)});
     user(&json!({"username": "ada", "attributes": filled(ATTRIBUTES_BYTES_MAX)}));
@@ -49,7 +49,7 @@ fn sixteen_kib_of_json_are_taken_and_one_byte_more_refused() {
 }
 
 #[test]
-fn a_patch_is_held_to_the_limits_by_what_it_comes_to() {
+fn the_limits_apply_to_the_result_of_a_patch() {
     let half = "x".repeat(ATTRIBUTES_BYTES_MAX / 2);
     let before = user(&json!({"username": "ada", "attributes": {"a": half}}));
     let large = (String::from("/attributes"), ViolationCode::TooLarge);
@@ -59,7 +59,7 @@ fn a_patch_is_held_to_the_limits_by_what_it_comes_to() {
 }
 
 #[test]
-fn numbers_are_exact_or_refused() {
+fn numbers_are_exact_or_rejected() {
     let text = br#"{"username":"a","attributes":{"a":9223372036854775807,"b":-0.5,"c":1e300}}"#;
     let draft = Draft::parse(json::read(text).expect("valid"));
     assert!(format!("{draft:?}").contains("Int(9223372036854775807)"));
@@ -80,7 +80,7 @@ fn null_members_are_dropped_and_nulls_in_arrays_stay() {
 }
 
 #[test]
-fn line_breaks_may_stand_in_own_data_and_other_controls_may_not() {
+fn line_breaks_are_allowed_in_free_data_and_other_controls_are_not() {
     user(&json!({"username": "ada", "attributes": {"a": "x\r\n\ty"}}));
     let control = ViolationCode::ControlCharacter;
     let body = json!({"attributes": {"a\u{1}": 1, "b": ["x", {"c": "\u{0}"}]}});
@@ -90,7 +90,7 @@ fn line_breaks_may_stand_in_own_data_and_other_controls_may_not() {
 }
 
 #[test]
-fn own_data_over_the_limits_as_stored_may_stay_but_not_change() {
+fn stored_data_over_the_limits_may_stay_but_not_change() {
     let own = json!({"a": "x".repeat(ATTRIBUTES_BYTES_MAX + 1)});
     let before = stored(&json!({"attributes": own}));
     let kept = replace(&before, &json!({"attributes": own, "name": "Ada"})).expect("as stored");

@@ -1,4 +1,4 @@
-//! What a create comes to whose name or address one user holds, and who is to be replaced.
+//! A create that replaces the user with its name or address.
 
 use roster_core::{
     Act, Command, Decision, Draft, Guard, OnConflict, Preconditions, Refusal, Rules, UserId,
@@ -25,7 +25,7 @@ fn replacing(body: &Value) -> Command {
 }
 
 #[test]
-fn only_a_create_that_may_replace_comes_to_a_replacement() {
+fn only_a_create_with_replace_becomes_a_replacement() {
     let body = json!({"username": "ada"});
     assert!(create(&body, OnConflict::Fail).replacing(id()).is_none());
     assert!(create(&body, OnConflict::Skip).replacing(id()).is_none());
@@ -47,7 +47,7 @@ fn only_a_create_that_may_replace_comes_to_a_replacement() {
 }
 
 #[test]
-fn the_replacement_is_of_the_holder_and_of_the_same_request() {
+fn the_replacement_has_the_id_of_the_holder_and_the_same_request() {
     let create = create(&json!({"username": "ada"}), OnConflict::Replace);
     let replacement = create.replacing(id()).expect("a replacement");
     assert_eq!(replacement.user_id(), id());
@@ -58,7 +58,7 @@ fn the_replacement_is_of_the_holder_and_of_the_same_request() {
 }
 
 #[test]
-fn the_holder_becomes_what_was_to_be_created() {
+fn the_holder_gets_the_content_of_the_create() {
     let holder = stored(&json!({"name": "Ada", "title": "T", "status": "suspended"}));
     let body = json!({"username": "ADA", "title": "U", "email": "ada@example.com"});
     let decision = decide(Rules::default(), Some(&holder), &replacing(&body));
@@ -72,7 +72,7 @@ fn the_holder_becomes_what_was_to_be_created() {
 }
 
 #[test]
-fn what_a_create_ignores_is_no_precondition_of_the_replacement() {
+fn members_that_a_create_ignores_are_not_preconditions_of_the_replacement() {
     let holder = stored(&json!({}));
     for ignored in [
         json!({"username": "ada", "version": 99}),
@@ -87,17 +87,17 @@ fn what_a_create_ignores_is_no_precondition_of_the_replacement() {
 }
 
 #[test]
-fn the_guard_of_put_is_held_against_a_replacement_too() {
+fn the_guard_of_put_applies_to_a_replacement_too() {
     let holder = stored(&json!({"name": "Ada"}));
     let rules = Rules { put: Guard::On, ..Rules::default() };
-    // The version of the body is ignored, so it opens no guard.
+    // The version of the body is ignored, so it does not satisfy the guard.
     let command = replacing(&json!({"username": "ada", "version": 3}));
     let decision = decide(rules, Some(&holder), &command);
     assert!(matches!(decision, Err(Refusal::PreconditionRequired { .. })), "{decision:?}");
 }
 
 #[test]
-fn a_user_that_is_none_replaces_nobody() {
+fn an_invalid_user_replaces_no_user() {
     let holder = stored(&json!({}));
     let command = replacing(&json!({"username": "ada", "locale": "?"}));
     let Err(Refusal::Invalid(found)) = decide(Rules::default(), Some(&holder), &command) else {

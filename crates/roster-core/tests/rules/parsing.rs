@@ -1,4 +1,4 @@
-//! Reading a body: every member against every kind of fault, and all faults at once.
+//! Parsing a body: every member with every kind of violation, and all violations together.
 
 use roster_core::{
     Attribute, Draft, Refusal, ViolationCode,
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{create, faults, faults_of_every_write, tree, user, view};
 
-/// One value of each JSON type, without `null`, which is absence.
+/// One value of each JSON type except `null`, which means absent.
 fn types() -> [(&'static str, Value); 5] {
     [
         ("boolean", json!(true)),
@@ -30,10 +30,10 @@ fn expect(body: &Value, pointer: &str, code: ViolationCode) {
     assert_eq!(faults_of_every_write(body), [(pointer.to_owned(), code)], "{body}");
 }
 
-/// A value that every rule of this kind takes.
+/// A valid value for this rule.
 fn valid_text(rule: TextRule) -> &'static str {
     match rule {
-        TextRule::Plain | TextRule::AddressLines | TextRule::Username => "x",
+        TextRule::Plain | TextRule::EntryText | TextRule::AddressLines | TextRule::Username => "x",
         TextRule::Email => "x@example.com",
         TextRule::PhoneNumber => "+44 20",
         TextRule::Url => "https://example.com/",
@@ -44,25 +44,29 @@ fn valid_text(rule: TextRule) -> &'static str {
     }
 }
 
-/// A place of the table, the rule of its text, and the body that has a text there.
-type TextPlace = (String, TextRule, Box<dyn Fn(&str) -> Value>);
+/// A pointer to a text, its rule, and a function that returns a body with a text there.
+type TextCase = (String, TextRule, Box<dyn Fn(&str) -> Value>);
 
-/// Every text member and every text part of the table: how to send a text there, and its place.
-fn text_places() -> Vec<TextPlace> {
-    let mut places: Vec<TextPlace> = Vec::new();
+/// Every text member and every text part of the table.
+fn text_cases() -> Vec<TextCase> {
+    let mut cases: Vec<TextCase> = Vec::new();
     for attribute in Attribute::ALL {
         let name = attribute.name();
         match attribute.kind() {
             Kind::Text(rule) | Kind::ShortForm { rule, .. } => {
                 let send = move |text: &str| one(name, json!(text));
-                places.push((format!("/{name}"), rule, Box::new(send)));
+                cases.push((format!("/{name}"), rule, Box::new(send)));
             }
             Kind::One(shape) => {
                 for (part, kind) in shape.parts {
                     let PartKind::Text(rule) = *kind else { continue };
                     let part = part.name();
-                    let send = move |text: &str| one(name, one(part, json!(text)));
-                    places.push((format!("/{name}/{part}"), rule, Box::new(send)));
+                    let send = move |text: &str| {
+                        let mut entry = valid_entry(shape);
+                        entry[part] = json!(text);
+                        one(name, entry)
+                    };
+                    cases.push((format!("/{name}/{part}"), rule, Box::new(send)));
                 }
             }
             Kind::Many(shape) => {
@@ -74,13 +78,13 @@ fn text_places() -> Vec<TextPlace> {
                         entry[part] = json!(text);
                         one(name, json!([entry]))
                     };
-                    places.push((format!("/{name}/0/{part}"), rule, Box::new(send)));
+                    cases.push((format!("/{name}/0/{part}"), rule, Box::new(send)));
                 }
             }
             Kind::ServerMade | Kind::Status | Kind::Flag { .. } | Kind::Object => {}
         }
     }
-    places
+    cases
 }
 
 fn valid_entry(shape: &Shape) -> Value {
@@ -96,23 +100,23 @@ fn valid_entry(shape: &Shape) -> Value {
 }
 
 #[test]
-fn every_text_of_the_table_takes_a_valid_value() {
-    let places = text_places();
-    assert!(places.len() > 50, "the whole table is walked");
-    for (place, rule, send) in places {
+fn every_text_of_the_table_accepts_a_valid_value() {
+    let cases = text_cases();
+    assert!(cases.len() > 50, "the whole table is covered");
+    for (pointer, rule, send) in cases {
         let mut body = send(valid_text(rule));
         if body.get("username").is_none() {
             body["username"] = json!("ada");
         }
         let seen = view(&user(&body));
-        assert_eq!(seen.pointer(&place), Some(&json!(valid_text(rule))), "{place}");
+        assert_eq!(seen.pointer(&pointer), Some(&json!(valid_text(rule))), "{pointer}");
     }
 }
 
 #[test]
-fn every_member_refuses_every_other_type() {
+fn every_member_rejects_every_other_type() {
     for attribute in Attribute::ALL {
-        let taken = match attribute.kind() {
+        let accepted = match attribute.kind() {
             Kind::ServerMade => continue,
             Kind::Status | Kind::Text(_) | Kind::ShortForm { .. } => "string",
             Kind::Flag { .. } => "boolean",
@@ -121,7 +125,7 @@ fn every_member_refuses_every_other_type() {
         };
         let name = attribute.name();
         for (kind, value) in types() {
-            if kind != taken {
+            if kind != accepted {
                 expect(&one(name, value), &format!("/{name}"), ViolationCode::WrongType);
             }
         }
@@ -129,27 +133,27 @@ fn every_member_refuses_every_other_type() {
 }
 
 #[test]
-fn every_part_refuses_every_other_type() {
+fn every_part_rejects_every_other_type() {
     for attribute in Attribute::ALL {
         let (Kind::Many(shape) | Kind::One(shape)) = attribute.kind() else { continue };
         let is_list = matches!(attribute.kind(), Kind::Many(_));
         let name = attribute.name();
         for (part, kind) in shape.parts {
-            let taken = if matches!(kind, PartKind::Flag) { "boolean" } else { "string" };
+            let accepted = if matches!(kind, PartKind::Flag) { "boolean" } else { "string" };
             for (kind, value) in types() {
-                if kind == taken {
+                if kind == accepted {
                     continue;
                 }
                 let mut entry = valid_entry(shape);
                 entry[part.name()] = value;
                 let part = part.name();
-                let (body, place) = if is_list {
+                let (body, pointer) = if is_list {
                     (one(name, json!([entry])), format!("/{name}/0/{part}"))
                 } else {
                     (one(name, entry), format!("/{name}/{part}"))
                 };
                 let found = faults_of_every_write(&body);
-                assert!(found.contains(&(place, ViolationCode::WrongType)), "{body} {found:?}");
+                assert!(found.contains(&(pointer, ViolationCode::WrongType)), "{body} {found:?}");
             }
         }
         if is_list {
@@ -162,13 +166,13 @@ fn every_part_refuses_every_other_type() {
 }
 
 #[test]
-fn every_text_refuses_one_code_point_too_many() {
-    for (place, rule, send) in text_places() {
+fn every_text_rejects_one_code_point_too_many() {
+    for (pointer, rule, send) in text_cases() {
         let max = rule.length_max();
-        // Of four bytes each, so that bytes and code points cannot be confused.
+        // Each character has four bytes, so bytes and code points differ.
         let text = "\u{1f600}".repeat(max + 1);
-        expect(&send(&text), &place, ViolationCode::TooLong);
-        if matches!(rule, TextRule::Plain | TextRule::AddressLines) {
+        expect(&send(&text), &pointer, ViolationCode::TooLong);
+        if matches!(rule, TextRule::Plain | TextRule::EntryText | TextRule::AddressLines) {
             let mut body = send(&"\u{1f600}".repeat(max));
             body["username"] = json!("ada");
             create(&body).expect("as long as it may be");
@@ -177,18 +181,18 @@ fn every_text_refuses_one_code_point_too_many() {
 }
 
 #[test]
-fn lengths_are_counted_after_normalisation() {
+fn lengths_are_counted_after_normalization() {
     let decomposed = "e\u{301}".repeat(256);
     let made = user(&json!({"username": "ada", "name": decomposed}));
     assert_eq!(view(&made)["name"], "\u{e9}".repeat(256));
 }
 
 #[test]
-fn every_text_refuses_control_characters() {
-    for (place, rule, send) in text_places() {
+fn every_text_rejects_control_characters() {
+    for (pointer, rule, send) in text_cases() {
         for control in ["\0", "\u{1}", "\u{1b}", "\u{7f}", "\u{85}"] {
             let text = format!("{}{control}", valid_text(rule));
-            expect(&send(&text), &place, ViolationCode::ControlCharacter);
+            expect(&send(&text), &pointer, ViolationCode::ControlCharacter);
         }
         for line_break in ["\t", "\r", "\n"] {
             let body = send(&format!("a{line_break}b"));
@@ -197,14 +201,14 @@ fn every_text_refuses_control_characters() {
                 body["username"] = json!("ada");
                 create(&body).expect("an address has lines");
             } else {
-                expect(&body, &place, ViolationCode::ControlCharacter);
+                expect(&body, &pointer, ViolationCode::ControlCharacter);
             }
         }
     }
 }
 
 #[test]
-fn every_list_refuses_one_entry_too_many() {
+fn every_list_rejects_one_entry_too_many() {
     for attribute in Attribute::ALL {
         let Kind::Many(shape) = attribute.kind() else { continue };
         let max = if *attribute == Attribute::Addresses { ADDRESSES_MAX } else { ENTRIES_MAX };
@@ -218,7 +222,7 @@ fn every_list_refuses_one_entry_too_many() {
 }
 
 #[test]
-fn every_list_refuses_a_second_primary_entry() {
+fn every_list_rejects_a_second_primary_entry() {
     for attribute in Attribute::ALL {
         let Kind::Many(shape) = attribute.kind() else { continue };
         let name = attribute.name();
@@ -233,7 +237,7 @@ fn every_list_refuses_a_second_primary_entry() {
 }
 
 #[test]
-fn places_count_what_is_no_entry() {
+fn pointers_count_items_that_are_not_entries() {
     let bad = |value: &str| json!({"value": value, "primary": true});
     let body = json!({"emails": [3, bad("a@example.com"), null, bad("x")]});
     let found = [
@@ -246,7 +250,7 @@ fn places_count_what_is_no_entry() {
 }
 
 #[test]
-fn an_entry_without_what_it_needs_is_refused() {
+fn an_entry_without_a_required_part_is_rejected() {
     for (body, pointer) in [
         (json!({"emails": [{}]}), "/emails/0/value"),
         (json!({"emails": [{"value": null, "type": "x"}]}), "/emails/0/value"),
@@ -261,14 +265,17 @@ fn an_entry_without_what_it_needs_is_refused() {
 }
 
 #[test]
-fn every_text_is_kept_as_nfc() {
-    for (place, rule, send) in text_places() {
-        if matches!(rule, TextRule::Plain | TextRule::AddressLines | TextRule::Username) {
+fn every_text_is_stored_as_nfc() {
+    for (pointer, rule, send) in text_cases() {
+        if matches!(
+            rule,
+            TextRule::Plain | TextRule::EntryText | TextRule::AddressLines | TextRule::Username
+        ) {
             let mut body = send("Zoe\u{308}");
             if body.get("username").is_none() {
                 body["username"] = json!("ada");
             }
-            assert_eq!(view(&user(&body)).pointer(&place), Some(&json!("Zo\u{eb}")), "{place}");
+            assert_eq!(view(&user(&body)).pointer(&pointer), Some(&json!("Zo\u{eb}")), "{pointer}");
         }
     }
 }
@@ -300,13 +307,13 @@ fn null_and_empty_and_absent_mean_the_same() {
 }
 
 #[test]
-fn an_unknown_member_is_refused_with_the_one_that_was_meant() {
+fn an_unknown_member_is_rejected_with_a_suggestion() {
     let detail = |name: &str| {
         let body = one(name, json!("x"));
         let mut created = body.clone();
         created["username"] = json!("ada");
         let Err(Refusal::Invalid(violations)) = create(&created) else {
-            panic!("{name} is refused")
+            panic!("{name} is not rejected")
         };
         let [violation] = violations.items() else { panic!("{violations:?}") };
         assert_eq!(violation.code, ViolationCode::UnknownMember);
@@ -337,7 +344,7 @@ fn an_unknown_member_is_refused_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_password_is_refused_with_the_reason() {
+fn a_password_is_rejected_with_the_reason() {
     for name in ["password", "passwd", "password_hash", "passwordHash"] {
         for value in [json!("secret"), json!(1), json!({})] {
             let body = one(name, value);
@@ -349,22 +356,22 @@ fn a_password_is_refused_with_the_reason() {
 #[test]
 fn a_violation_never_repeats_the_value() {
     let secret = "correct horse";
-    for (place, _, send) in text_places() {
+    for (pointer, _, send) in text_cases() {
         for text in [format!("{secret}\u{1}"), secret.repeat(2000)] {
             let mut body = send(&text);
             if body.get("username").is_none() {
                 body["username"] = json!("ada");
             }
-            let Err(Refusal::Invalid(violations)) = create(&body) else { panic!("{place}") };
+            let Err(Refusal::Invalid(violations)) = create(&body) else { panic!("{pointer}") };
             for violation in violations {
-                assert!(!violation.detail.contains(secret), "{place}: {}", violation.detail);
+                assert!(!violation.detail.contains(secret), "{pointer}: {}", violation.detail);
             }
         }
     }
 }
 
 #[test]
-fn what_is_no_object_is_no_user() {
+fn a_user_must_be_an_object() {
     for body in [json!([]), json!("x"), json!(1), json!(null), json!(true)] {
         assert_eq!(faults(create(&body)), [(String::new(), ViolationCode::WrongType)]);
     }
@@ -384,20 +391,20 @@ fn a_new_user_needs_a_username_or_an_email_and_nothing_else() {
 }
 
 #[test]
-fn a_default_username_that_cannot_be_one_is_told_with_all_other_faults() {
+fn an_invalid_default_username_is_reported_with_all_other_violations() {
     let body = json!({"email": "\"a  b\"@example.com", "locale": "?"});
     let found = [
         ("/locale".to_owned(), ViolationCode::InvalidLanguageTag),
         ("/username".to_owned(), ViolationCode::InvalidUsername),
     ];
     assert_eq!(faults(create(&body)), found);
-    // An address that is none has its own fault, and no second one.
+    // An invalid address has its own violation and no second one.
     let found = [("/email".to_owned(), ViolationCode::InvalidEmail)];
     assert_eq!(faults(create(&json!({"email": "nobody"}))), found);
 }
 
 #[test]
-fn all_violations_are_told_at_once() {
+fn all_violations_are_reported_together() {
     let body = json!({
         "id": 7, "version": "x", "nmae": "Ada", "password": "secret", "name": 7,
         "given_name": "x".repeat(257), "family_name": "a\u{7}", "status": "gone",
@@ -411,7 +418,7 @@ fn all_violations_are_told_at_once() {
     });
     let current = crate::support::stored(&json!({}));
     let Err(Refusal::Invalid(violations)) = crate::support::replace(&current, &body) else {
-        panic!("refused")
+        panic!("not rejected")
     };
     let lines: Vec<String> = violations
         .items()
@@ -424,7 +431,7 @@ fn all_violations_are_told_at_once() {
 }
 
 #[test]
-fn a_draft_is_read_from_any_json_without_a_panic() {
+fn a_draft_is_parsed_from_any_json_without_a_panic() {
     for attribute in Attribute::ALL {
         for (_, value) in types() {
             let deep = json!([{"value": value, "": [value]}, value, null]);

@@ -1,5 +1,5 @@
-//! `decide` is pure: the same state and command give the same decision, whoever asks and however
-//! often; what it wrote, written again, changes nothing.
+//! `decide` is pure: the same state and command give the same decision, for every caller and on
+//! every call. A result that is written again changes nothing.
 
 use proptest::{arbitrary::any, proptest};
 use roster_core::{
@@ -37,7 +37,7 @@ fn command(act: Act, at: i64) -> Command {
     Command { act, at, caller, idempotency: None, start: None }
 }
 
-/// Decides twice, on equal but separate values; both must tell the same.
+/// Decides twice, on equal but separate values. Both decisions must be the same.
 fn twice(current: Option<&User>, command: &Command) -> Option<User> {
     let first = decide(Rules::default(), current, command);
     let again = decide(Rules::default(), current.cloned().as_ref(), &command.clone());
@@ -74,10 +74,10 @@ proptest! {
                 assert!(matches!(again, Ok(Decision::Unchanged)), "{again:?}");
             }
             let delete = command(Act::Delete { id: id(), preconditions: preconditions() }, at);
-            let gone = twice(Some(&user), &delete).expect("anybody may leave");
+            let gone = twice(Some(&user), &delete).expect("every user may be deleted");
             assert_eq!((gone.version, &gone.profile), (user.version + 1, &user.profile));
             let restore = command(Act::Restore { id: id(), preconditions: preconditions() }, at);
-            let back = twice(Some(&gone), &restore).expect("anybody may come back");
+            let back = twice(Some(&gone), &restore).expect("every deleted user may be restored");
             assert_eq!((back.version, &back.profile), (user.version + 2, &user.profile));
             let purge = command(Act::Purge { id: id(), preconditions: preconditions() }, at);
             assert_eq!(twice(Some(&gone), &purge), None);

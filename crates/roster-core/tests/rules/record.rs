@@ -1,4 +1,5 @@
-//! The canonical JSON: a record read back is the user it was made of, and gives the same bytes.
+//! The canonical JSON: a record parses to the user that it was written from, and that user gives
+//! the same bytes.
 
 use proptest::{
     arbitrary::any,
@@ -83,8 +84,8 @@ pub(crate) fn profile() -> BoxedStrategy<Profile> {
 
 fn user() -> BoxedStrategy<User> {
     let status = proptest::prop_oneof![Just(Status::Active), Just(Status::Suspended)];
-    let moment = (0_i64..4_000_000_000_000).prop_map(Timestamp::from_millis);
-    (any::<[u8; 16]>(), 1..i64::MAX, status, profile(), moment)
+    let time = (0_i64..4_000_000_000_000).prop_map(Timestamp::from_millis);
+    (any::<[u8; 16]>(), 1..i64::MAX, status, profile(), time)
         .prop_map(|(mut id, version, status, profile, updated_at)| {
             // A UUIDv7 of this or an earlier century.
             id[0] = 0;
@@ -96,19 +97,19 @@ fn user() -> BoxedStrategy<User> {
 
 proptest! {
     #[test]
-    fn a_record_is_read_back_as_the_user_it_was_made_of(user in user()) {
+    fn a_record_parses_to_the_user_that_it_was_written_from(user in user()) {
         let record = user.to_record();
         let read = User::from_record(&record);
         proptest::prop_assert_eq!(read.as_ref(), Ok(&user));
         proptest::prop_assert_eq!(read.map(|user| user.to_record()), Ok(record.clone()));
-        // Any other reader agrees that it is JSON, without a member twice.
+        // Another parser agrees that it is JSON without duplicate members.
         let other: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
         proptest::prop_assert_eq!(&other["id"], &serde_json::json!(user.id.to_string()));
     }
 }
 
 #[test]
-fn members_stand_in_table_order_and_bytes_never_change() {
+fn members_are_in_table_order_and_bytes_never_change() {
     let record = concat!(
         r#"{"id":"0190d1c2-8000-7000-8000-000000000001","version":2,"status":"suspended","#,
         r#""username":"ada","name":"Ada \"A\" L\\","email":"b@example.com","email_verified":true,"#,
@@ -123,7 +124,7 @@ fn members_stand_in_table_order_and_bytes_never_change() {
 }
 
 #[test]
-fn a_number_never_drifts_however_often_it_is_read_and_written() {
+fn a_number_does_not_change_when_it_is_read_and_written() {
     let record = concat!(
         r#"{"id":"0190d1c2-8000-7000-8000-000000000001","version":1,"status":"active","#,
         r#""username":"ada","attributes":{"n":1.0000000000000002e113},"#,
@@ -134,7 +135,7 @@ fn a_number_never_drifts_however_often_it_is_read_and_written() {
 }
 
 #[test]
-fn a_damaged_record_names_the_member_that_is_not_as_it_must_be() {
+fn the_error_of_a_damaged_record_names_the_member() {
     let id = r#""id":"0190d1c2-8000-7000-8000-000000000001""#;
     let rest = r#""version":2,"status":"active","updated_at":"2026-01-01T00:00:00.000Z""#;
     for (record, member) in [

@@ -31,7 +31,7 @@ const FORMS: [Form; 3] = [
 ];
 
 impl Form {
-    /// Rows are written with S, L, a, b, c, d: they mean this form's names and values.
+    /// Replaces S, L, a, b, c and d in a row by the names and values of this form.
     fn spell(&self, row: &Value) -> Value {
         match row {
             Value::Object(members) => {
@@ -54,7 +54,7 @@ impl Form {
     fn list_of(&self, user: &User) -> Value {
         let seen = view(user);
         let primary = primary(seen.get(self.list));
-        assert_eq!(seen.get(self.short).cloned(), primary, "the short form shows the primary");
+        assert_eq!(seen.get(self.short).cloned(), primary, "the short form is the primary");
         seen.get(self.list).cloned().unwrap_or_default()
     }
 
@@ -78,7 +78,7 @@ fn stored() -> Value {
     ])
 }
 
-/// What is sent in a POST or PUT over [`stored`], and the list that must come of it.
+/// The bodies of PUT requests to a user with the list [`stored`], and the resulting lists.
 fn rows_of_put() -> Vec<(&'static str, Value, Value)> {
     let of_a = json!({"value": "a", "type": "home", "display": "A", "primary": true});
     let of_b = json!({"value": "b", "type": "work", "display": "B", "primary": true});
@@ -91,13 +91,13 @@ fn rows_of_put() -> Vec<(&'static str, Value, Value)> {
         ("only S, new", json!({"S": "c"}), json!([{"value": "c", "primary": true}])),
         ("only S, of another entry", json!({"S": "a"}), json!([of_a])),
         ("only S, as stored", json!({"S": "b"}), json!([of_b])),
-        ("S beside an empty list", json!({"S": "b", "L": []}), json!([of_b])),
+        ("S with an empty list", json!({"S": "b", "L": []}), json!([of_b])),
         ("only L", json!({"L": other}), other.clone()),
         ("only L, without a flag", json!({"L": unflagged}), unflagged.clone()),
         ("both agree on the flagged", json!({"S": "d", "L": other}), other.clone()),
         ("both agree on the first", json!({"S": "c", "L": unflagged}), unflagged.clone()),
         ("both as stored", json!({"S": "b", "L": stored()}), stored()),
-        ("S as stored: L rules", json!({"S": "b", "L": other}), other.clone()),
+        ("S as stored: L wins", json!({"S": "b", "L": other}), other.clone()),
         (
             "L as stored: S replaces the primary value",
             json!({"S": "c", "L": stored()}),
@@ -118,7 +118,7 @@ fn rows_of_put() -> Vec<(&'static str, Value, Value)> {
 }
 
 #[test]
-fn every_row_of_a_replacement_holds_for_each_short_form() {
+fn every_row_of_a_replacement_is_true_for_each_short_form() {
     for form in &FORMS {
         let before = user(&form.spell(&json!({"username": "ada", "L": stored()})));
         for (row, body, list) in rows_of_put() {
@@ -134,7 +134,7 @@ fn every_row_of_a_replacement_holds_for_each_short_form() {
 }
 
 #[test]
-fn every_row_of_a_create_holds_for_each_short_form() {
+fn every_row_of_a_create_is_true_for_each_short_form() {
     let list = json!([{"value": "a"}, {"value": "b", "primary": true}]);
     for form in &FORMS {
         for (body, made) in [
@@ -154,7 +154,7 @@ fn every_row_of_a_create_holds_for_each_short_form() {
 }
 
 #[test]
-fn every_row_of_a_patch_holds_for_each_short_form() {
+fn every_row_of_a_patch_is_true_for_each_short_form() {
     let other = json!([{"value": "c"}, {"value": "d", "type": "work", "primary": true}]);
     let rows = [
         ("nothing named", json!({}), stored()),
@@ -174,13 +174,13 @@ fn every_row_of_a_patch_holds_for_each_short_form() {
                 {"value": "b", "type": "work", "display": "B"},
             ]),
         ),
-        ("L alone rules", json!({"L": other}), other.clone()),
+        ("L alone", json!({"L": other}), other.clone()),
         ("both agree", json!({"S": "d", "L": other}), other.clone()),
-        ("S as stored: L rules", json!({"S": "b", "L": other}), other.clone()),
+        ("S as stored: L wins", json!({"S": "b", "L": other}), other.clone()),
         ("both null: cleared", json!({"S": null, "L": null}), Value::Null),
-        ("S null: the list is left and rules", json!({"S": null}), stored()),
+        ("S null: the list stays", json!({"S": null}), stored()),
         (
-            "L null: S is left, alone",
+            "L null: S stays, alone",
             json!({"L": null}),
             json!([{"value": "b", "type": "work", "display": "B", "primary": true}]),
         ),
@@ -197,7 +197,7 @@ fn every_row_of_a_patch_holds_for_each_short_form() {
 }
 
 #[test]
-fn without_a_flag_the_first_entry_is_primary_and_takes_the_new_value() {
+fn without_a_flag_the_first_entry_is_primary_and_gets_the_new_value() {
     for form in &FORMS {
         let list = json!([{"value": "a", "type": "home"}, {"value": "b"}]);
         let before = user(&form.spell(&json!({"username": "ada", "L": list})));

@@ -1,4 +1,4 @@
-//! Short words for what the tests do: create a user, write to it, and see what came of it.
+//! Short functions for the tests: create a user, write to it, and get the result.
 
 use roster_core::{
     Act, Actor, Caller, Change, Command, Decision, Draft, Json, OnConflict, Preconditions, Refusal,
@@ -13,10 +13,10 @@ pub(crate) fn id() -> UserId {
 }
 
 pub(crate) fn tree(body: &Value) -> Json {
-    json::read(body.to_string().as_bytes()).expect("JSON that we take")
+    json::read(body.to_string().as_bytes()).expect("valid JSON")
 }
 
-/// A command of the moment at which all of them are made.
+/// A command; all commands have the same time.
 pub(crate) fn command(act: Act) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
     Command {
@@ -32,18 +32,18 @@ fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
     decide(Rules::default(), current, &command(act))
 }
 
-/// The user after the command; the same as before where nothing is written.
+/// The user after the command, or the same user if nothing is written.
 fn after(current: Option<&User>, act: Act) -> Result<User, Refusal> {
     match decided(current, act)? {
-        Decision::Unchanged => Ok(current.expect("there is somebody to stay unchanged").clone()),
+        Decision::Unchanged => Ok(current.expect("there is a current user").clone()),
         Decision::Write(change) => Ok(whole(Change::clone(&change))),
         Decision::Remove(_) | Decision::Restore(_) | Decision::Purge(_) => {
-            panic!("nobody was to leave or to come back")
+            panic!("an unexpected decision")
         }
     }
 }
 
-/// The change's user, after a look whether its parts tell the same.
+/// The user of a change, after a check that all parts of the change agree.
 fn whole(change: Change) -> User {
     let Change { user, record, event, .. } = change;
     assert_eq!(record, user.to_record());
@@ -85,7 +85,7 @@ pub(crate) fn view(user: &User) -> Value {
     serde_json::from_slice(&user.to_record()).expect("a record is JSON")
 }
 
-/// A user as a store holds it, whatever the rules for new values are.
+/// A user as a store may contain it, without the rules for new values.
 pub(crate) fn stored(members: &Value) -> User {
     let mut record = serde_json::json!({
         "id": ID, "version": 3, "status": "active", "username": "ada",
@@ -97,7 +97,7 @@ pub(crate) fn stored(members: &Value) -> User {
     User::from_record(record.to_string().as_bytes()).expect("a readable record")
 }
 
-/// The places and codes of what is wrong.
+/// The pointers and codes of the violations.
 pub(crate) fn faults<T: std::fmt::Debug>(
     result: Result<T, Refusal>,
 ) -> Vec<(String, ViolationCode)> {
@@ -109,7 +109,7 @@ pub(crate) fn faults<T: std::fmt::Debug>(
     }
 }
 
-/// The faults of a create, of a replacement and of a patch, which must be the same.
+/// The violations of a create, of a replacement and of a patch, which must be the same.
 pub(crate) fn faults_of_every_write(body: &Value) -> Vec<(String, ViolationCode)> {
     let current = stored(&serde_json::json!({}));
     let found = faults(replace(&current, body));

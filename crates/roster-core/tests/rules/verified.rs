@@ -1,4 +1,4 @@
-//! `email_verified` and `phone_number_verified` vouch for the primary value, and for no other.
+//! `email_verified` and `phone_number_verified` belong to the primary value only.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn body(short: &str, value: &str, flag: &str, said: Value) -> Value {
 }
 
 #[test]
-fn a_create_sets_the_flag_that_it_names() {
+fn a_create_sets_the_flag_of_its_body() {
     for (short, flag, [value, ..]) in FLAGS {
         for said in [json!(true), json!(false)] {
             assert_eq!(view(&user(&body(short, value, flag, said.clone())))[flag], said);
@@ -28,7 +28,7 @@ fn a_create_sets_the_flag_that_it_names() {
 }
 
 #[test]
-fn a_replacement_that_changes_the_value_takes_the_flag_away_whatever_it_says() {
+fn a_replacement_that_changes_the_value_resets_the_flag() {
     for (short, flag, [value, other, _]) in FLAGS {
         let before = user(&body(short, value, flag, json!(true)));
         for said in [json!(true), json!(false), Value::Null] {
@@ -63,7 +63,7 @@ fn a_replacement_that_moves_the_primary_flag_changes_the_value() {
 }
 
 #[test]
-fn a_patch_that_names_the_flag_sets_it_and_one_that_changes_the_value_alone_takes_it_away() {
+fn a_patch_sets_the_flag_that_it_names_and_resets_it_if_only_the_value_changes() {
     for (short, flag, [value, other, respelled]) in FLAGS {
         let before = user(&body(short, value, flag, json!(true)));
         let mut both = json!({});
@@ -86,11 +86,11 @@ fn a_patch_that_names_the_flag_sets_it_and_one_that_changes_the_value_alone_take
 #[test]
 fn without_a_value_there_is_no_flag() {
     for (short, flag, [value, ..]) in FLAGS {
-        let mut nobody = json!({"username": "ada"});
-        nobody[flag] = json!(true);
-        assert_eq!(view(&user(&nobody)).get(flag), None);
+        let mut without_value = json!({"username": "ada"});
+        without_value[flag] = json!(true);
+        assert_eq!(view(&user(&without_value)).get(flag), None);
         let before = user(&body(short, value, flag, json!(true)));
-        let after = replace(&before, &nobody).expect("valid");
+        let after = replace(&before, &without_value).expect("valid");
         assert_eq!(view(&after).get(flag), None);
     }
 }

@@ -2,13 +2,14 @@
 
 use roster_core::{Head, PolicyKey, Sharing};
 
-use super::{CheckReader, Line, first, number};
+use super::{CheckReader, Line, number};
+use crate::database::first;
 
 const LAST: &str = "SELECT coalesce(max(position), 0) FROM events";
 
 /// Checks the head of the log and the policy on shared keys.
 pub(super) async fn check<R: CheckReader>(
-    reader: &mut R,
+    reader: R,
     head: Head,
     line: &mut Line,
 ) -> Result<(), R::Error> {
@@ -28,8 +29,8 @@ pub(super) async fn check<R: CheckReader>(
     line.count = 4;
     for key in PolicyKey::ALL.iter().copied() {
         let policy = format!("SELECT value FROM settings WHERE name = '{}'", key.stored_name());
-        let policy = first(reader, &policy).await?.unwrap_or_default();
-        if policy.bytes(0) == Sharing::Unique.stored().as_bytes() {
+        let policy = first(reader, &policy, &[]).await?.unwrap_or_default();
+        if policy.octets(0) == Sharing::Unique.stored().as_bytes() {
             let shared = number(reader, &R::count_shared_sql(key)).await?;
             let what = format!("{shared} keys that are to be unique belong to several users");
             line.require(shared == 0, &key.name(), &what);

@@ -4,10 +4,11 @@
 use roster_core::Group;
 
 use super::{
-    CheckReader, Line, Values, first, number,
+    CheckReader, Line, each, number,
     rows::{Item, text},
     users::place,
 };
+use crate::database::{Values, first};
 
 /// A page of groups.
 pub(super) const GROUPS: &str = "SELECT id, version, record, name_key, external_id, members, \
@@ -38,10 +39,10 @@ pub(super) fn check_group(row: &Item, line: &mut Line) {
 
 /// Compares the counter with the number of groups.
 pub(super) async fn check_total<R: CheckReader>(
-    reader: &mut R,
+    reader: R,
     line: &mut Line,
 ) -> Result<(), R::Error> {
-    let Some(row) = first(reader, "SELECT total FROM groups_head").await? else {
+    let Some(row) = first(reader, "SELECT total FROM groups_head", &[]).await? else {
         line.fault(&"groups_head", "it has no row");
         return Ok(());
     };
@@ -53,13 +54,13 @@ pub(super) async fn check_total<R: CheckReader>(
 
 /// Checks the memberships.
 pub(super) async fn check_members<R: CheckReader>(
-    reader: &mut R,
+    reader: R,
     line: &mut Line,
 ) -> Result<(), R::Error> {
     line.count = number(reader, "SELECT count(*) FROM group_members").await?.unsigned_abs();
     let show = |row: Values| {
-        let what = format!("{} does not belong there", place("member", row.bytes(1)));
-        line.fault(&place("group_members", row.bytes(0)), &what);
+        let what = format!("{} does not belong there", place("member", row.octets(1)));
+        line.fault(&place("group_members", row.octets(0)), &what);
     };
-    reader.each(LOOSE, &[], show).await
+    each(reader, LOOSE, &[], show).await
 }

@@ -2,13 +2,11 @@
 
 use roster_core::{EventKind, Group, Head, User};
 
-use super::{
-    CheckReader, Line,
-    findings::name,
-    first,
-    rows::{Cell, Values},
+use super::{CheckReader, Line, each, findings::name};
+use crate::{
+    database::{Cell, Values, first},
+    idempotency::UNCHANGED,
 };
-use crate::idempotency::UNCHANGED;
 
 const SPAN: &str = "SELECT count(*), min(position) FROM events";
 const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
@@ -33,8 +31,8 @@ pub(super) struct Span {
 
 impl Span {
     /// Reads the span.
-    async fn of<R: CheckReader>(reader: &mut R, head: Head) -> Result<(Self, i64), R::Error> {
-        let row = first(reader, SPAN).await?.unwrap_or_default();
+    async fn of<R: CheckReader>(reader: R, head: Head) -> Result<(Self, i64), R::Error> {
+        let row = first(reader, SPAN, &[]).await?.unwrap_or_default();
         let count = row.integer(0);
         let oldest = if count == 0 { head.position + 1 } else { row.integer(1) };
         Ok((Self { oldest }, count))
@@ -42,7 +40,7 @@ impl Span {
 
     /// Reads the span, and names every gap in it.
     pub(super) async fn check<R: CheckReader>(
-        reader: &mut R,
+        reader: R,
         head: Head,
         line: &mut Line,
     ) -> Result<Self, R::Error> {
@@ -56,7 +54,7 @@ impl Span {
                 line.require(position == expected, &"events", &what);
                 expected = position + 1;
             };
-            reader.each(POSITIONS, &[], show).await?;
+            each(reader, POSITIONS, &[], show).await?;
             let what = format!("they end at {}, the head says {}", expected - 1, head.position);
             line.require(expected == head.position + 1, &"events", &what);
         }
@@ -71,10 +69,12 @@ impl Span {
 
 /// Checks the requests that may come twice: what they came to is in the log, unless it has
 /// outlived its time.
-pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: &mut R, head: Head) -> Line {
+pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: R, head: Head) -> Line {
     let mut line = Line::new("idempotency keys");
     let read = match Span::of(reader, head).await {
-        Ok((span, _)) => reader.each(KEYS, &[], |row| check_key(&row, span, head, &mut line)).await,
+        Ok((span, _)) => {
+            each(reader, KEYS, &[], |row| check_key(&row, span, head, &mut line)).await
+        }
         Err(error) => Err(error),
     };
     line.end(read);
@@ -84,14 +84,14 @@ pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: &mut R, head:
 fn check_key(row: &Values, Span { oldest }: Span, head: Head, line: &mut Line) {
     line.count += 1;
     let (position, id, version, effect) =
-        (row.integer(0), row.bytes(1), row.integer(2), row.bytes(3));
+        (row.integer(0), row.octets(1), row.integer(2), row.octets(3));
     let place = format!("idempotency_keys at {position}, of {}", name(id));
     let is_within = (0..=head.position).contains(&position);
     line.require(is_within, &place, "there is no such position");
     let gone = [EventKind::Purged, EventKind::GroupDeleted];
     let is_gone = gone.iter().any(|kind| kind.as_str().as_bytes() == effect);
     line.require(is_gone || row.integer(8) != 0, &place, "there is no such user");
-    let record = row.optional_bytes(4);
+    let record = row.optional_octets(4);
     if effect == UNCHANGED.as_bytes() {
         let user = record.and_then(|record| User::from_record(record).ok());
         let user = user.map(|user| (user.id, user.version));

@@ -15,38 +15,25 @@ mod users;
 
 use std::fmt;
 
-use roster_core::{Head, PolicyKey};
+use roster_core::{Head, PolicyKey, page::Flow};
+
+use crate::database::{Cell, Database, Values, first};
 
 pub use findings::{Findings, Line};
-pub use rows::{Cell, Values};
 pub use search::SearchRow;
 
-/// Runs the statements of a check in one snapshot.
-pub trait CheckReader {
-    /// Why a statement fails.
-    type Error: fmt::Display;
-
-    /// Shows each row of a statement. `$1` and `$2` stand for the parameters; empty bytes come
-    /// before every id. A sort key that is absent is empty bytes too.
-    fn each(
-        &mut self,
-        sql: &str,
-        parameters: &[Cell],
-        show: impl FnMut(Values),
-    ) -> impl Future<Output = Result<(), Self::Error>>;
-
+/// Runs the statements of a check in one snapshot. A sort key that is absent is read as empty
+/// bytes.
+pub trait CheckReader: Database<Error: fmt::Display> {
     /// Which of these rows are missing in their table, by their places in the slice.
-    fn missing(
-        &mut self,
-        rows: &[SearchRow],
-    ) -> impl Future<Output = Result<Vec<usize>, Self::Error>>;
+    fn missing(self, rows: &[SearchRow]) -> impl Future<Output = Result<Vec<usize>, Self::Error>>;
 
     /// The statement that counts the keys that belong to more than one user.
     fn count_shared_sql(key: PolicyKey) -> String;
 }
 
 /// Checks everything but what an engine alone has.
-pub async fn check<R: CheckReader>(reader: &mut R, head: Head) -> Vec<Line> {
+pub async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
     let mut lines = vec![check_counters(reader, head).await];
     lines.extend(users::check(reader, head).await);
     lines.push(log::check_idempotency_keys(reader, head).await);
@@ -54,21 +41,28 @@ pub async fn check<R: CheckReader>(reader: &mut R, head: Head) -> Vec<Line> {
 }
 
 /// Checks the kept counters and what is to be unique.
-pub async fn check_counters<R: CheckReader>(reader: &mut R, head: Head) -> Line {
+pub async fn check_counters<R: CheckReader>(reader: R, head: Head) -> Line {
     let mut line = Line::new("counters");
     let read = counters::check(reader, head, &mut line).await;
     line.end(read);
     line
 }
 
-/// The first row of a statement without parameters.
-async fn first<R: CheckReader>(reader: &mut R, sql: &str) -> Result<Option<Values>, R::Error> {
-    let mut rows = Vec::new();
-    reader.each(sql, &[], |row| rows.push(row)).await?;
-    Ok(rows.into_iter().next())
+/// Shows every row of a statement.
+async fn each<R: CheckReader>(
+    reader: R,
+    sql: &str,
+    parameters: &[Cell],
+    mut show: impl FnMut(Values),
+) -> Result<(), R::Error> {
+    let show = |row| {
+        show(row);
+        Ok(Flow::Next)
+    };
+    reader.each(sql, parameters, show).await
 }
 
 /// The number in the only row of an aggregate.
-async fn number<R: CheckReader>(reader: &mut R, sql: &str) -> Result<i64, R::Error> {
-    Ok(first(reader, sql).await?.unwrap_or_default().integer(0))
+async fn number<R: CheckReader>(reader: R, sql: &str) -> Result<i64, R::Error> {
+    Ok(first(reader, sql, &[]).await?.unwrap_or_default().integer(0))
 }

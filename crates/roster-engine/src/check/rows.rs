@@ -5,27 +5,11 @@ use std::{collections::VecDeque, fmt};
 use bytes::Bytes;
 use roster_core::UserId;
 
-use super::{CheckReader, Line};
+use super::{CheckReader, Line, each};
+use crate::database::{Cell, Values};
 
 /// Rows of a page.
 pub(super) const PAGE: usize = 200;
-
-/// A value in a row.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cell {
-    /// None.
-    Null,
-    /// An integer or a truth value.
-    Integer(i64),
-    /// A text, or a key made from one.
-    Text(Vec<u8>),
-    /// An id or bytes.
-    Bytes(Vec<u8>),
-}
-
-/// The values of a row.
-#[derive(Clone, Debug, Default)]
-pub struct Values(pub Vec<Cell>);
 
 impl Values {
     /// An integer; 0 where there is none.
@@ -34,32 +18,29 @@ impl Values {
     }
 
     /// Bytes; none where there are none.
-    pub(super) fn bytes(&self, index: usize) -> &[u8] {
-        self.optional_bytes(index).unwrap_or_default()
+    pub(super) fn octets(&self, index: usize) -> &[u8] {
+        self.optional_octets(index).unwrap_or_default()
     }
 
-    pub(super) fn optional_bytes(&self, index: usize) -> Option<&[u8]> {
-        match self.0.get(index) {
-            Some(Cell::Text(bytes) | Cell::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        }
+    pub(super) fn optional_octets(&self, index: usize) -> Option<&[u8]> {
+        self.bytes(index, "").ok().map(|bytes| &**bytes)
     }
 
     pub(super) fn optional_integer(&self, index: usize) -> Option<i64> {
-        if let Some(Cell::Integer(value)) = self.0.get(index) { Some(*value) } else { None }
+        self.number(index, "").ok()
     }
 
-    fn text(&self, index: usize) -> String {
-        String::from_utf8_lossy(self.bytes(index)).into_owned()
+    fn lossy_text(&self, index: usize) -> String {
+        String::from_utf8_lossy(self.octets(index)).into_owned()
     }
 }
 
 /// A row of `users`, `deleted_users` or `groups`: id, version, record and other columns.
-pub(super) struct Item(Values);
+pub(super) struct Item(pub(super) Values);
 
 impl Item {
     pub(super) fn id(&self) -> &[u8] {
-        self.0.bytes(0)
+        self.0.octets(0)
     }
 
     pub(super) fn version(&self) -> i64 {
@@ -67,7 +48,7 @@ impl Item {
     }
 
     pub(super) fn record(&self) -> &[u8] {
-        self.0.bytes(2)
+        self.0.octets(2)
     }
 
     /// The number in a further column.
@@ -114,7 +95,7 @@ impl Item {
 
 /// A text, or no value.
 pub(super) fn text(text: Option<&String>) -> Cell {
-    text.map_or(Cell::Null, |text| Cell::Text(text.clone().into_bytes()))
+    text.map_or(Cell::Null, |text| Cell::from(text.as_str()))
 }
 
 /// A row of `events`, without who asked.
@@ -130,65 +111,32 @@ pub(super) struct Entry {
     pub(super) is_being_erased: bool,
 }
 
-/// A row that has an id.
-pub(super) trait Row: From<Values> {
-    /// The id.
-    fn id(&self) -> &[u8];
-
-    /// The parameters of the statement for the page after this row.
-    fn key(&self) -> Vec<Cell> {
-        vec![Cell::Bytes(self.id().to_vec())]
-    }
-}
-
-impl From<Values> for Item {
-    fn from(values: Values) -> Self {
-        Self(values)
-    }
-}
-
-impl Row for Item {
-    fn id(&self) -> &[u8] {
-        Self::id(self)
-    }
-}
-
-impl From<Values> for Entry {
-    fn from(row: Values) -> Self {
+impl Entry {
+    pub(super) fn of(row: &Values) -> Self {
         Self {
-            id: row.bytes(0).to_vec(),
+            id: row.octets(0).to_vec(),
             position: row.integer(1),
-            kind: row.text(2),
+            kind: row.lossy_text(2),
             at: row.integer(3),
             version: row.integer(4),
-            changed: row.text(5),
-            record: row.bytes(6).to_vec(),
+            changed: row.lossy_text(5),
+            record: row.octets(6).to_vec(),
             is_being_erased: row.integer(7) != 0,
         }
     }
 }
 
-impl Row for Entry {
-    fn id(&self) -> &[u8] {
-        &self.id
-    }
-
-    fn key(&self) -> Vec<Cell> {
-        vec![Cell::Bytes(self.id.clone()), Cell::Integer(self.position)]
-    }
-}
-
 /// The rows of a table in the order of ids, a page at a time.
-pub(super) struct Pages<T> {
+pub(super) struct Pages {
     sql: String,
-    rows: VecDeque<T>,
+    rows: VecDeque<Values>,
     /// The key of the last row that was read; `None` after the last page.
     after: Option<Vec<Cell>>,
     /// Whether a page did not follow the page before it. Nothing more is read then.
     pub(super) is_out_of_order: bool,
 }
 
-impl<T: Row> Pages<T> {
+impl Pages {
     /// Begins with the statement of a page, up to its limit, and the key before all rows.
     pub(super) fn begin(sql: &str, before: Vec<Cell>) -> Self {
         let sql = format!("{sql} LIMIT {PAGE}");
@@ -198,27 +146,28 @@ impl<T: Row> Pages<T> {
     /// The id of the next row.
     pub(super) async fn next_id<R: CheckReader>(
         &mut self,
-        reader: &mut R,
+        reader: R,
     ) -> Result<Option<&[u8]>, R::Error> {
         if self.rows.is_empty()
             && let Some(after) = self.after.take()
         {
             let rows = &mut self.rows;
-            reader.each(&self.sql, &after, |row| rows.push_back(row.into())).await?;
-            if let Some(last) = self.rows.back().map(Row::key) {
+            each(reader, &self.sql, &after, |row| rows.push_back(row)).await?;
+            let key = |row: &Values| row.0.iter().take(after.len()).cloned().collect();
+            if let Some(last) = self.rows.back().map(key) {
                 self.is_out_of_order = last <= after;
                 self.after = (self.rows.len() == PAGE && last > after).then_some(last);
             }
         }
-        Ok(self.rows.front().map(Row::id))
+        Ok(self.rows.front().map(|row| row.octets(0)))
     }
 
     /// The next row if it has this id.
     pub(super) async fn take<R: CheckReader>(
         &mut self,
-        reader: &mut R,
+        reader: R,
         id: &[u8],
-    ) -> Result<Option<T>, R::Error> {
+    ) -> Result<Option<Values>, R::Error> {
         let is_next = self.next_id(reader).await? == Some(id);
         Ok(if is_next { self.rows.pop_front() } else { None })
     }
@@ -226,28 +175,46 @@ impl<T: Row> Pages<T> {
 
 #[cfg(test)]
 mod tests {
-    use roster_core::PolicyKey;
+    use roster_core::{PolicyKey, StoreError, page::Flow};
 
     use super::*;
-    use crate::check::SearchRow;
+    use crate::{Database, Dialect, check::SearchRow};
 
     /// A damaged index: every page has the same rows.
+    #[derive(Clone, Copy)]
     struct Damaged;
 
-    impl CheckReader for Damaged {
-        type Error = String;
-
-        async fn each(
-            &mut self,
-            _sql: &str,
-            _parameters: &[Cell],
-            mut show: impl FnMut(Values),
-        ) -> Result<(), String> {
-            (0..PAGE).for_each(|_| show(Values(vec![Cell::Bytes(vec![1; 16])])));
-            Ok(())
+    impl Dialect for Damaged {
+        fn any(parameter: &str) -> String {
+            parameter.to_owned()
         }
 
-        async fn missing(&mut self, _rows: &[SearchRow]) -> Result<Vec<usize>, String> {
+        const ABSENT_KEY: &str = "NULL";
+
+        fn indexed_by(_index: &str) -> String {
+            String::new()
+        }
+    }
+
+    impl Database for Damaged {
+        type Error = StoreError;
+
+        async fn each(
+            self,
+            _sql: &str,
+            _parameters: &[Cell],
+            mut show: impl FnMut(Values) -> Result<Flow, StoreError>,
+        ) -> Result<(), StoreError> {
+            (0..PAGE).try_for_each(|_| show(Values(vec![Cell::from([1; 16].as_slice())])).map(drop))
+        }
+
+        async fn execute(self, _sql: &str, _parameters: &[Cell]) -> Result<u64, StoreError> {
+            Ok(0)
+        }
+    }
+
+    impl CheckReader for Damaged {
+        async fn missing(self, _rows: &[SearchRow]) -> Result<Vec<usize>, StoreError> {
             Ok(Vec::new())
         }
 
@@ -258,9 +225,9 @@ mod tests {
 
     #[tokio::test]
     async fn pages_that_do_not_follow_one_another_end() {
-        let mut pages = Pages::<Item>::begin("", vec![Cell::Bytes(Vec::new())]);
+        let mut pages = Pages::begin("", vec![Cell::from([].as_slice())]);
         let mut rows = 0;
-        while pages.take(&mut Damaged, &[1; 16]).await.unwrap().is_some() {
+        while pages.take(Damaged, &[1; 16]).await.unwrap().is_some() {
             rows += 1;
             assert!(rows <= 10 * PAGE, "it does not end");
         }

@@ -6,7 +6,8 @@
 
 use roster_core::{SearchKeys, User, UserId};
 
-use super::{CheckReader, Line, number, rows::Values, users::place};
+use super::{CheckReader, Line, each, number, users::place};
+use crate::database::Values;
 
 /// Rows that are looked for at once.
 const BATCH: usize = 2000;
@@ -59,7 +60,7 @@ impl Search {
     /// Expects all that a user must have.
     pub(super) async fn add<R: CheckReader>(
         &mut self,
-        reader: &mut R,
+        reader: R,
         user: &User,
     ) -> Result<(), R::Error> {
         for row in rows_of(user) {
@@ -71,7 +72,7 @@ impl Search {
     }
 
     /// Looks for the rest, counts what there is, and names what is too much.
-    pub(super) async fn end<R: CheckReader>(mut self, reader: &mut R) -> [Line; 2] {
+    pub(super) async fn end<R: CheckReader>(mut self, reader: R) -> [Line; 2] {
         for table in [&mut self.words, &mut self.further_keys] {
             let read = table.end(reader).await;
             table.line.end(read);
@@ -82,7 +83,7 @@ impl Search {
 
 impl Table {
     /// Looks for the expected rows once they are that many.
-    async fn look<R: CheckReader>(&mut self, reader: &mut R, least: usize) -> Result<(), R::Error> {
+    async fn look<R: CheckReader>(&mut self, reader: R, least: usize) -> Result<(), R::Error> {
         if self.expected.is_empty() || self.expected.len() < least {
             return Ok(());
         }
@@ -96,23 +97,23 @@ impl Table {
         Ok(())
     }
 
-    async fn end<R: CheckReader>(&mut self, reader: &mut R) -> Result<(), R::Error> {
+    async fn end<R: CheckReader>(&mut self, reader: R) -> Result<(), R::Error> {
         self.look(reader, 0).await?;
         let count = number(reader, &format!("SELECT count(*) FROM {}", self.name)).await?;
         if count.unsigned_abs() == self.line.count - self.line.faults {
             return Ok(());
         }
         let Self { name, line, .. } = self;
-        reader.each(self.rows, &[], |row| name_surplus(&row, name, line)).await
+        each(reader, self.rows, &[], |row| name_surplus(&row, name, line)).await
     }
 }
 
 fn name_surplus(row: &Values, table: &str, line: &mut Line) {
-    let place = place(table, row.bytes(0));
-    match User::from_record(row.bytes(3)) {
-        Ok(user) if user.id.as_bytes() == row.bytes(0) => {
+    let place = place(table, row.octets(0));
+    match User::from_record(row.octets(3)) {
+        Ok(user) if user.id.as_bytes() == row.octets(0) => {
             let is_own = |own: &SearchRow| {
-                own.key.as_bytes() == row.bytes(1) && own.kind == row.optional_integer(2)
+                own.key.as_bytes() == row.octets(1) && own.kind == row.optional_integer(2)
             };
             line.require(rows_of(&user).any(|own| is_own(&own)), &place, "one is not the record's");
         }

@@ -12,9 +12,10 @@ use super::{
     groups::{GROUPS, check_group, check_members, check_total},
     history::History,
     log::Span,
-    rows::{Cell, Entry, Item, PAGE, Pages, text},
+    rows::{Entry, Item, PAGE, Pages, text},
     search::Search,
 };
+use crate::database::Cell;
 
 const USERS: &str = "SELECT id, version, record, updated_at, status, username_key, email_key, \
      phone_number_key, external_id, family_name_key, name_key \
@@ -37,7 +38,7 @@ fn events() -> String {
 }
 
 /// Checks all that belongs to users and groups: a line for each table.
-pub(super) async fn check<R: CheckReader>(reader: &mut R, head: Head) -> Vec<Line> {
+pub(super) async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
     let mut found = Found {
         users: Line::new("users"),
         deleted_users: Line::new("deleted users"),
@@ -66,13 +67,13 @@ struct Found {
 }
 
 impl Found {
-    async fn read<R: CheckReader>(&mut self, reader: &mut R, head: Head) -> Result<(), R::Error> {
+    async fn read<R: CheckReader>(&mut self, reader: R, head: Head) -> Result<(), R::Error> {
         let span = Span::check(reader, head, &mut self.events).await?;
-        let before = || Cell::Bytes(Vec::new());
-        let mut users = Pages::<Item>::begin(USERS, vec![before()]);
-        let mut deleted_users = Pages::<Item>::begin(DELETED_USERS, vec![before()]);
-        let mut groups = Pages::<Item>::begin(GROUPS, vec![before()]);
-        let mut events = Pages::<Entry>::begin(&events(), vec![before(), Cell::Integer(0)]);
+        let before = || Cell::from([].as_slice());
+        let mut users = Pages::begin(USERS, vec![before()]);
+        let mut deleted_users = Pages::begin(DELETED_USERS, vec![before()]);
+        let mut groups = Pages::begin(GROUPS, vec![before()]);
+        let mut events = Pages::begin(&events(), vec![before(), Cell::Integer(0)]);
         loop {
             let ids = [
                 users.next_id(reader).await?,
@@ -82,12 +83,12 @@ impl Found {
             ];
             let next = ids.into_iter().flatten().min();
             let Some(id) = next.map(<[u8]>::to_vec) else { break };
-            let user = users.take(reader, &id).await?;
-            let deleted = deleted_users.take(reader, &id).await?;
-            let group = groups.take(reader, &id).await?;
+            let user = users.take(reader, &id).await?.map(Item);
+            let deleted = deleted_users.take(reader, &id).await?.map(Item);
+            let group = groups.take(reader, &id).await?.map(Item);
             let mut history = History::new(span);
             while let Some(event) = events.take(reader, &id).await? {
-                history.add(event, &mut self.events);
+                history.add(Entry::of(&event), &mut self.events);
             }
             if let Some(row) = &user
                 && let Some(user) = self.check_user(row)
@@ -152,7 +153,7 @@ fn written(user: &User) -> (UserId, i64, Bytes) {
 
 /// The columns of `users` after the record.
 fn columns(keys: &Keys) -> [(&'static str, Cell); 8] {
-    let absent = || Cell::Bytes(Vec::new());
+    let absent = || Cell::from([].as_slice());
     let sort_text = |key: Option<&String>| key.map_or_else(absent, |key| text(Some(key)));
     let status = i64::from(keys.status == Status::Suspended);
     [

@@ -19,7 +19,6 @@ use crate::problem::{Problem, ProblemCode};
 const ASKED_EVERY: Duration = Duration::from_millis(250);
 
 /// The leave to go on, as long as what was presented lets its caller in.
-#[derive(Debug)]
 pub(crate) struct Lease<R> {
     access: Arc<Access>,
     credential: Credential<'static>,

@@ -10,7 +10,7 @@ mod jwt;
 mod lease;
 mod ring;
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use http::{
     HeaderMap, HeaderValue,
@@ -50,7 +50,7 @@ pub(crate) enum Check {
     Signature,
 }
 
-/// What a caller presents.
+/// What a caller presents. It has no `Debug`, so that nothing of it is ever printed.
 #[derive(Clone)]
 enum Credential<'a> {
     /// Nothing, which is enough while the service is open.
@@ -69,19 +69,6 @@ impl Credential<'_> {
             Self::Key(presented) => Credential::Key(presented),
             Self::Token(token) => Credential::Token(Cow::Owned(token.into_owned())),
         }
-    }
-}
-
-/// Nothing of it is ever printed.
-impl fmt::Debug for Credential<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Credential")
-    }
-}
-
-impl fmt::Debug for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Access")
     }
 }
 

@@ -1,15 +1,19 @@
-//! Completes the answers of the description.
+//! Completes the operations and the answers of the description.
 //!
-//! A part names an answer's codes; its headers, its schema and its examples follow from them here,
-//! so that an example always holds the title and status that the registry holds.
+//! What a caller needs for an operation follows from the table of operations. A part names an
+//! answer's codes; its headers, its schema and its examples follow from them here, so that an
+//! example always holds the title and status that the registry holds.
 
 use roster_core::Json;
 
 use super::{
     problem_page::example,
-    tree::{at, component, items, members, object, reference, remove, set, string, text},
+    tree::{at, component, items, members, object, reference, remove, set, string, text, text_at},
 };
-use crate::problem::registry;
+use crate::{
+    operation::{Need, Operation},
+    problem::ProblemCode,
+};
 
 /// The answers that are problems, with headers, content and examples.
 pub(super) fn complete_responses(responses: Json) -> Json {
@@ -22,9 +26,9 @@ fn complete(mut response: Json) -> Json {
     // An answer without a code is given before the request is whole: a bare status.
     let Some(codes) = remove(&mut response, "x-problem-codes") else { return response };
     let examples = items(&codes).iter().filter_map(text).filter_map(|code| {
-        let kind = registry::find(code)?;
-        let example =
-            object([("summary", string(kind.title)), ("value", example(kind, "{base_url}"))]);
+        let problem = ProblemCode::parse(code)?;
+        let (summary, value) = (string(problem.kind().title), example(problem, "{base_url}"));
+        let example = object([("summary", summary), ("value", value)]);
         Some((code.to_owned(), example))
     });
     let content = object([(
@@ -40,30 +44,53 @@ fn complete(mut response: Json) -> Json {
     response
 }
 
-/// The same paths with the headers that every answer has.
-pub(super) fn add_common_headers(paths: Json) -> Json {
-    let Json::Object(paths) = paths else { return paths };
-    Json::Object(paths.into_iter().map(|(path, item)| (path, in_item(item))).collect())
+/// The paths, each operation with the scope that it needs and the headers that its answers have.
+pub(super) fn complete_paths(paths: Json) -> Json {
+    let Json::Object(mut paths) = paths else { return paths };
+    for (_, item) in &mut paths {
+        let Json::Object(operations) = item else { continue };
+        for (_, operation) in operations {
+            add_scope(operation);
+            add_common_headers(operation);
+        }
+    }
+    Json::Object(paths)
 }
 
-fn in_item(item: Json) -> Json {
-    let Json::Object(item) = item else { return item };
-    let operations = item.into_iter().map(|(name, mut operation)| {
-        let answers = members(at(&operation, &["responses"])).to_vec();
-        if !answers.is_empty() {
-            let answers = answers.into_iter().map(|(status, response)| {
-                if reference(&response).is_some() {
-                    return (status, response);
-                }
-                // Only writes answer 204, and no cache keeps the answer to a write.
-                let kept = if status == "204" { Kept::Nothing } else { Kept::MayBe };
-                (status, with_common_headers(&response, kept))
-            });
-            set(&mut operation, "responses", Json::Object(answers.collect()));
+/// The scope that an operation needs, as the table of operations has it, and the response to an
+/// unauthenticated caller.
+fn add_scope(operation: &mut Json) {
+    let id = text_at(operation, &["operationId"]);
+    let Some(named) = Operation::ALL.iter().find(|known| known.id() == id) else { return };
+    let Need::Scope(scope) = named.needs() else { return };
+    let scopes = Json::Array(vec![string(scope.as_str())]);
+    let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
+    set(operation, "security", security);
+    // SCIM describes all its refusals at once.
+    if !named.is_scim() {
+        let mut responses = members(at(operation, &["responses"])).to_vec();
+        let place = responses.iter().position(|(status, _)| status.as_str() > "401");
+        let refusal = ("401".to_owned(), component("responses", "Unauthenticated"));
+        responses.insert(place.unwrap_or(responses.len()), refusal);
+        set(operation, "responses", Json::Object(responses));
+    }
+}
+
+/// The headers that every answer has.
+fn add_common_headers(operation: &mut Json) {
+    let answers = members(at(operation, &["responses"])).to_vec();
+    if answers.is_empty() {
+        return;
+    }
+    let answers = answers.into_iter().map(|(status, response)| {
+        if reference(&response).is_some() {
+            return (status, response);
         }
-        (name, operation)
+        // Only writes answer 204, and no cache keeps the answer to a write.
+        let kept = if status == "204" { Kept::Nothing } else { Kept::MayBe };
+        (status, with_common_headers(&response, kept))
     });
-    Json::Object(operations.collect())
+    set(operation, "responses", Json::Object(answers.collect()));
 }
 
 /// Whether there is anything that a cache could keep.

@@ -10,12 +10,11 @@ use roster_core::{
 };
 
 use super::{
-    answers::{add_common_headers, complete_responses},
+    answers::{complete_paths, complete_responses},
     forms::schemas_of_writes,
-    needs::add_needs,
-    tree::{at, items, map_texts, members, object, set, string},
+    problem_page::explanation,
+    tree::{at, map_texts, members, object, set, string},
 };
-use crate::problem::registry;
 
 const DOCUMENT: &str = include_str!("../../openapi/document.json");
 const PROSE: &str = include_str!("../../openapi/description.md");
@@ -68,8 +67,7 @@ pub(super) fn assemble(base_url: &str) -> Result<Json, JsonFault> {
         set(&mut schemas, &name, schema);
     }
     let mut examples = part(EXAMPLES)?;
-    if let Some(kind) = registry::find("user-not-found") {
-        let value = super::problem_page::explanation(kind, "{base_url}");
+    if let Some(value) = explanation("user-not-found", "{base_url}") {
         let example = object([("summary", string("One code explained")), ("value", value)]);
         set(&mut examples, "ProblemKind", example);
     }
@@ -82,7 +80,7 @@ pub(super) fn assemble(base_url: &str) -> Result<Json, JsonFault> {
         ("securitySchemes", part(SECURITY)?),
     ]);
     let mut document = part(DOCUMENT)?;
-    set(&mut document, "paths", add_common_headers(add_needs(merged(PATHS)?)));
+    set(&mut document, "paths", complete_paths(merged(PATHS)?));
     set(&mut document, "components", components);
     Ok(fill(document, base_url, &Json::Array(names)))
 }
@@ -128,11 +126,4 @@ pub(super) fn operations(document: &Json) -> Vec<(&str, &str, &Json)> {
         }
     }
     found
-}
-
-/// All parameters of an operation, those of its path first.
-pub(super) fn parameters<'a>(document: &'a Json, path: &str, operation: &'a Json) -> Vec<&'a Json> {
-    let shared = items(at(document, &["paths", path, "parameters"]));
-    let own = items(at(operation, &["parameters"]));
-    shared.iter().chain(own).map(|one| super::tree::resolve(document, one)).collect()
 }

@@ -7,12 +7,8 @@
 
 mod answers;
 mod assemble;
-mod docs;
 mod forms;
-#[cfg(test)]
-mod held;
-mod html;
-mod needs;
+mod page;
 mod problem_page;
 #[cfg(test)]
 mod tests;
@@ -21,8 +17,9 @@ mod tree;
 use bytes::Bytes;
 use roster_core::{Json, json::write_json};
 
-pub use docs::docs_page;
-pub use html::content_security_policy;
+pub(crate) use tree::{object, string};
+
+pub use page::{content_security_policy, docs_page};
 pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
 
 /// The OpenAPI 3.1 document of a service at this base URL (no slash at its end), as JSON.
@@ -48,14 +45,15 @@ fn document(base_url: &str) -> Json {
     assemble::assemble(base_url).unwrap_or(Json::Null)
 }
 
-fn json(tree: &Json) -> Bytes {
+/// A tree as text.
+pub(crate) fn json(tree: &Json) -> Bytes {
     let mut out = Vec::new();
     write_json(&mut out, tree);
     Bytes::from(out)
 }
 
 /// The path of a base URL: empty where the service is at the root of its host.
-fn base_path(base_url: &str) -> &str {
-    let after_scheme = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+pub(crate) fn base_path(base_url: &str) -> &str {
+    let after_scheme = base_url.split_once("://").map_or("", |(_, rest)| rest);
     after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default()
 }

@@ -9,9 +9,11 @@ use roster_core::{
     limits,
 };
 
+mod examples;
+
 use super::{
     assemble,
-    tree::{at, items, members, reference, resolve, text, text_at},
+    tree::{at, items, members, reference, text, text_at},
 };
 use crate::operation::Operation;
 use crate::problem::{
@@ -38,6 +40,13 @@ fn names(object: &Json) -> Vec<&str> {
 fn number(tree: &Json, name: &str) -> usize {
     let Json::Int(number) = at(tree, &[name]) else { panic!("no {name} in {tree:?}") };
     usize::try_from(*number).expect("not negative")
+}
+
+/// Follows a `$ref` into the document; anything else is itself.
+fn resolve<'a>(document: &'a Json, tree: &'a Json) -> &'a Json {
+    let Some(reference) = tree.member("$ref").and_then(text) else { return tree };
+    let path: Vec<&str> = reference.trim_start_matches("#/").split('/').collect();
+    at(document, &path)
 }
 
 /// Every object in the tree.

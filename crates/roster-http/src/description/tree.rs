@@ -34,13 +34,6 @@ pub(super) fn items(tree: &Json) -> &[Json] {
     if let Json::Array(items) = tree { items } else { &[] }
 }
 
-/// Follows a `$ref` into the document; anything else is itself.
-pub(super) fn resolve<'a>(document: &'a Json, tree: &'a Json) -> &'a Json {
-    let Some(reference) = tree.member("$ref").and_then(text) else { return tree };
-    let path: Vec<&str> = reference.trim_start_matches("#/").split('/').collect();
-    at(document, &path)
-}
-
 /// The last word of a `$ref`.
 pub(super) fn reference(tree: &Json) -> Option<&str> {
     let reference = tree.member("$ref").and_then(text)?;
@@ -48,12 +41,12 @@ pub(super) fn reference(tree: &Json) -> Option<&str> {
 }
 
 /// A text.
-pub(super) fn string(text: impl Into<String>) -> Json {
+pub(crate) fn string(text: impl Into<String>) -> Json {
     Json::Text(text.into())
 }
 
 /// An object of these members.
-pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 

@@ -4,38 +4,31 @@ use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// A form of an answer.
+/// A form of an answer: the whole value of `Content-Type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Media {
-    kind: &'static str,
-    subtype: &'static str,
-    /// The whole value of `Content-Type`.
-    pub(crate) content_type: &'static str,
-}
+pub(crate) struct Media(pub(crate) &'static str);
 
 /// JSON.
-pub(crate) const JSON: Media =
-    Media { kind: "application", subtype: "json", content_type: "application/json" };
+pub(crate) const JSON: Media = Media("application/json");
 /// JSON of SCIM (RFC 7644 section 8.1).
-pub(crate) const SCIM_JSON: Media =
-    Media { kind: "application", subtype: "scim+json", content_type: "application/scim+json" };
+pub(crate) const SCIM_JSON: Media = Media("application/scim+json");
 /// One JSON text a line.
-pub(crate) const NDJSON: Media =
-    Media { kind: "application", subtype: "x-ndjson", content_type: "application/x-ndjson" };
+pub(crate) const NDJSON: Media = Media("application/x-ndjson");
 /// A page.
-pub(crate) const HTML: Media =
-    Media { kind: "text", subtype: "html", content_type: "text/html; charset=utf-8" };
+pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
 /// Measurements for Prometheus.
-pub(crate) const OPENMETRICS: Media = Media {
-    kind: "application",
-    subtype: "openmetrics-text",
-    content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-};
+pub(crate) const OPENMETRICS: Media =
+    Media("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 impl Media {
     /// The value of `Content-Type`.
     pub(crate) const fn header(self) -> HeaderValue {
-        HeaderValue::from_static(self.content_type)
+        HeaderValue::from_static(self.0)
+    }
+
+    /// The form without its parameters.
+    fn name(self) -> &'static str {
+        self.0.split(';').next().unwrap_or_default()
     }
 }
 
@@ -53,8 +46,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media,
         }
     }
     best.map(|(_, media)| media).ok_or_else(|| {
-        let names: Vec<String> =
-            offered.iter().map(|media| format!("{}/{}", media.kind, media.subtype)).collect();
+        let names: Vec<&str> = offered.iter().map(|media| media.name()).collect();
         let detail = format!("accept {}, or leave Accept out", names.join(" or "));
         Problem::saying(ProblemCode::NotAcceptable, detail)
     })
@@ -62,6 +54,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media,
 
 /// The quality of a form in thousandths: that of the most specific range that covers it.
 fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
+    let (own_kind, own_subtype) = media.name().split_once('/').unwrap_or_default();
     let mut found = (0, 0);
     for range in ranges {
         let mut parts = range.split(';').map(str::trim);
@@ -70,11 +63,11 @@ fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
         };
         let specific = if kind == "*" && subtype == "*" {
             1
-        } else if !kind.eq_ignore_ascii_case(media.kind) {
+        } else if !kind.eq_ignore_ascii_case(own_kind) {
             continue;
         } else if subtype == "*" {
             2
-        } else if subtype.eq_ignore_ascii_case(media.subtype) {
+        } else if subtype.eq_ignore_ascii_case(own_subtype) {
             3
         } else {
             continue;

@@ -11,9 +11,9 @@ use http::{
 };
 
 use crate::{
-    front::{BodyFault, Peer, read_body},
-    pressure::holds_too_much,
+    admission::holds_too_much,
     problem::{Problem, ProblemCode},
+    server::{BodyFault, Peer, read_body},
 };
 
 use super::accept::NDJSON;
@@ -47,7 +47,7 @@ pub(crate) enum BodyKind {
 /// Whether the body says to be one JSON text a line.
 pub(crate) fn sends_lines(headers: &HeaderMap) -> bool {
     let name = content_type(headers).split(';').next().unwrap_or_default();
-    name.trim().eq_ignore_ascii_case(NDJSON.content_type)
+    name.trim().eq_ignore_ascii_case(NDJSON.0)
 }
 
 /// Judges the headers of a body of lines.
@@ -91,7 +91,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let taken = match kind {
         BodyKind::NewUser | BodyKind::Object => is("application/json"),
         BodyKind::MergePatch => is("application/json") || is("application/merge-patch+json"),
-        BodyKind::Lines => is(NDJSON.content_type),
+        BodyKind::Lines => is(NDJSON.0),
         BodyKind::Scim | BodyKind::ScimStrict => {
             is("application/scim+json") || is("application/json")
         }

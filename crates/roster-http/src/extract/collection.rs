@@ -2,7 +2,11 @@
 //!
 //! What a parameter means is for the operation to say; nothing here knows the directory.
 
-use roster_core::{Capped, limits::PAGE_SIZE_MAX};
+use roster_core::{
+    Capped,
+    limits::{PAGE_SIZE_MAX, TEXT_LENGTH_MAX},
+    text::nfc,
+};
 
 use super::{Parameter, parameters};
 use crate::problem::{Fault, Problem, ProblemCode};
@@ -15,19 +19,36 @@ pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
 ) -> Result<Vec<Parameter<'a>>, Problem> {
+    let mut once = |parameter: &_, is_repeated| {
+        if is_repeated { Err(duplicate()) } else { take(parameter) }
+    };
+    let (given, faults) = read_all(query, &mut once)?;
+    if faults.is_empty() { Ok(given) } else { Err(refused(faults)) }
+}
+
+/// Gives each parameter to `take`; its second argument says whether an earlier one has the same
+/// name. Returns the parameters and their faults.
+pub(crate) fn read_all<'a>(
+    query: Option<&'a str>,
+    mut take: impl FnMut(&Parameter<'a>, bool) -> Result<(), ParameterFault>,
+) -> Result<(Vec<Parameter<'a>>, Capped<Fault>), Problem> {
     let given = parameters(query)?;
     let mut faults = Capped::default();
     for (index, parameter) in given.iter().enumerate() {
-        let twice = given.iter().take(index).any(|before| before.name == parameter.name);
-        let taken = if twice { Err(duplicate()) } else { take(parameter) };
-        if let Err((code, detail)) = taken {
+        let is_repeated = given.iter().take(index).any(|before| before.name == parameter.name);
+        if let Err((code, detail)) = take(parameter, is_repeated) {
             faults.push(|| Fault::of_parameter(parameter.name.as_ref(), code, detail));
         }
     }
-    if faults.is_empty() {
-        return Ok(given);
-    }
-    Err(refused(faults))
+    Ok((given, faults))
+}
+
+/// Refuses any parameter, for operations that take none.
+pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
+    let (_, faults) = read_all(query, |_, _| {
+        Err(("unknown-parameter", "this operation takes no query parameters".to_owned()))
+    })?;
+    if faults.is_empty() { Ok(()) } else { Err(refused(faults)) }
 }
 
 /// The problem of a query with faults.
@@ -64,6 +85,14 @@ pub(crate) fn boolean(text: &str) -> Result<bool, ParameterFault> {
         "false" => Ok(false),
         _ => Err(invalid("give true or false")),
     }
+}
+
+/// A value to compare, normalised as stored values are.
+pub(crate) fn text(value: &str) -> Result<String, ParameterFault> {
+    if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
+        return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
+    }
+    Ok(nfc(value.to_owned()))
 }
 
 /// The target of another page: a query as it was sent, with another cursor.

@@ -19,9 +19,10 @@ pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, SCIM_JSON, negot
 pub(crate) use authorized::{Authorized, AuthorizedBody};
 pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};
 pub(crate) use collection::{
-    ParameterFault, boolean, duplicate, invalid, limit, read_each, refused, target, unknown,
+    ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
+    refused, target, text, unknown,
 };
-pub(crate) use idempotency::{idempotency, idempotency_key};
+pub(crate) use idempotency::{IDEMPOTENCY_KEY, idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;
 pub(crate) use path::{
     DeletedUserIdPath, GroupIdPath, KeyIdPath, MemberPath, UserIdPath, deleted_user_not_found,
@@ -29,6 +30,6 @@ pub(crate) use path::{
 };
 pub(crate) use precondition::{EntityTags, preconditions, tags, weak_preconditions};
 pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
-pub(crate) use query::{Parameter, parameters, refuse_parameters};
+pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions};
 pub(crate) use write_options::WriteOptions;

@@ -13,44 +13,41 @@ use crate::{
     state::AppState,
 };
 
-/// `{user_id}`: the id of a user.
-pub(crate) struct UserIdPath(pub(crate) UserId);
+macro_rules! id_path {
+    ($($(#[$doc:meta])* $name:ident($id:ty) by $parse:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) struct $name(pub(crate) $id);
 
-/// `{user_id}`: the id of a deleted user.
-pub(crate) struct DeletedUserIdPath(pub(crate) UserId);
+            impl FromRequestParts<AppState> for $name {
+                type Rejection = Problem;
 
-/// `{group_id}`: the id of a group.
-pub(crate) struct GroupIdPath(pub(crate) GroupId);
+                async fn from_request_parts(
+                    parts: &mut Parts,
+                    _: &AppState,
+                ) -> Result<Self, Problem> {
+                    ($parse)(segments(parts)?[0]).map(Self)
+                }
+            }
+        )*
+    };
+}
+
+id_path! {
+    /// `{user_id}`: the id of a user.
+    UserIdPath(UserId) by parse_user_id;
+    /// `{user_id}`: the id of a deleted user.
+    DeletedUserIdPath(UserId) by |id| UserId::parse(id).ok_or_else(deleted_user_not_found);
+    /// `{group_id}`: the id of a group.
+    GroupIdPath(GroupId) by parse_group_id;
+    /// `{key_id}`: the id of an API key.
+    KeyIdPath(KeyId) by |id| {
+        KeyId::parse(id).ok_or_else(|| Problem::new(ProblemCode::KeyNotFound))
+    };
+}
 
 /// `{group_id}` and `{member_id}`.
 pub(crate) struct MemberPath(pub(crate) GroupId, pub(crate) UserId);
-
-/// `{key_id}`: the id of an API key.
-pub(crate) struct KeyIdPath(pub(crate) KeyId);
-
-impl FromRequestParts<AppState> for UserIdPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        parse_user_id(segments(parts)?[0]).map(Self)
-    }
-}
-
-impl FromRequestParts<AppState> for DeletedUserIdPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        UserId::parse(segments(parts)?[0]).map(Self).ok_or_else(deleted_user_not_found)
-    }
-}
-
-impl FromRequestParts<AppState> for GroupIdPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        parse_group_id(segments(parts)?[0]).map(Self)
-    }
-}
 
 impl FromRequestParts<AppState> for MemberPath {
     type Rejection = Problem;
@@ -60,15 +57,6 @@ impl FromRequestParts<AppState> for MemberPath {
         let group = parse_group_id(group)?;
         let member = UserId::parse(member);
         Ok(Self(group, member.ok_or_else(|| Problem::new(ProblemCode::MemberNotFound))?))
-    }
-}
-
-impl FromRequestParts<AppState> for KeyIdPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        let id = KeyId::parse(segments(parts)?[0]);
-        id.map(Self).ok_or_else(|| Problem::new(ProblemCode::KeyNotFound))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use http::{HeaderMap, HeaderName, header};
 use roster_core::{Preconditions, Tags};
+use roster_scim::user::version_of;
 
 use crate::problem::{Problem, ProblemCode};
 
@@ -39,9 +40,15 @@ pub(crate) fn preconditions(headers: &HeaderMap) -> Result<Preconditions, Proble
 /// The same where entity tags are weak, as SCIM has them: `If-Match` then compares weakly too, as
 /// RFC 7644 section 3.14 shows it.
 pub(crate) fn weak_preconditions(headers: &HeaderMap) -> Result<Preconditions, Problem> {
+    let versions = |tags| match tags {
+        EntityTags::Any => Tags::Any,
+        EntityTags::List(tags) => {
+            Tags::Versions(tags.iter().filter_map(|(_, tag)| version_of(tag)).collect())
+        }
+    };
     Ok(Preconditions {
-        if_match: tags(headers, &header::IF_MATCH)?.map(|tags| versions(tags, |_| true)),
-        if_none_match: tags(headers, &header::IF_NONE_MATCH)?.map(|tags| versions(tags, |_| true)),
+        if_match: tags(headers, &header::IF_MATCH)?.map(versions),
+        if_none_match: tags(headers, &header::IF_NONE_MATCH)?.map(versions),
     })
 }
 

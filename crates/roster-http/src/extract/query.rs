@@ -7,10 +7,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use roster_core::{
-    Capped,
-    limits::{ID_PARAMETERS_MAX, QUERY_PARAMETERS_MAX},
-};
+use roster_core::limits::{ID_PARAMETERS_MAX, QUERY_PARAMETERS_MAX};
 
 use crate::problem::{Fault, Problem, ProblemCode};
 
@@ -85,21 +82,6 @@ fn is_well_escaped(text: &str) -> bool {
         .map(str::as_bytes)
         .all(|after| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit()));
     whole && text.is_ascii() && percent_decode_str(text).decode_utf8().is_ok()
-}
-
-/// Refuses any parameter, for operations that take none.
-pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
-    let faults: Capped<Fault> = parameters(query)?
-        .into_iter()
-        .map(|parameter| {
-            let detail = "this operation takes no query parameters";
-            Fault::of_parameter(parameter.name, "unknown-parameter", detail)
-        })
-        .collect();
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults))
 }
 
 #[cfg(test)]

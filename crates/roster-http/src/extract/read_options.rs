@@ -14,7 +14,7 @@ pub(crate) struct AcceptsJson;
 pub(crate) struct NoParameters;
 
 /// A request without query parameters whose caller accepts JSON.
-pub(crate) struct PlainJson;
+pub(crate) type PlainJson = (NoParameters, AcceptsJson);
 
 /// The preconditions of a read without query parameters whose caller accepts JSON.
 pub(crate) struct ReadOptions(pub(crate) Preconditions);
@@ -35,21 +35,12 @@ impl FromRequestParts<AppState> for NoParameters {
     }
 }
 
-impl FromRequestParts<AppState> for PlainJson {
+impl FromRequestParts<AppState> for ReadOptions {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
         refuse_parameters(parts.uri.query())?;
         negotiate(&parts.headers, &[JSON])?;
-        Ok(Self)
-    }
-}
-
-impl FromRequestParts<AppState> for ReadOptions {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Problem> {
-        PlainJson::from_request_parts(parts, app).await?;
         preconditions(&parts.headers).map(Self)
     }
 }

@@ -10,8 +10,8 @@ use super::{
     read_each, weak_preconditions,
 };
 use crate::{
+    admission::Class,
     operation::Operation,
-    pressure::Class,
     problem::Problem,
     request::{Call, RequestContext},
     state::AppState,
@@ -88,7 +88,7 @@ impl WriteOptions {
         app: &AppState,
         write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Problem> {
-        let write = app.pressure.with_admission(Class::Writes, write);
+        let write = app.admission.with_admission(Class::Writes, write);
         match &self.preferred_wait {
             Some(wait) => wait.hold(write).await,
             None => write.await,

@@ -65,9 +65,7 @@ impl Fault {
     ) -> Self {
         Self::new(Place::Parameter(name.into()), code, detail.into())
     }
-}
 
-impl Fault {
     fn new(place: Place, code: &'static str, detail: Cow<'static, str>) -> Self {
         Self { place, code: code.into(), detail, position: None }
     }
@@ -131,7 +129,9 @@ impl Problem {
     pub(crate) fn write(mut self, base_url: &str, request_id: &str) -> Response {
         let kind = self.code.kind();
         let sent = mem::take(&mut self.headers);
-        let mut response = Response::new(Body::from(self.into_text(base_url, request_id)));
+        let mut body = Vec::with_capacity(256);
+        write_json(&mut body, &Json::Object(self.into_members(base_url, Some(request_id))));
+        let mut response = Response::new(Body::from(body));
         *response.status_mut() =
             StatusCode::from_u16(kind.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
@@ -152,14 +152,6 @@ impl Problem {
         let causes: Vec<String> = causes.map(ToString::to_string).collect();
         let (code, cause) = (self.code.as_str(), causes.join(": "));
         tracing::error!(request_id, code, cause, "a request failed");
-    }
-
-    /// The body.
-    fn into_text(self, base_url: &str, request_id: &str) -> Vec<u8> {
-        let members = self.into_members(base_url, Some(request_id));
-        let mut out = Vec::with_capacity(256);
-        write_json(&mut out, &Json::Object(members));
-        out
     }
 
     /// Its status, its text and its headers, for SCIM's form.

@@ -4,7 +4,6 @@
 //! `/problems/{code}` explains it. Codes are only ever added.
 
 mod answer;
-
 mod failure;
 mod kind;
 pub mod registry;

@@ -20,6 +20,14 @@ macro_rules! problems {
         }
 
         impl ProblemCode {
+            /// All of them, by status.
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The code that is spelt like this.
+            pub(crate) fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|code| code.as_str() == text)
+            }
+
             /// What stands under the code.
             pub(crate) const fn kind(self) -> ProblemKind {
                 match self {

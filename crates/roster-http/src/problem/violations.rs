@@ -138,7 +138,7 @@ pub const VIOLATIONS: &[ViolationKind] = &[
             `attributes`, and U+0000 nowhere.",
         remedy: "Remove the control character.",
         place: Place::Pointer("/name"),
-        detail: "a line break may not stand here: write it on one line",
+        detail: "a line break is not allowed here: write one line",
     },
     ViolationKind {
         code: "invalid-username",

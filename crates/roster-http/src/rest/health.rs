@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use axum::{body::Body, extract::State, response::Response};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use http::{
     HeaderValue,
     header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -14,14 +17,13 @@ use tokio::time::timeout;
 
 use crate::{
     extract::{Authorized, JSON, NoParameters, OPENMETRICS, negotiate},
-    problem::{Problem, ProblemCode},
+    problem::{NO_STORE, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
 
 /// How long the counters of the store are waited for; the rest is told without them.
 const COUNTERS_WAIT_MAX: Duration = Duration::from_secs(1);
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// `GET /livez`: the process runs.
 pub(crate) async fn get_liveness() -> Response {
@@ -56,9 +58,6 @@ pub(crate) async fn get_metrics(
     Ok(answer(media.header(), page))
 }
 
-fn answer(content_type: HeaderValue, body: impl Into<Body>) -> Response {
-    let mut response = Response::new(body.into());
-    response.headers_mut().insert(CONTENT_TYPE, content_type);
-    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-    response
+fn answer(content_type: HeaderValue, body: impl IntoResponse) -> Response {
+    ([(CONTENT_TYPE, content_type), (CACHE_CONTROL, NO_STORE)], body).into_response()
 }

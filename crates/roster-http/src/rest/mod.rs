@@ -8,7 +8,7 @@ pub(crate) mod events;
 pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod keys;
-mod page;
+mod list;
 mod respond;
 pub(crate) mod service;
 pub(crate) mod users;

@@ -22,7 +22,8 @@ use crate::{
 
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 const ROSTER_POSITION: HeaderName = HeaderName::from_static("roster-position");
-const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
+pub(super) const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
+pub(super) const TRUE: HeaderValue = HeaderValue::from_static("true");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
@@ -129,12 +130,9 @@ fn dry_run_response(app: &AppState, outcome: &Outcome) -> Result<Response, Probl
     });
     let mut out = Vec::with_capacity(outcome.stored.record.len());
     write_json(&mut out, &Json::Object(members));
-    let mut response = Response::new(Body::from(out));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, JSON.header());
-    headers.insert(CACHE_CONTROL, PRIVATE);
-    headers.insert(DRY_RUN, HeaderValue::from_static("true"));
-    position(headers, app.directory.log_id(), outcome.position);
+    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE), (DRY_RUN, TRUE)];
+    let mut response = (headers, out).into_response();
+    position(response.headers_mut(), app.directory.log_id(), outcome.position);
     Ok(response)
 }
 
@@ -151,7 +149,7 @@ pub(super) fn insert(
 
 fn mark_replayed(headers: &mut HeaderMap, replayed: bool) {
     if replayed {
-        headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+        headers.insert(IDEMPOTENT_REPLAYED, TRUE);
     }
 }
 

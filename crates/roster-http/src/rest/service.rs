@@ -1,7 +1,10 @@
 //! What the service says about itself: the service document, the description, the reference, and
 //! a page for each problem.
 
-use axum::{body::Body, extract::State, response::Response};
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
 use bytes::Bytes;
 use http::{
     HeaderValue,
@@ -14,11 +17,11 @@ use crate::{
     pages::service_document,
     problem::{Problem, ProblemCode},
     request::Call,
+    rest::list::BY_ACCEPT,
     state::AppState,
 };
 
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
-const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
 /// `GET /`: returns the service document.
 pub(crate) async fn get_service(
@@ -89,10 +92,9 @@ fn document(
 ) -> Result<Response, Problem> {
     let media = negotiate(&call.parts.headers, offered)?;
     let body = made(media).ok_or_else(|| Problem::new(ProblemCode::ProblemNotFound))?;
-    let mut response = Response::new(Body::from(body));
+    let headers = [(CONTENT_TYPE, media.header()), (CACHE_CONTROL, NO_CACHE)];
+    let mut response = (headers, body).into_response();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, media.header());
-    headers.insert(CACHE_CONTROL, NO_CACHE);
     if offered.len() > 1 {
         headers.insert(VARY, BY_ACCEPT);
     }

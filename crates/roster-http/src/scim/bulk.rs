@@ -15,13 +15,13 @@ use roster_core::{
     group::{GroupEdit, MembersEdit},
 };
 use roster_scim::{
-    Profile,
+    Strictness,
     bulk::{self, Act, Done, Run, Step},
     discovery::SERVED,
     group::{self, GroupBody},
     patch,
     schema::GROUP,
-    user::{self, Sent},
+    user::{self, Sent, entity_tag, version_of},
 };
 
 use super::{
@@ -33,11 +33,11 @@ use super::{
     users::patch_user,
 };
 use crate::{
+    admission::Class,
     authorization::identity,
     authorization::reauthorize,
     extract::idempotency_key,
     operation::Operation,
-    pressure::Class,
     problem::{Problem, ProblemCode},
     request::UnreadCall,
     state::AppState,
@@ -55,10 +55,10 @@ pub(crate) async fn bulk(
                       send those again that have no answer";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
-    let profile = call.profile();
-    let (call, sent, _) = read_body(app, call, move |tree| bulk::read(tree, profile)).await?;
+    let strictness = call.strictness();
+    let (call, sent, _) = read_body(app, call, move |tree| bulk::read(tree, strictness)).await?;
     let (parts, caller, address) = (&call.parts, call.caller(), call.client());
-    let writing = Writing { parts, caller, address, profile };
+    let writing = Writing { parts, caller, address, strictness };
     let mut run = Run::new(sent?, SERVED);
     let base = base(app);
     // The request itself pays for its first operation.
@@ -87,13 +87,13 @@ struct Writing<'a> {
     parts: &'a Parts,
     caller: Caller,
     address: IpAddr,
-    profile: Profile,
+    strictness: Strictness,
 }
 
 impl Writing<'_> {
     /// Charges an operation to the caller; beyond the limit it is refused with 429.
     fn charge(&self, app: &AppState) -> Result<(), Problem> {
-        app.pressure.charge(&identity(&self.caller.actor, self.address), &mut None)
+        app.admission.charge(&identity(&self.caller.actor, self.address), &mut None)
     }
 
     async fn carry_out(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), ScimProblem> {
@@ -115,22 +115,22 @@ impl Writing<'_> {
         step: &Step,
     ) -> Result<(u16, Outcome), ScimProblem> {
         let terms = self.terms(step);
-        let (directory, profile) = (&app.directory, self.profile);
+        let (directory, strictness) = (&app.directory, self.strictness);
         Ok(match &step.act {
             Act::Create(sent) => {
-                let draft = user::read(sent.clone(), profile, Sent::Created)?;
+                let draft = user::read(sent.clone(), strictness, Sent::Created)?;
                 // What does not exist has no version to be held to.
                 let terms = Terms::of(self.caller.clone());
                 (201, pass(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
                 let id = user_id(id)?;
-                let draft = user::read(sent.clone(), profile, Sent::Replaced)?;
+                let draft = user::read(sent.clone(), strictness, Sent::Replaced)?;
                 (200, pass(app, directory.replace(may, id, draft, terms)).await?)
             }
             Act::Patch(id, sent) => {
-                let operations = patch::read(sent.clone(), profile)?;
-                let patch = patch_user(app, may, user_id(id)?, operations, profile, terms);
+                let operations = patch::read(sent.clone(), strictness)?;
+                let patch = patch_user(app, may, user_id(id)?, operations, strictness, terms);
                 (200, pass(app, patch).await?)
             }
             Act::Delete(id) => {
@@ -150,21 +150,21 @@ impl Writing<'_> {
         let desk = app.directory.groups();
         Ok(match &step.act {
             Act::Create(sent) => {
-                let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
+                let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
                 let terms = Terms::of(self.caller.clone());
                 (201, pass(app, of_groups(desk.create(may, draft, members, terms))).await?)
             }
             Act::Replace(id, sent) => {
                 let id = group_id(id)?;
-                let GroupBody { draft, members } = group::read(sent.clone(), self.profile)?;
+                let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
                 let edit = GroupEdit::Replace(Box::new(draft));
                 let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
                 (200, pass(app, of_groups(change)).await?)
             }
             Act::Patch(id, sent) => {
-                let operations = patch::read(sent.clone(), self.profile)?;
+                let operations = patch::read(sent.clone(), self.strictness)?;
                 let id = group_id(id)?;
-                let patch = patch_group(app, may, id, operations, self.profile, terms);
+                let patch = patch_group(app, may, id, operations, self.strictness, terms);
                 (200, pass(app, patch).await?)
             }
             Act::Delete(id) => {
@@ -187,7 +187,7 @@ async fn pass<E: Into<ScimProblem>>(
     app: &AppState,
     write: impl Future<Output = Result<Outcome, E>>,
 ) -> Result<Outcome, ScimProblem> {
-    let _admitted = app.pressure.admit(Class::Writes).await?;
+    let _admitted = app.admission.admit(Class::Writes).await?;
     write.await.map_err(Into::into)
 }
 
@@ -205,7 +205,7 @@ fn done_at(base: &str, step: &Step, status: u16, outcome: &Outcome) -> Done {
         status,
         id: stored.id.to_string(),
         location: location_of(base, step, stored.id),
-        version: (status != 204).then(|| format!("W/\"{}\"", stored.version)),
+        version: (status != 204).then(|| entity_tag(stored.version, &[])),
     }
 }
 
@@ -216,9 +216,6 @@ fn location_of(base: &str, step: &Step, id: UserId) -> String {
 /// The version that an operation names, as the tag in `If-Match` would (RFC 7644 section 3.7). One
 /// that is none of ours is nobody's.
 fn preconditions(version: Option<&str>) -> Preconditions {
-    let tags = |tag: &str| {
-        let number = tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"').parse();
-        Tags::Versions(number.into_iter().collect())
-    };
+    let tags = |tag: &str| Tags::Versions(version_of(tag).into_iter().collect());
     Preconditions { if_match: version.map(tags), if_none_match: None }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn list_schemas(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    document(&call, Some(schemas(&base(&app))))
+    document(&call, Some(schemas(&base(&app), app.directory.rules().email)))
 }
 
 /// `GET /scim/v2/Schemas/{urn}`: returns a schema.
@@ -60,7 +60,7 @@ pub(crate) async fn get_schema(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    document(&call, find_schema(&base(&app), &decoded(call.segment())))
+    document(&call, find_schema(&base(&app), &decoded(call.segment()), app.directory.rules().email))
 }
 
 /// `GET /scim/v2/Me`: callers are services, none of which is a user (RFC 7644 section 3.11).

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::Bytes;
-use http::request::Parts;
+use http::{header::IF_NONE_MATCH, request::Parts};
 use roster_core::{
-    Draft, GroupId, Json, Preconditions, Terms, UserId,
+    Draft, GroupId, Json, Preconditions, Tags, Terms, UserId,
     access::{Permit, ReadUsers, Scope, WriteUsers},
+    limits::GROUP_BODY_BYTES_MAX,
 };
 use roster_scim::{
-    ListRequest, Profile, Projection, ResourceType, ScimError, ScimType,
+    ListRequest, Projection, ResourceType, ScimError, ScimType, Strictness,
     group::{self, GroupBody},
     list,
     patch::{self, Operation as PatchOperation},
@@ -21,8 +22,8 @@ use roster_scim::{
 use super::ScimProblem;
 use crate::{
     extract::{
-        BodyKind, JSON, Media, Parameter, ReturnPreference, SCIM_JSON, WriteOptions, negotiate,
-        parameters, weak_preconditions,
+        BodyKind, EntityTags, JSON, Media, Parameter, ReturnPreference, SCIM_JSON, WriteOptions,
+        negotiate, parameters, tags, weak_preconditions,
     },
     operation::Operation,
     problem::Problem,
@@ -43,12 +44,16 @@ pub(crate) struct Presentation {
 }
 
 /// The preconditions of a read. SCIM's entity tags are weak.
-pub(crate) struct ScimPreconditions(pub(super) Preconditions);
+pub(crate) struct ScimPreconditions {
+    /// The versions of `If-Match`.
+    pub(super) if_match: Option<Tags>,
+    pub(super) if_none_match: Option<EntityTags>,
+}
 
 /// What a write is asked for beside the resource.
 pub(crate) struct ScimWrite {
     pub(super) presentation: Presentation,
-    pub(super) profile: Profile,
+    pub(super) strictness: Strictness,
     pub(super) options: WriteOptions,
 }
 
@@ -67,7 +72,7 @@ pub(crate) struct ScimBody<T> {
 
 /// What a request body is converted to.
 pub(crate) trait FromScim: Sized + Send + 'static {
-    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError>;
+    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError>;
 }
 
 /// A user to create.
@@ -77,26 +82,26 @@ pub(crate) struct NewUser(pub(super) Draft);
 pub(crate) struct ReplacedUser(pub(super) Draft);
 
 impl FromScim for NewUser {
-    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
-        user::read(json, profile, Sent::Created).map(Self)
+    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
+        user::read(json, strictness, Sent::Created).map(Self)
     }
 }
 
 impl FromScim for ReplacedUser {
-    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
-        user::read(json, profile, Sent::Replaced).map(Self)
+    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
+        user::read(json, strictness, Sent::Replaced).map(Self)
     }
 }
 
 impl FromScim for GroupBody {
-    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
-        group::read(json, profile)
+    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
+        group::read(json, strictness)
     }
 }
 
 impl FromScim for Vec<PatchOperation> {
-    fn from_scim(json: Json, profile: Profile) -> Result<Self, ScimError> {
-        patch::read(json, profile)
+    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
+        patch::read(json, strictness)
     }
 }
 
@@ -133,7 +138,10 @@ impl FromRequestParts<AppState> for ScimPreconditions {
     type Rejection = ScimProblem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ScimProblem> {
-        Ok(Self(weak_preconditions(&parts.headers)?))
+        Ok(Self {
+            if_match: weak_preconditions(&parts.headers)?.if_match,
+            if_none_match: tags(&parts.headers, &IF_NONE_MATCH)?,
+        })
     }
 }
 
@@ -143,7 +151,7 @@ impl FromRequestParts<AppState> for ScimWrite {
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ScimProblem> {
         let presentation = Presentation::from_request_parts(parts, app).await?;
         let context = RequestContext::of(parts)?;
-        let profile = profile(context.authority.may(Scope::ScimStrict));
+        let strictness = strictness(context.authority.may(Scope::ScimStrict));
         // What does not exist yet has no version.
         let creates = matches!(
             context.operation,
@@ -159,11 +167,17 @@ impl FromRequestParts<AppState> for ScimWrite {
         {
             options.preferred_return = None;
         }
-        Ok(Self { presentation, profile, options })
+        Ok(Self { presentation, strictness, options })
     }
 }
 
 impl ScimWrite {
+    /// Whether the caller asks for the resource in the response.
+    pub(super) fn asks_for_resource(&self) -> bool {
+        self.options.preferred_return == Some(ReturnPreference::Representation)
+            || !self.presentation.projection.is_all()
+    }
+
     /// Runs the write once it is admitted, unless its caller does not wait so long.
     pub(super) async fn execute<T, E: Into<ScimProblem>>(
         &self,
@@ -180,8 +194,8 @@ impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, ScimProblem> {
         let call = UnreadCall::from_request(request, app).await?;
-        let profile = call.profile();
-        let read = move |json| T::from_scim(json, profile);
+        let strictness = call.strictness();
+        let read = move |json| T::from_scim(json, strictness);
         let (call, value, bytes) = read_body(app, call, read).await?;
         let (permit, read_permit) = (call.permit()?, call.permit()?);
         Ok(Self { permit, read_permit, value: value?, call, bytes })
@@ -197,20 +211,20 @@ impl<T> ScimBody<T> {
 
 impl Call {
     /// How strictly the caller's requests are read.
-    pub(super) fn profile(&self) -> Profile {
-        profile(self.authority().may(Scope::ScimStrict))
+    pub(super) fn strictness(&self) -> Strictness {
+        strictness(self.authority().may(Scope::ScimStrict))
     }
 }
 
 impl UnreadCall {
     /// How strictly the caller's requests are read.
-    pub(super) fn profile(&self) -> Profile {
-        profile(self.context().authority.may(Scope::ScimStrict))
+    pub(super) fn strictness(&self) -> Strictness {
+        strictness(self.context().authority.may(Scope::ScimStrict))
     }
 }
 
-const fn profile(is_strict: bool) -> Profile {
-    if is_strict { Profile::Strict } else { Profile::Tolerant }
+const fn strictness(is_strict: bool) -> Strictness {
+    if is_strict { Strictness::Strict } else { Strictness::Tolerant }
 }
 
 /// The id of a user. Any other text belongs to no user.
@@ -219,7 +233,7 @@ pub(super) fn user_id(text: &str) -> Result<UserId, ScimError> {
 }
 
 pub(super) fn no_such_user() -> ScimError {
-    ScimError::of_status(404, "there is no user of this id")
+    ScimError::of_status(404, "no user has this id")
 }
 
 /// The id of a group. Any other text belongs to no group.
@@ -228,7 +242,7 @@ pub(super) fn group_id(text: &str) -> Result<GroupId, ScimError> {
 }
 
 pub(super) fn no_such_group() -> ScimError {
-    ScimError::of_status(404, "there is no group of this id")
+    ScimError::of_status(404, "no group has this id")
 }
 
 /// The resource type that an operation is about.
@@ -265,9 +279,13 @@ pub(super) async fn read_body<T: Send + 'static>(
     call: UnreadCall,
     convert: impl FnOnce(Json) -> T + Send + 'static,
 ) -> Result<(Call, T, Bytes), Problem> {
-    let kind = match call.profile() {
-        Profile::Tolerant => BodyKind::Scim,
-        Profile::Strict => BodyKind::ScimStrict,
+    let kind = match call.strictness() {
+        Strictness::Tolerant => BodyKind::Scim,
+        Strictness::Strict => BodyKind::ScimStrict,
     };
-    call.read_and_authorize(app, kind, app.settings.body_bytes_max, convert).await
+    // A client may send back a group as it read it, with all its members.
+    let is_group = resource_type(call.context().operation).name == GROUP.name;
+    let most = app.settings.body_bytes_max;
+    let most = if is_group { most.max(GROUP_BODY_BYTES_MAX) } else { most };
+    call.read_and_authorize(app, kind, most, convert).await
 }

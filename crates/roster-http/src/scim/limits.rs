@@ -19,4 +19,4 @@ pub(crate) const PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) const PAGE_MEMBERS_MAX: usize = 20_000;
 
 // A page of ordinary length is no long one.
-const _: () = assert!(COUNT_DEFAULT <= crate::pressure::SHORT_PAGE_MAX);
+const _: () = assert!(COUNT_DEFAULT <= crate::admission::SHORT_PAGE_MAX);

@@ -37,7 +37,7 @@ pub(crate) async fn search(
     let media = media(&call.parts)?;
     let (call, json, _) = read_body(&app, call, |json| json).await?;
     let resource_type = resource_type(call.context().operation);
-    let request = ListRequest::of_body(resource_type, json, call.profile())?;
+    let request = ListRequest::of_body(resource_type, json, call.strictness())?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     in_time(limit, page(&app, &call, &request, media)).await?
 }

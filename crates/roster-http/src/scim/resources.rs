@@ -4,7 +4,7 @@ use roster_core::{
     Actor,
     access::{Permit, ReadUsers},
 };
-use roster_scim::{Profile, list::Envelope};
+use roster_scim::{Strictness, list::Envelope};
 
 use super::ScimProblem;
 use crate::request::Call;
@@ -29,13 +29,13 @@ pub(super) struct Resources {
 pub(super) struct Reader<'a> {
     pub(super) permit: Permit<ReadUsers>,
     pub(super) actor: &'a Actor,
-    pub(super) profile: Profile,
+    pub(super) strictness: Strictness,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn of(call: &'a Call) -> Result<Self, ScimProblem> {
-        let (permit, profile) = (call.permit()?, call.profile());
-        Ok(Self { permit, actor: call.authority().actor(), profile })
+        let (permit, strictness) = (call.permit()?, call.strictness());
+        Ok(Self { permit, actor: call.authority().actor(), strictness })
     }
 }
 

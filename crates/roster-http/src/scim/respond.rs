@@ -1,6 +1,7 @@
 //! Responses of SCIM.
 //!
-//! An entity tag is weak, `W/"<version>"`: one version may be shown in many ways.
+//! An entity tag is weak, `W/"<version>"`: one version may be shown in many ways. The tag of a user
+//! who is shown with groups has a digest of these too.
 
 use axum::{
     body::Body,
@@ -11,6 +12,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG, LOCATION},
 };
 use roster_core::{Json, Outcome, json::write_json};
+use roster_scim::user::entity_tag;
 
 use super::{ScimProblem, extract::ScimWrite};
 use crate::{
@@ -29,35 +31,38 @@ pub(super) fn base(app: &AppState) -> String {
 }
 
 /// A resource with its entity tag and its URL (RFC 7643 section 3.1: both as in `meta`).
-pub(super) fn resource(body: Vec<u8>, media: Media, version: i64, location: &str) -> Response {
+pub(super) fn resource(body: Vec<u8>, media: Media, tag: &str, location: &str) -> Response {
     let mut response = json_text(body, media);
-    describe(response.headers_mut(), version, location);
+    describe(response.headers_mut(), tag, location);
     response
 }
 
 /// The caller has the resource already.
-pub(super) fn not_modified(version: i64, location: &str) -> Response {
+pub(super) fn not_modified(tag: &str, location: &str) -> Response {
     let mut response = StatusCode::NOT_MODIFIED.into_response();
-    describe(response.headers_mut(), version, location);
+    describe(response.headers_mut(), tag, location);
     response
 }
 
-/// The response to a write. `body` makes the resource, unless the caller prefers none.
+/// The response to a write. `body` makes the resource and its entity tag, unless the caller prefers
+/// none.
 pub(super) async fn write_response(
     write: &ScimWrite,
     status: StatusCode,
     outcome: &Outcome,
     location: &str,
-    body: impl Future<Output = Result<Vec<u8>, ScimProblem>>,
+    body: impl Future<Output = Result<(Vec<u8>, String), ScimProblem>>,
 ) -> Result<Response, ScimProblem> {
-    let version = outcome.stored.version;
-    let mut response = if write.options.preferred_return == Some(ReturnPreference::Minimal) {
+    let prefers_none = write.options.preferred_return == Some(ReturnPreference::Minimal);
+    let mut response = if prefers_none || status == StatusCode::NO_CONTENT {
         let empty = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
         let mut response = empty.into_response();
-        describe(response.headers_mut(), version, location);
+        let tag = entity_tag(outcome.stored.version, &[]);
+        describe(response.headers_mut(), &tag, location);
         response
     } else {
-        let mut response = resource(body.await?, write.presentation.media, version, location);
+        let (body, tag) = body.await?;
+        let mut response = resource(body, write.presentation.media, &tag, location);
         *response.status_mut() = status;
         response
     };
@@ -102,9 +107,9 @@ fn mark_replayed(headers: &mut HeaderMap, outcome: &Outcome) {
     }
 }
 
-fn describe(headers: &mut HeaderMap, version: i64, location: &str) {
+fn describe(headers: &mut HeaderMap, tag: &str, location: &str) {
     headers.insert(CACHE_CONTROL, PRIVATE);
-    if let Ok(tag) = HeaderValue::try_from(format!("W/\"{version}\"")) {
+    if let Ok(tag) = HeaderValue::try_from(tag) {
         headers.insert(ETAG, tag);
     }
     if let Ok(location) = HeaderValue::try_from(location) {

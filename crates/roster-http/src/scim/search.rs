@@ -45,8 +45,8 @@ async fn page(
     media: Media,
 ) -> Result<Response, ScimProblem> {
     let reader = Reader::of(call)?;
-    let of_users = ListRequest::of_body(&USER, json.clone(), reader.profile)?;
-    let mut of_groups = ListRequest::of_body(&GROUP, json, reader.profile)?;
+    let of_users = ListRequest::of_body(&USER, json.clone(), reader.strictness)?;
+    let mut of_groups = ListRequest::of_body(&GROUP, json, reader.strictness)?;
     if of_users.cursor.is_some() {
         let detail = "a walk by cursor is one of /Users or of /Groups; here pages go by startIndex";
         return Err(ScimError::new(ScimType::InvalidCursor, detail).into());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use roster_http::front::FrontSettings;
+use roster_http::server::ServerSettings;
 use tokio::io::AsyncReadExt as _;
 
 use crate::caller::{Front, assert_took, quick};
@@ -100,7 +100,7 @@ async fn a_caller_that_does_not_read_its_answers_is_reset() {
 
 #[tokio::test]
 async fn a_caller_that_reads_above_the_floor_gets_all_of_a_large_answer() {
-    let front = Front::start(FrontSettings { idle_timeout_ms: 400, ..quick() }).await;
+    let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
     let mut caller = front.small_caller().await;
     caller.send("GET /big/400000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
     let mut bytes = vec![0; 8_000];
@@ -117,7 +117,7 @@ async fn a_caller_that_reads_above_the_floor_gets_all_of_a_large_answer() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_answer_that_only_the_kernel_still_holds_is_given_up_too() {
-    let settings = FrontSettings { stall_timeout_ms: 600, idle_timeout_ms: 60_000, ..quick() };
+    let settings = ServerSettings { stall_timeout_ms: 600, idle_timeout_ms: 60_000, ..quick() };
     let front = Front::start(settings).await;
     let mut caller = front.small_caller().await;
     caller.send("GET /big/50000 HTTP/1.1\r\nhost: a\r\n\r\n").await;

@@ -12,8 +12,8 @@ use axum::{
 };
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
-use roster_http::front::{
-    BodyFault, BodySender, DrainReport, FrontCounters, FrontSettings, Handle, Peer, Port,
+use roster_http::server::{
+    BodyFault, BodySender, DrainReport, Handle, Peer, Port, ServerCounters, ServerSettings,
     StreamedBody, Upload, read_body, serve,
 };
 use tokio::{
@@ -126,8 +126,8 @@ pub(crate) fn status(status: StatusCode) -> Response {
 }
 
 /// Limits that a test can wait for. Those that a test is not about are out of its way.
-pub(crate) fn quick() -> FrontSettings {
-    FrontSettings {
+pub(crate) fn quick() -> ServerSettings {
+    ServerSettings {
         header_timeout_ms: 400,
         idle_timeout_ms: 1_500,
         body_grace_ms: 400,
@@ -135,29 +135,29 @@ pub(crate) fn quick() -> FrontSettings {
         close_timeout_ms: 400,
         stall_timeout_ms: 60_000,
         drain_timeout_ms: 2_000,
-        ..FrontSettings::default()
+        ..ServerSettings::default()
     }
 }
 
 pub(crate) struct Front {
     pub(crate) address: SocketAddr,
-    pub(crate) counters: Arc<FrontCounters>,
+    pub(crate) counters: Arc<ServerCounters>,
     pub(crate) stop: oneshot::Sender<()>,
     pub(crate) serving: JoinHandle<DrainReport>,
 }
 
 impl Front {
-    pub(crate) async fn start(settings: FrontSettings) -> Self {
+    pub(crate) async fn start(settings: ServerSettings) -> Self {
         Self::start_with(None, settings).await
     }
 
     pub(crate) async fn start_with(
         tls: Option<Arc<ServerConfig>>,
-        settings: FrontSettings,
+        settings: ServerSettings,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let counters = Arc::new(FrontCounters::default());
+        let counters = Arc::new(ServerCounters::default());
         let (stop, stopped) = oneshot::channel();
         let stopped = async move { stopped.await.unwrap_or(()) };
         let port = Port { listener, tls };

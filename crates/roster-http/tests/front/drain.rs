@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_http::front::{DrainReport, FrontSettings};
+use roster_http::server::{DrainReport, ServerSettings};
 use tokio::net::TcpStream;
 
 use crate::caller::{Caller, Front, assert_took, quick};
@@ -59,7 +59,7 @@ async fn a_drain_lets_open_requests_finish_and_closes_resting_connections() {
 
 #[tokio::test]
 async fn a_drain_does_not_wait_for_resting_callers_to_notice() {
-    let front = Front::start(FrontSettings { close_timeout_ms: 1_800, ..quick() }).await;
+    let front = Front::start(ServerSettings { close_timeout_ms: 1_800, ..quick() }).await;
     let mut resting = front.caller().await;
     resting.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
     resting.answer().await;
@@ -72,7 +72,7 @@ async fn a_drain_does_not_wait_for_resting_callers_to_notice() {
 
 #[tokio::test]
 async fn a_drain_ends_at_its_limit_and_tells_what_was_cut() {
-    let front = Front::start(FrontSettings { drain_timeout_ms: 300, ..quick() }).await;
+    let front = Front::start(ServerSettings { drain_timeout_ms: 300, ..quick() }).await;
     let mut busy = front.caller().await;
     busy.send("GET /wait/60000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
     front.wait_until_open(1).await;
@@ -85,7 +85,7 @@ async fn a_drain_ends_at_its_limit_and_tells_what_was_cut() {
 
 #[tokio::test]
 async fn for_the_delay_connections_are_taken_and_every_answer_is_the_last_one() {
-    let front = Front::start(FrontSettings { drain_delay_ms: 1_500, ..quick() }).await;
+    let front = Front::start(ServerSettings { drain_delay_ms: 1_500, ..quick() }).await;
     let mut callers = resting(&front, 1).await;
     front.stop.send(()).unwrap();
     tokio::time::sleep(Duration::from_millis(400)).await;
@@ -141,7 +141,7 @@ async fn who_has_only_just_connected_is_let_speak() {
 
 #[tokio::test]
 async fn half_a_head_may_still_become_a_request() {
-    let front = Front::start(FrontSettings { header_timeout_ms: 1_900, ..quick() }).await;
+    let front = Front::start(ServerSettings { header_timeout_ms: 1_900, ..quick() }).await;
     let mut caller = resting(&front, 1).await.remove(0);
     let (begin, end) = GET.split_at(20);
     caller.send(begin).await;

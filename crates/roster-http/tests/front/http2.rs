@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roster_http::front::DrainReport;
+use roster_http::server::DrainReport;
 use tokio::{net::TcpStream, task::JoinHandle};
 
 use crate::caller::{Front, assert_took, quick};

@@ -12,7 +12,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roster_http::front::{FrontSettings, TOTAL_BYTES_MAX};
+use roster_http::server::{ServerSettings, TOTAL_BYTES_MAX};
 use tokio::{
     net::{TcpSocket, TcpStream},
     task::JoinSet,
@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// A caller may take its time: the tests here are about memory.
-fn patient() -> FrontSettings {
-    FrontSettings { write_grace_ms: 60_000, body_grace_ms: 60_000, ..quick() }
+fn patient() -> ServerSettings {
+    ServerSettings { write_grace_ms: 60_000, body_grace_ms: 60_000, ..quick() }
 }
 
 impl Front {
@@ -134,7 +134,7 @@ async fn a_streamed_response_and_one_of_http1_are_counted_too() {
 
 #[tokio::test]
 async fn heads_that_arrive_in_pieces_are_counted() {
-    let front = Front::start(quick()).await;
+    let front = Front::start(patient()).await;
     let mut caller = front.caller().await;
     caller.send("GET / HTTP/1.1\r\nhost: a\r\nx: ").await;
     for _ in 0..40 {

@@ -1,6 +1,6 @@
 //! Order kept whatever happens: panics, the cap, smuggled requests.
 
-use roster_http::front::FrontSettings;
+use roster_http::server::ServerSettings;
 
 use crate::caller::{Front, quick};
 
@@ -31,7 +31,7 @@ async fn head_tells_the_length_that_get_would_send() {
 
 #[tokio::test]
 async fn connections_beyond_the_cap_are_told_so_and_counted() {
-    let front = Front::start(FrontSettings { connections_max: 2, ..quick() }).await;
+    let front = Front::start(ServerSettings { connections_max: 2, ..quick() }).await;
     let mut kept = Vec::new();
     for _ in 0..2 {
         let mut caller = front.caller().await;
@@ -55,7 +55,8 @@ async fn connections_beyond_the_cap_are_told_so_and_counted() {
 
 #[tokio::test]
 async fn connections_beyond_the_cap_of_their_address_are_told_so_and_counted() {
-    let settings = FrontSettings { connections_per_address_max: 2, caps_loopback: true, ..quick() };
+    let settings =
+        ServerSettings { connections_per_address_max: 2, caps_loopback: true, ..quick() };
     let front = Front::start(settings).await;
     let mut kept = Vec::new();
     for _ in 0..2 {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use roster_http::front::FrontSettings;
+use roster_http::server::ServerSettings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::caller::{Front, assert_took, quick};
@@ -87,7 +87,7 @@ async fn a_resting_connection_lives_for_the_idle_limit_and_no_longer() {
 
 #[tokio::test]
 async fn a_slow_handler_is_not_taken_for_a_slow_caller() {
-    let front = Front::start(FrontSettings { idle_timeout_ms: 400, ..quick() }).await;
+    let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
     let mut caller = front.caller().await;
     caller.send("GET /wait/1200 HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(caller.answer().await.1, b"late");

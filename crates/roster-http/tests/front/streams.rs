@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use http_body_util::BodyExt as _;
-use roster_http::front::{DrainReport, FrontSettings};
+use roster_http::server::{DrainReport, ServerSettings};
 use tokio::io::AsyncReadExt as _;
 
 use crate::{
@@ -49,7 +49,7 @@ async fn an_answer_whose_maker_vanishes_is_broken_off_after_what_it_made() {
 
 #[tokio::test]
 async fn a_slow_maker_is_not_taken_for_a_slow_caller() {
-    let front = Front::start(FrontSettings { idle_timeout_ms: 400, ..quick() }).await;
+    let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
     let mut caller = front.caller().await;
     ask(&mut caller, "GET", "/stream/9,wait,wait,7").await;
     assert_eq!(caller.chunked().await.1.len(), 16);
@@ -91,7 +91,7 @@ async fn an_http2_caller_that_stops_reading_a_stream_is_reset() {
 
 #[tokio::test]
 async fn a_drain_lets_a_stream_finish_and_cuts_one_that_takes_too_long() {
-    let front = Front::start(FrontSettings { drain_timeout_ms: 900, ..quick() }).await;
+    let front = Front::start(ServerSettings { drain_timeout_ms: 900, ..quick() }).await;
     let mut soon = front.caller().await;
     let mut late = front.caller().await;
     ask(&mut soon, "GET", "/stream/9,wait,7").await;

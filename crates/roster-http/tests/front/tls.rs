@@ -8,7 +8,7 @@ use std::{
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roster_http::front::{DrainReport, FrontSettings, LeastTls};
+use roster_http::server::{DrainReport, LeastTls, ServerSettings};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::rustls::{
     AlertDescription, Error as TlsError, HandshakeKind, ProtocolVersion,
@@ -233,7 +233,7 @@ async fn who_rests_after_the_handshake_has_no_more_time_than_a_head() {
 
 #[tokio::test]
 async fn silent_handshakes_count_as_connections_and_keep_nobody_waiting_below_the_limit() {
-    let settings = FrontSettings { connections_max: 20, header_timeout_ms: 3_000, ..quick() };
+    let settings = ServerSettings { connections_max: 20, header_timeout_ms: 3_000, ..quick() };
     let secured = Secured::start(LeastTls::V1_2, settings).await;
     let mut silent = Vec::new();
     for _ in 0..19 {
@@ -314,7 +314,7 @@ async fn a_caller_that_takes_no_answer_is_reset_and_one_that_takes_it_is_served(
 async fn a_long_answer_is_whole_though_its_reader_takes_its_time() {
     let secured = Secured::start(
         LeastTls::V1_2,
-        FrontSettings { write_floor_bytes_per_s: 10_000, ..quick() },
+        ServerSettings { write_floor_bytes_per_s: 10_000, ..quick() },
     )
     .await;
     let mut caller = secured.caller().await;
@@ -353,7 +353,8 @@ async fn a_drain_lets_open_requests_finish_and_ends_every_connection_in_order() 
 
 #[tokio::test]
 async fn a_drain_does_not_wait_for_handshakes_that_nobody_goes_on_with() {
-    let settings = FrontSettings { header_timeout_ms: 20_000, drain_timeout_ms: 20_000, ..quick() };
+    let settings =
+        ServerSettings { header_timeout_ms: 20_000, drain_timeout_ms: 20_000, ..quick() };
     let secured = Secured::start(LeastTls::V1_2, settings).await;
     let mut silent = secured.front.caller().await;
     let mut half = secured.front.caller().await;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock};
 
 use rcgen::{CertificateParams, KeyPair};
-use roster_http::front::{FrontSettings, LeastTls, tls_config};
+use roster_http::server::{LeastTls, ServerSettings, tls_config};
 use tokio::net::TcpStream;
 use tokio_rustls::{
     TlsConnector,
@@ -51,7 +51,7 @@ pub(crate) struct Secured {
 }
 
 impl Secured {
-    pub(crate) async fn start(least: LeastTls, settings: FrontSettings) -> Self {
+    pub(crate) async fn start(least: LeastTls, settings: ServerSettings) -> Self {
         let (pair, certificate) = pair();
         let showing = Arc::new(Showing(RwLock::new(Arc::new(pair))));
         let shown: Arc<dyn ResolvesServerCert> = Arc::<Showing>::clone(&showing);

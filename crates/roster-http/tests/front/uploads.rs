@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roster_http::front::FrontSettings;
+use roster_http::server::ServerSettings;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::sleep};
 
 use crate::caller::{Caller, Front, assert_took, quick};
@@ -24,8 +24,8 @@ async fn send_all(caller: &mut Caller) {
 }
 
 /// Limits that such a caller would break if it had to read meanwhile.
-fn strict() -> FrontSettings {
-    FrontSettings { stall_timeout_ms: 600, idle_timeout_ms: 60_000, ..quick() }
+fn strict() -> ServerSettings {
+    ServerSettings { stall_timeout_ms: 600, idle_timeout_ms: 60_000, ..quick() }
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn over_http2_an_answer_comes_while_the_body_is_sent() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_pause_within_the_body_is_no_reason_for_the_kernel_to_give_up() {
-    let front = Front::start(FrontSettings { body_grace_ms: 5_000, ..strict() }).await;
+    let front = Front::start(ServerSettings { body_grace_ms: 5_000, ..strict() }).await;
     let mut caller = front.small_caller().await;
     announce(&mut caller, "/upload/0", "content-length: 40000").await;
     caller.stream.write_all(&vec![b'x'; 20_000]).await.unwrap();

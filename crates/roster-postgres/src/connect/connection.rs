@@ -107,11 +107,6 @@ impl Connection {
         Ok(self.client.query_opt(&self.prepare(sql).await?, params).await?)
     }
 
-    /// Executes a statement that returns one row.
-    pub(crate) async fn query_one(&self, sql: &str, params: Params<'_>) -> QueryResult<Row> {
-        Ok(self.client.query_one(&self.prepare(sql).await?, params).await?)
-    }
-
     /// Executes a statement; returns the number of rows that it changed.
     pub(crate) async fn execute(&self, sql: &str, params: Params<'_>) -> QueryResult<u64> {
         Ok(self.client.execute(&self.prepare(sql).await?, params).await?)

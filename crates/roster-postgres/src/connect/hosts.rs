@@ -7,33 +7,12 @@ use tokio_postgres::{
     config::{Host, SslNegotiation},
 };
 
-use super::tls::{self, Tls, TlsError};
+use super::tls::{self, Tls};
 
 /// Why a URL names no database.
 #[derive(Debug, thiserror::Error)]
-pub enum UrlError {
-    /// It cannot be read.
-    #[error("{}", reason(.0))]
-    Malformed(tokio_postgres::Error),
-    /// It names no host.
-    #[error("it names no host, or one without a name")]
-    NoHost,
-    /// It names no user.
-    #[error("it names no user: postgres://USER@HOST/DATABASE")]
-    NoUser,
-    /// It names the address of a host in `hostaddr`, which is not supported.
-    #[error("hostaddr is not supported: write it as the host")]
-    HostAddress,
-    /// The number of ports is neither one nor that of the hosts.
-    #[error("give each host a port, or all of them one")]
-    Ports,
-    /// It asks for TLS from the first byte, which is not supported.
-    #[error("sslnegotiation=direct is not supported")]
-    DirectTls,
-    /// Its TLS parameters cannot be used.
-    #[error("{0}")]
-    Tls(TlsError),
-}
+#[error("{0}")]
+pub struct UrlError(pub(super) String);
 
 /// The cause of an error of the driver, or the error itself if it has none.
 fn reason(error: &tokio_postgres::Error) -> String {
@@ -41,20 +20,20 @@ fn reason(error: &tokio_postgres::Error) -> String {
 }
 
 /// The configurations of the hosts that a URL names, and how the wires to them are protected.
-pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), UrlError> {
-    let (rest, parameters) = tls::take_out(url).map_err(UrlError::Tls)?;
-    let whole: Config = rest.parse().map_err(UrlError::Malformed)?;
+pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
+    let (rest, parameters) = tls::take_out(url)?;
+    let whole: Config = rest.parse().map_err(|error| reason(&error))?;
     if whole.get_hosts().is_empty() || whole.get_hosts().iter().any(is_empty) {
-        return Err(UrlError::NoHost);
+        return Err("it names no host, or one without a name".to_owned());
     }
     if !whole.get_hostaddrs().is_empty() {
-        return Err(UrlError::HostAddress);
+        return Err("hostaddr is not supported: write it as the host".to_owned());
     }
     if whole.get_user().is_none() {
-        return Err(UrlError::NoUser);
+        return Err("it names no user: postgres://USER@HOST/DATABASE".to_owned());
     }
     if whole.get_ssl_negotiation() == SslNegotiation::Direct {
-        return Err(UrlError::DirectTls);
+        return Err("sslnegotiation=direct is not supported".to_owned());
     }
     let ports = whole.get_ports();
     let port = |index: usize| match ports {
@@ -63,9 +42,11 @@ pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), UrlError> {
         many => many.get(index).copied(),
     };
     let hosts = whole.get_hosts().iter().enumerate();
-    let host = |(index, host)| Ok(of(&whole, host, port(index).ok_or(UrlError::Ports)?));
-    let hosts = hosts.map(host).collect::<Result<_, UrlError>>()?;
-    Ok((hosts, Tls::of(&parameters).map_err(UrlError::Tls)?))
+    let host = |(index, host)| {
+        Ok(of(&whole, host, port(index).ok_or("give each host a port, or all of them one")?))
+    };
+    let hosts = hosts.map(host).collect::<Result<_, String>>()?;
+    Ok((hosts, Tls::of(&parameters)?))
 }
 
 /// A URL of the hosts that can be shown: without the password, and without whatever else stands

@@ -14,7 +14,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
 use tokio_postgres::{Config, Error};
 
-pub(crate) use connection::{Connection, Params};
+pub(crate) use connection::Connection;
 pub use hosts::UrlError;
 use tls::Tls;
 
@@ -119,7 +119,7 @@ pub enum ConnectError {
 impl Connector {
     /// A connector to the hosts of a URL. Reads the certificates that it names.
     pub fn parse(url: &str) -> Result<Self, UrlError> {
-        let (hosts, tls) = hosts::parse(url)?;
+        let (hosts, tls) = hosts::parse(url).map_err(UrlError)?;
         Ok(Self { hosts, tls })
     }
 

@@ -69,7 +69,7 @@ impl Timeouts {
             let result = timeout_at(end.into(), query(Arc::clone(&connection))).await;
             let (remedy, error) = match result {
                 Ok(Ok(result)) => return Ok((result, connection, permit)),
-                Ok(Err(QueryError::Database(error))) => (remedy(&error), store_error(error)),
+                Ok(Err(QueryError::Database(error))) => (remedy(&error.0), store_error(error.0)),
                 Ok(Err(error)) => return Err(error.into()),
                 Err(_) => (Remedy::Reconnect, too_slow()),
             };

@@ -3,26 +3,33 @@
 use std::ops::Bound;
 
 use roster_core::{
-    Guard, Rules, Sharing, Status, Timestamp, UserId, limits,
+    Guard, Rules, Sharing, Status, Timestamp, UserId,
     list::{Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
 };
+
+use roster_engine as engine;
 
 use super::explain::{
     Enters::{AtKey, AtStart},
     Statement, explain,
 };
 use crate::{
-    clock_mark, deleted, erasure,
+    connect::Connection,
+    engine::WRITE_CLOCK_MARK,
+    erasure,
     establish::{KEYS, SETTING},
-    events, groups,
+    events,
     in_force::STATE,
     keys,
-    page::{parameters::Parameters, sql as page},
-    reads::{GET_DELETED, HEAD},
+    page::with_head,
+    reads::HEAD,
     user_lookups, walks,
-    writer::{forget, sql},
+    writer::sql,
 };
+
+/// How this engine writes statements.
+type Db = &'static Connection;
 
 const fn rules(email: Sharing, external_id: Sharing) -> Rules {
     Rules { email, external_id, put: Guard::Off, delete: Guard::Off }
@@ -127,9 +134,10 @@ fn along(range: &Range, by: SortBy) -> Vec<Statement> {
         for after in [None, Some(page_key(by))] {
             let enters = if is_whole && after.is_none() { AtStart } else { AtKey };
             for status in [None, Some(Status::Active)] {
-                let mut to = Parameters::default();
-                let rows = page::along(range, sort, after.as_ref(), status, LIMIT, &mut to);
-                let direct = status.is_none().then(|| page::with_head(&rows, by));
+                let mut to = engine::Parameters::default();
+                let rows =
+                    engine::rows_along::<Db>(range, sort, after.as_ref(), status, LIMIT, &mut to);
+                let direct = status.is_none().then(|| with_head(&rows, by));
                 let indexes = index_of(range.index);
                 let forms = [rows].into_iter().chain(direct);
                 statements.extend(forms.map(|sql| Statement { sql, indexes, enters }));
@@ -192,18 +200,25 @@ fn unordered() -> Vec<Statement> {
     let mut statements = Vec::new();
     let ranges = SortBy::ALL.iter().flat_map(|by| ranges(*by)).chain(keys_in_the_order_of_ids());
     for range in ranges {
-        let mut to = Parameters::default();
-        statements.push(at_key(index_of(range.index), page::ids(&range, LIMIT, &mut to)));
-        let mut to = Parameters::default();
-        statements.push(at_key(index_of(range.index), page::count(&range, LIMIT, &mut to)));
+        let mut to = engine::Parameters::default();
+        statements.push(at_key(
+            index_of(range.index),
+            engine::ids_of_range::<Db>(&range, LIMIT, &mut to),
+        ));
+        let mut to = engine::Parameters::default();
+        statements.push(at_key(
+            index_of(range.index),
+            engine::count_of_range::<Db>(&range, LIMIT, &mut to),
+        ));
     }
     let ids = [UserId::from_bytes([7; 16])];
     for by in SortBy::ALL.iter().copied() {
         for status in [None, Some(Status::Active)] {
-            let rows = page::rows(&ids, by, status, &mut Parameters::default());
+            let rows =
+                engine::rows_of_ids::<Db>(&ids, by, status, &mut engine::Parameters::default());
             statements.push(at_key(&["users_pkey"], rows));
         }
-        let places = page::places(&ids, by, &mut Parameters::default());
+        let places = engine::places_of_ids::<Db>(&ids, by, &mut engine::Parameters::default());
         statements.push(at_key(&["users_pkey"], places));
     }
     statements
@@ -221,9 +236,9 @@ fn lookups() -> Vec<Statement> {
         (Lookup::AnyPhoneNumber(text()), &["users_phone_number"]),
     ];
     let mut statements: Vec<Statement> =
-        lookups.iter().map(|(one, index)| at_key(index, page::key(one))).collect();
-    statements.push(at_key(&["further_keys_pkey"], page::FURTHER));
-    statements.push(at_key(&["words_pkey"], page::WORDS));
+        lookups.iter().map(|(one, index)| at_key(index, engine::ids_of_key::<Db>(one))).collect();
+    statements.push(at_key(&["further_keys_pkey"], engine::FURTHER));
+    statements.push(at_key(&["words_pkey"], engine::WORDS));
     statements
 }
 
@@ -231,7 +246,7 @@ fn lookups() -> Vec<Statement> {
 fn reads() -> Vec<Statement> {
     let mut statements = vec![
         at_key(&["users_pkey"], user_lookups::GET),
-        at_key(&["deleted_users_pkey"], GET_DELETED),
+        at_key(&["deleted_users_pkey"], engine::DELETED_USER),
         at_key(&[], HEAD),
         at_start(&["settings_pkey"], STATE),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, false)),
@@ -241,7 +256,7 @@ fn reads() -> Vec<Statement> {
     ];
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
-            let sql = deleted::rows(direction, after, before);
+            let sql = engine::deleted_users::<Db>(direction, after, before);
             let make = if after || before { at_key } else { at_start };
             statements.push(make(&["deleted_users_deleted_at"], sql));
         }
@@ -276,53 +291,41 @@ fn writes() -> Vec<Statement> {
 /// The keys of callers.
 fn keys_of_callers() -> Vec<Statement> {
     vec![
-        at_key(&["keys_head_pkey"], keys::GENERATION),
-        at_key(&["keys_pkey"], keys::KEYS),
-        at_key(&[], keys::PUT),
-        at_key(&["keys_pkey"], keys::DROP),
-        at_key(&[], keys::COUNT),
+        at_key(&["keys_head_pkey"], engine::KEYS_GENERATION),
+        at_key(&["keys_pkey"], engine::KEYS),
+        at_key(&[], engine::PUT_KEY),
+        at_key(&["keys_pkey"], engine::DROP_KEY),
+        at_key(&[], engine::COUNT_KEY_CHANGE),
         at_key(&["keys_pkey"], keys::NOTE_USE),
     ]
 }
 
 /// Groups and who belongs to them.
 fn groups_and_members() -> Vec<Statement> {
-    let statements = vec![
-        at_key(&["groups_pkey"], groups::GET),
-        at_key(&["groups_pkey"], groups::members::OF_MEMBERS),
-        at_key(&["groups_head_pkey"], groups::page::TOTAL),
-        at_key(&["groups_pkey"], groups::page::BY_IDS),
-        at_key(&["groups_name"], groups::page::BY_NAME),
-        at_key(&["group_members_member", "groups_pkey"], groups::page::BY_MEMBER),
-        at_key(&["group_members_member"], groups::page::OF_MEMBER),
-        at_key(&["groups_external_id"], groups::page::BY_EXTERNAL_ID),
-        at_key(&["groups_external_id"], groups::page::COUNT_BY_EXTERNAL_ID),
-        at_key(&["groups_pkey"], groups::page::ALL),
-        at_key(&["group_members_pkey"], groups::members::MEMBERS),
-        at_key(&["group_members_member", "groups_pkey"], groups::DIRECT),
+    vec![
+        at_key(&["groups_pkey"], engine::GROUP),
+        at_key(&["groups_head_pkey"], engine::GROUPS_TOTAL),
+        at_key(&["groups_pkey"], engine::groups_of_ids::<Db>()),
+        at_key(&["groups_name"], engine::GROUP_OF_NAME),
+        at_key(&["groups_external_id"], engine::groups_of_external_id::<Db>()),
+        at_key(&["groups_external_id"], engine::count_of_external_id::<Db>()),
+        at_key(&["groups_pkey"], engine::GROUPS),
+        at_key(&["group_members_pkey"], engine::MEMBERS),
+        at_key(&["group_members_member", "groups_pkey"], engine::direct_groups::<Db>()),
         at_key(&["groups_head_pkey"], sql::LOCK_GROUPS),
         at_key(&["groups_head_pkey"], sql::COUNT_GROUPS),
-        at_key(&["groups_pkey"], sql::GROUP),
-        at_key(&["groups_name"], sql::GROUP_NAME_HOLDER),
-        at_key(&["group_members_member"], sql::MEMBERS_AMONG),
-        at_key(&["group_members_pkey"], sql::ALL_MEMBERS),
-        at_key(&["group_members_member", "groups_pkey", "users_pkey"], sql::NEWCOMERS),
-        at_key(&["group_members_member"], sql::GROUPS_ABOVE),
-        at_key(&["group_members_nested"], sql::GROUPS_BELOW),
+        at_key(&["group_members_member"], engine::members_among::<Db>()),
+        at_key(&["group_members_pkey"], engine::ALL_MEMBERS),
+        at_key(&["group_members_member", "groups_pkey", "users_pkey"], engine::newcomers::<Db>()),
+        at_key(&["group_members_member"], engine::groups_above::<Db>()),
+        at_key(&["group_members_nested"], engine::groups_below::<Db>()),
         at_key(&[], sql::CREATE_GROUPS),
         at_key(&["groups_pkey"], sql::UPDATE_GROUPS),
         at_key(&["groups_pkey"], sql::DELETE_GROUPS),
         at_key(&["group_members_pkey"], sql::DELETE_MEMBERSHIPS_OF_GROUPS),
         at_key(&[], sql::ADD_MEMBERSHIPS),
         at_key(&["group_members_member"], sql::REMOVE_MEMBERSHIPS),
-    ];
-    let most = format!("LIMIT {}", limits::GROUPS_OF_MEMBER_MAX);
-    assert!(sql::NEWCOMERS.contains(&most), "as many as may be are enough to know");
-    let most = format!("LIMIT {}", limits::GROUP_NESTING_MAX + 1);
-    assert!(sql::GROUPS_ABOVE.ends_with(&most) && sql::GROUPS_BELOW.ends_with(&most));
-    let most = format!("LIMIT {}) AS met", limits::TOTAL_EXACT_MAX + 1);
-    assert!(groups::page::COUNT_BY_EXTERNAL_ID.ends_with(&most));
-    statements
+    ]
 }
 
 /// The histories of purged users.
@@ -332,30 +335,30 @@ fn erasures() -> Vec<Statement> {
             &["events_subject", "idempotency_keys_user", "events_pkey", "idempotency_keys_pkey"],
             erasure::BEGIN,
         ),
-        at_start(&["erasures_pkey"], erasure::PENDING),
-        at_key(&["erasures_pkey"], erasure::LOCK),
-        at_key(&["events_subject"], erasure::NEXT),
-        at_key(&["events_subject"], erasure::EMPTY),
-        at_key(&["idempotency_keys_user", "idempotency_keys_pkey"], erasure::DROP_KEYS),
-        at_key(&["erasures_pkey"], erasure::MOVE),
-        at_key(&["erasures_pkey"], erasure::END),
+        at_start(&["erasures_pkey"], engine::PENDING_ERASURES),
+        at_key(&["erasures_pkey"], erasure::SQL.reached),
+        at_key(&["events_subject"], erasure::SQL.next),
+        at_key(&["events_subject"], erasure::SQL.empty),
+        at_key(&["idempotency_keys_user", "idempotency_keys_pkey"], erasure::SQL.drop_keys),
+        at_key(&["erasures_pkey"], engine::MOVE_ERASURE),
+        at_key(&["erasures_pkey"], engine::END_ERASURE),
     ]
 }
 
 /// The clock mark.
 fn clock_marks() -> Vec<Statement> {
     vec![
-        at_key(&["clock_mark_pkey"], clock_mark::READ),
-        at_start(&["events_pkey"], clock_mark::NEWEST_EVENT),
-        at_key(&[], clock_mark::WRITE),
+        at_key(&["clock_mark_pkey"], engine::CLOCK_MARK),
+        at_start(&["events_pkey"], engine::NEWEST_EVENT),
+        at_key(&[], WRITE_CLOCK_MARK),
     ]
 }
 
 /// What has outlived its time.
 fn outlived() -> Vec<Statement> {
     vec![
-        at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], forget::DROP_KEYS),
-        at_start(&["events_pkey"], forget::OLDEST_EVENTS),
-        at_key(&["events_pkey"], forget::DROP_EVENTS),
+        at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], engine::FORGET_KEYS),
+        at_start(&["events_pkey"], engine::OLDEST_EVENTS),
+        at_key(&["events_pkey"], engine::FORGET_EVENTS),
     ]
 }

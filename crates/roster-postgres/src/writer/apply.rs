@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::{join_all, join3};
-use roster_engine::Writes;
+use roster_engine::{Writes, corrupt};
 use tokio_postgres::Error;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     steps::{Step, begin, prepare},
 };
 use crate::{
-    columns::{column, corrupt},
+    columns::column,
     connect::Connection,
     erasure,
     query_error::{QueryError, QueryResult},
@@ -27,7 +27,7 @@ fn step<'w, R>(
     rows: &'w [R],
     columns: impl FnOnce(&'w [R]) -> Columns<'w>,
 ) -> Option<Step<'w>> {
-    (!rows.is_empty()).then(|| Step { sql, parameters: columns(rows) })
+    (!rows.is_empty()).then(|| Step { sql: sql.into(), parameters: columns(rows) })
 }
 
 /// Applies the writes and commits; returns the position before the first of the events.
@@ -99,7 +99,8 @@ pub(super) async fn apply_and_commit(
         columns::events(&writes.events),
         columns::idempotency(&idempotency),
     ];
-    let append = Step { sql: sql::APPEND, parameters: append.into_iter().flatten().collect() };
+    let append =
+        Step { sql: sql::APPEND.into(), parameters: append.into_iter().flatten().collect() };
     let steps: Vec<_> = steps.into_iter().flatten().chain([append]).collect();
     send(connection, has_begun, &steps, commit_may_arrive).await
 }

@@ -4,14 +4,15 @@ use std::{error::Error, sync::Arc};
 
 use bytes::BytesMut;
 use roster_core::{
-    Change, Effect, Event, GroupId, Member, MemberKind, SearchKeys, UserId, event::changed_text,
+    Change, Effect, Event, GroupId, Member, MemberKind, SearchKeys, Status, UserId,
+    event::changed_text,
 };
 use roster_engine::{GroupWrite, NewIdempotencyRecord, UNCHANGED};
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
 use super::steps::Parameter;
-use crate::columns::{sort_text, status_number, uuid};
+use crate::columns::{sort_text, uuid};
 
 /// The number of an e-mail address's kind in `further_keys`.
 pub(crate) const EMAIL: i16 = 0;
@@ -52,7 +53,7 @@ pub(super) fn users<'w>(rows: &'w [&Change]) -> Columns<'w> {
     vec![
         column(rows, |row| uuid(row.user.id)),
         column(rows, |row| row.user.version),
-        column(rows, |row| status_number(row.user.status)),
+        column(rows, |row| i16::from(row.user.status == Status::Suspended)),
         column(rows, |row| row.user.updated_at.as_millis()),
         column(rows, |row| row.keys.username.as_bytes()),
         column(rows, |row| sort_text(row.keys.email.as_deref())),

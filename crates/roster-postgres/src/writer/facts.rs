@@ -4,15 +4,16 @@
 //! missing facts are fetched in one step, and the batch runs again.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     hash::Hash,
     mem::take,
     sync::Arc,
 };
 
-use roster_core::{Group, GroupId, StoreError, UserId, group::Newcomer};
-use roster_engine::{ClaimKind, CommandError, Current, Facts, IdempotencyRecord, StoredGroup};
-use tokio_postgres::Row;
+use roster_core::{Group, StoreError, UserId};
+use roster_engine::{Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRecord, Values};
+
+use crate::connect::Connection;
 
 /// The row of a user, if there is one; of a damaged record, its place.
 pub(super) type UserRow = Option<Result<Arc<Current>, String>>;
@@ -32,16 +33,9 @@ pub(super) struct Fetched {
     pub(super) holders: FactMap<(ClaimKind, String), Option<UserId>>,
     pub(super) idempotency: FactMap<[u8; 32], Option<IdempotencyRecord>>,
     pub(super) groups_of: FactMap<UserId, Vec<Group>>,
-    pub(super) group: FactMap<GroupId, Option<StoredGroup>>,
-    pub(super) group_names: FactMap<String, Option<GroupId>>,
-    pub(super) members: FactMap<Members, BTreeSet<UserId>>,
-    pub(super) newcomers: FactMap<BTreeSet<UserId>, BTreeMap<UserId, Newcomer>>,
-    pub(super) above: FactMap<BTreeSet<GroupId>, BTreeSet<GroupId>>,
-    pub(super) below: FactMap<BTreeSet<GroupId>, BTreeSet<GroupId>>,
+    /// The rows of statements about groups, by text and parameters.
+    pub(super) rows: FactMap<(String, Vec<Cell>), Arc<Vec<Values>>>,
 }
-
-/// A group, and the ids whose membership is looked up; `None` for all members.
-pub(super) type Members = (GroupId, Option<BTreeSet<UserId>>);
 
 impl<K, V> Default for FactMap<K, V> {
     fn default() -> Self {
@@ -60,8 +54,8 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
     /// Keeps the facts of rows.
     pub(super) fn keep(
         &mut self,
-        rows: &[Row],
-        read: impl Fn(&Row) -> Result<(K, V), StoreError>,
+        rows: &[Values],
+        read: impl Fn(&Values) -> Result<(K, V), StoreError>,
     ) -> Result<(), StoreError> {
         for row in rows {
             let (key, fact) = read(row)?;
@@ -85,6 +79,8 @@ fn user(row: UserRow) -> Result<Option<Arc<Current>>, CommandError> {
 }
 
 impl Facts for Fetched {
+    type Dialect = &'static Connection;
+
     fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
         user(self.live.get(id)?)
     }
@@ -108,37 +104,11 @@ impl Facts for Fetched {
         self.groups_of.get(member)
     }
 
-    fn group(&mut self, id: GroupId) -> Result<Option<StoredGroup>, CommandError> {
-        self.group.get(id)
-    }
-
-    fn group_of_name(&mut self, key: &str) -> Result<Option<GroupId>, CommandError> {
-        self.group_names.get(key.to_owned())
-    }
-
-    fn members(
+    fn rows(
         &mut self,
-        group: GroupId,
-        among: Option<&BTreeSet<UserId>>,
-    ) -> Result<BTreeSet<UserId>, CommandError> {
-        self.members.get((group, among.cloned()))
-    }
-
-    fn newcomers(
-        &mut self,
-        ids: &BTreeSet<UserId>,
-    ) -> Result<BTreeMap<UserId, Newcomer>, CommandError> {
-        if ids.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        self.newcomers.get(ids.clone())
-    }
-
-    fn groups_above(&mut self, ids: &BTreeSet<GroupId>) -> Result<BTreeSet<GroupId>, CommandError> {
-        self.above.get(ids.clone())
-    }
-
-    fn groups_below(&mut self, ids: &BTreeSet<GroupId>) -> Result<BTreeSet<GroupId>, CommandError> {
-        self.below.get(ids.clone())
+        sql: String,
+        parameters: Vec<Cell>,
+    ) -> Result<Arc<Vec<Values>>, CommandError> {
+        self.rows.get((sql, parameters))
     }
 }

@@ -10,7 +10,6 @@ mod apply;
 pub(crate) mod columns;
 mod facts;
 mod fetch;
-pub(crate) mod forget;
 pub(crate) mod sql;
 mod steps;
 mod transaction;

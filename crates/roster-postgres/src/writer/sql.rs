@@ -104,30 +104,6 @@ pub(crate) const POSITION: &str = "SELECT position, era FROM log_head WHERE numb
 /// The lock of every transaction that changes groups.
 pub(crate) const LOCK_GROUPS: &str = "SELECT total FROM groups_head WHERE id = 1 FOR UPDATE";
 
-pub(crate) const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
-
-pub(crate) const GROUP_NAME_HOLDER: &str = "SELECT id FROM groups WHERE name_key = $1";
-
-/// The condition on the group is a range, so that the planner can choose only one index.
-pub(crate) const MEMBERS_AMONG: &str = "SELECT member_id FROM group_members \
-     WHERE member_id = ANY($2) AND group_id BETWEEN $1 AND $1";
-
-pub(crate) const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = $1";
-
-/// Whether each id is a user or a group, and the number of its groups, counted up to the limit.
-pub(crate) const NEWCOMERS: &str = "SELECT named.id, \
-     CASE WHEN users.id IS NOT NULL THEN 0 WHEN groups.id IS NOT NULL THEN 1 END, \
-     (SELECT count(*) FROM (SELECT FROM group_members AS m WHERE m.member_id = named.id \
-     LIMIT 1000) AS few) FROM unnest($1::uuid[]) AS named (id) \
-     LEFT JOIN users ON users.id = named.id LEFT JOIN groups ON groups.id = named.id";
-
-/// One group more than the limit shows that the limit is exceeded.
-pub(crate) const GROUPS_ABOVE: &str =
-    "SELECT DISTINCT group_id FROM group_members WHERE member_id = ANY($1) LIMIT 10001";
-
-pub(crate) const GROUPS_BELOW: &str = "SELECT DISTINCT member_id FROM group_members \
-     WHERE group_id = ANY($1) AND kind = 1 LIMIT 10001";
-
 pub(crate) const CREATE_GROUPS: &str = "INSERT INTO groups \
      (id, version, members, name_key, external_id, record) \
      SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[], \

@@ -1,5 +1,7 @@
 //! Statements that are sent together, without a wait in between.
 
+use std::borrow::Cow;
+
 use futures_util::future::try_join_all;
 use tokio_postgres::{Error, Row, types::ToSql};
 
@@ -10,7 +12,7 @@ pub(super) type Parameter<'w> = Box<dyn ToSql + Sync + Send + 'w>;
 
 /// A statement and its parameters.
 pub(super) struct Step<'w> {
-    pub(super) sql: &'static str,
+    pub(super) sql: Cow<'static, str>,
     pub(super) parameters: Vec<Parameter<'w>>,
 }
 
@@ -25,7 +27,7 @@ pub(super) async fn prepare(
     connection: &Connection,
     steps: &[Step<'_>],
 ) -> Result<Vec<impl Future<Output = Result<Vec<Row>, Error>>>, Error> {
-    let statements = try_join_all(steps.iter().map(|step| connection.prepare(step.sql))).await?;
+    let statements = try_join_all(steps.iter().map(|step| connection.prepare(&step.sql))).await?;
     let queries = steps.iter().zip(statements).map(|(step, statement)| async move {
         let parameters =
             step.parameters.iter().map(|parameter| -> &(dyn ToSql + Sync) { &**parameter });

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use roster_core::{Failure, Outcome, Refusal, StoreError};
-use roster_engine::{Completed, Executed, Request, Results, preview, run};
+use roster_engine::{Completed, Executed, Request, Results, corrupt, preview, run};
 
 use super::{
     apply::apply_and_commit,
@@ -15,7 +15,7 @@ use super::{
     sql,
 };
 use crate::{
-    columns::{column, corrupt},
+    columns::column,
     connect::Connection,
     failure::{Remedy, remedy, too_slow},
     in_force::InForce,
@@ -66,7 +66,7 @@ impl Fault {
     /// A failure before the commit was sent.
     fn before_commit(error: QueryError) -> Self {
         let remedy = match &error {
-            QueryError::Database(error) => remedy(error),
+            QueryError::Database(error) => remedy(&error.0),
             QueryError::EraEnded => return Self::new(FaultKind::EraEnded, error.into()),
             QueryError::Store(_) => Remedy::Nothing,
         };

@@ -1,8 +1,9 @@
-//! Bulk (RFC 7644 section 3.7): many writes in one request, which may name what others create.
+//! Bulk requests (RFC 7644 section 3.7): many writes in one request. An operation may refer to a
+//! resource that another one creates.
 //!
-//! Pure: what was sent becomes steps, one after the other, each with its references resolved; who
-//! carries them out tells what became of each, and asks for the next. Every step stands by itself:
-//! one that fails takes back none that went before.
+//! Pure: [`Run`] returns one [`Step`] after the other, with its references resolved. The caller
+//! executes the step, reports its result, and gets the next one. Steps are independent: a failed
+//! step undoes nothing.
 
 mod references;
 mod request;
@@ -15,5 +16,5 @@ pub use run::{Act, Done, Run, Step};
 
 /// The URN of a bulk request.
 pub const BULK_REQUEST_URN: &str = "urn:ietf:params:scim:api:messages:2.0:BulkRequest";
-/// The URN of its answer.
+/// The URN of the response.
 pub const BULK_RESPONSE_URN: &str = "urn:ietf:params:scim:api:messages:2.0:BulkResponse";

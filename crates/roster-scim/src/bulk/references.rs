@@ -1,5 +1,5 @@
-//! References to what other operations of the same request create: `bulkId:` and the name that the
-//! operation has (RFC 7644 section 3.7.2).
+//! References to resources that other operations of the request create: `bulkId:` and the name of
+//! the operation (RFC 7644 section 3.7.2).
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use roster_core::Json;
 
 const PREFIX: &str = "bulkId:";
 
-/// The operation that a text refers to, if it is a reference.
+/// The name of the operation, if the text is a reference.
 pub(super) fn referred(text: &str) -> Option<&str> {
     text.strip_prefix(PREFIX).filter(|name| !name.is_empty())
 }
 
-/// Every operation that a value refers to, at whatever depth.
+/// Collects the names of all operations that a value refers to, at any depth.
 pub(super) fn references(value: &Json, found: &mut BTreeSet<String>) {
     match value {
         Json::Text(text) => found.extend(referred(text).map(str::to_owned)),
@@ -30,7 +30,7 @@ pub(super) fn references(value: &Json, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The value with ids in the place of references.
+/// Replaces references by ids.
 pub(super) fn resolved(value: Json, id_of: &impl Fn(&str) -> Option<String>) -> Json {
     match value {
         Json::Text(text) => Json::Text(referred(&text).and_then(id_of).unwrap_or(text)),

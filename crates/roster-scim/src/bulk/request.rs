@@ -8,12 +8,12 @@ use roster_core::{
 };
 
 use super::BULK_REQUEST_URN;
-use crate::{Profile, ScimError, ScimType};
+use crate::{ScimError, ScimType, Strictness};
 
-/// What was sent.
+/// A bulk request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BulkRequest {
-    /// After how many failures the rest is left undone; `None` for never.
+    /// The number of failures after which the rest is not executed; `None` for no limit.
     pub fail_on_errors: Option<i64>,
     /// The operations.
     pub operations: Vec<BulkOperation>,
@@ -22,19 +22,19 @@ pub struct BulkRequest {
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BulkOperation {
-    /// What is to be done.
+    /// The method.
     pub method: BulkMethod,
-    /// The name by which others refer to what it creates.
+    /// The name by which other operations refer to the resource that this one creates.
     pub bulk_id: Option<String>,
-    /// The version that the resource must be at.
+    /// The version that the resource must have.
     pub version: Option<String>,
-    /// Where, below the base of SCIM.
+    /// The path below the base URL of SCIM.
     pub path: String,
-    /// The body of a request of that kind.
+    /// The body.
     pub data: Option<Json>,
 }
 
-/// What an operation does.
+/// The method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkMethod {
     /// Creates.
@@ -45,30 +45,34 @@ pub enum BulkMethod {
     Patch,
     /// Deletes.
     Delete,
+    /// Reads. Bulk operations cannot read; such an operation fails by itself.
+    Get,
 }
 
 impl BulkMethod {
-    const ALL: &[Self] = &[Self::Post, Self::Put, Self::Patch, Self::Delete];
+    const ALL: &[Self] = &[Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Get];
 
-    /// The method as it is spelled.
+    /// The name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Post => "POST",
             Self::Put => "PUT",
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
+            Self::Get => "GET",
         }
     }
 }
 
-/// Reads the body of a bulk request. Nothing of one that is malformed is carried out.
-pub fn read(body: Json, profile: Profile) -> Result<BulkRequest, ScimError> {
+/// Parses a bulk request. If it is malformed, nothing is executed.
+pub fn read(body: Json, strictness: Strictness) -> Result<BulkRequest, ScimError> {
     let mut members = members_of(body, "the body")?;
-    check_schemas(take(&mut members, "schemas"), profile)?;
+    check_schemas(take(&mut members, "schemas"), strictness)?;
     let fail_on_errors = match take(&mut members, "failOnErrors") {
-        None | Some(Json::Null) => None,
+        // Without a number, or with 0, no number of errors ends the request.
+        None | Some(Json::Null | Json::Int(0)) => None,
         Some(Json::Int(count)) if count > 0 => Some(count),
-        Some(_) => return Err(invalid("failOnErrors is a whole number from 1")),
+        Some(_) => return Err(invalid("failOnErrors: send a whole number from 0")),
     };
     let Some(Json::Array(sent)) = take(&mut members, "Operations") else {
         return Err(invalid("send Operations, an array of operations"));
@@ -84,33 +88,33 @@ pub fn read(body: Json, profile: Profile) -> Result<BulkRequest, ScimError> {
     let mut names = BTreeSet::new();
     let mut operations = Vec::with_capacity(sent.len());
     for (number, one) in (1_usize..).zip(sent) {
-        let operation = operation(one, &format!("operation {number}"), profile)?;
+        let operation = operation(one, &format!("operation {number}"), strictness)?;
         if let Some(name) = &operation.bulk_id
             && !names.insert(name.clone())
         {
-            return Err(invalid(format!("operation {number}: its bulkId stands twice")));
+            return Err(invalid(format!("operation {number}: its bulkId is used twice")));
         }
         operations.push(operation);
     }
     Ok(BulkRequest { fail_on_errors, operations })
 }
 
-fn check_schemas(schemas: Option<Json>, profile: Profile) -> Result<(), ScimError> {
+fn check_schemas(schemas: Option<Json>, strictness: Strictness) -> Result<(), ScimError> {
     let is_it =
         |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(BULK_REQUEST_URN));
     match schemas {
         Some(Json::Array(urns)) if urns.iter().any(is_it) => Ok(()),
-        _ if profile.is_tolerant() => Ok(()),
+        _ if strictness.is_tolerant() => Ok(()),
         _ => Err(invalid(format!("send schemas with {BULK_REQUEST_URN}"))),
     }
 }
 
-fn operation(one: Json, place: &str, profile: Profile) -> Result<BulkOperation, ScimError> {
-    let mut members = members_of(one, place)?;
+fn operation(one: Json, label: &str, strictness: Strictness) -> Result<BulkOperation, ScimError> {
+    let mut members = members_of(one, label)?;
     let mut text = |name: &str| match take(&mut members, name) {
         None | Some(Json::Null) => Ok(None),
         Some(Json::Text(text)) => Ok(Some(text)),
-        Some(_) => Err(invalid(format!("{place}: {name} is a string"))),
+        Some(_) => Err(invalid(format!("{label}: send {name} as a string"))),
     };
     let (method, path) = (text("method")?, text("path")?);
     let (bulk_id, version) = (text("bulkId")?, text("version")?);
@@ -118,32 +122,32 @@ fn operation(one: Json, place: &str, profile: Profile) -> Result<BulkOperation, 
         BulkMethod::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(word))
     };
     let method = method.as_ref().and_then(known).ok_or_else(|| {
-        invalid(format!("{place}: give method, which is POST, PUT, PATCH or DELETE"))
+        invalid(format!("{label}: send method, one of POST, PUT, PATCH and DELETE"))
     })?;
-    let path = path.ok_or_else(|| invalid(format!("{place}: give its path, such as /Users")))?;
+    let path = path.ok_or_else(|| invalid(format!("{label}: send path, such as /Users")))?;
     let lengths = 1..=TEXT_LENGTH_MAX;
     if bulk_id.as_ref().is_some_and(|name| !lengths.contains(&name.chars().count())) {
-        return Err(invalid(format!("{place}: bulkId has 1 to {TEXT_LENGTH_MAX} characters")));
+        return Err(invalid(format!("{label}: bulkId has 1 to {TEXT_LENGTH_MAX} characters")));
     }
     // RFC 7644 section 3.7.
-    if method == BulkMethod::Post && bulk_id.is_none() && !profile.is_tolerant() {
-        return Err(invalid(format!("{place}: a POST has a bulkId")));
+    if method == BulkMethod::Post && bulk_id.is_none() && !strictness.is_tolerant() {
+        return Err(invalid(format!("{label}: send a bulkId for a POST")));
     }
     let data = take(&mut members, "data").filter(|data| *data != Json::Null);
-    if data.is_none() && method != BulkMethod::Delete {
-        return Err(invalid(format!("{place}: give its data")));
+    if data.is_none() && !matches!(method, BulkMethod::Delete | BulkMethod::Get) {
+        return Err(invalid(format!("{label}: send data")));
     }
     Ok(BulkOperation { method, bulk_id, version, path, data })
 }
 
-fn members_of(json: Json, place: &str) -> Result<Vec<(String, Json)>, ScimError> {
+fn members_of(json: Json, label: &str) -> Result<Vec<(String, Json)>, ScimError> {
     let Json::Object(members) = json else {
-        return Err(invalid(format!("{place} is an object")));
+        return Err(invalid(format!("{label}: send an object")));
     };
     Ok(members)
 }
 
-/// Takes a member out, found without regard to case (RFC 7643 section 2.1).
+/// Removes a member and returns it. The name ignores case (RFC 7643 section 2.1).
 fn take(members: &mut Vec<(String, Json)>, name: &str) -> Option<Json> {
     let at = members.iter().position(|(found, _)| found.eq_ignore_ascii_case(name))?;
     Some(members.swap_remove(at).1)

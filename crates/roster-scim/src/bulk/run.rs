@@ -1,8 +1,8 @@
-//! A bulk request while it is carried out.
+//! The execution of a bulk request.
 //!
-//! Operations go in the order of the request, but that one waits which refers to what a later one
-//! creates. Those that wait for each other are refused: nothing here is created in halves (RFC 7644
-//! section 3.7.1).
+//! Operations run in the order of the request, except that an operation waits for a later one that
+//! creates what it refers to. Operations that refer to each other in a circle fail: nothing is
+//! created in two steps (RFC 7644 section 3.7.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{ResourceType, ScimError, ScimType};
 
-/// A bulk request on its way.
+/// A bulk request that is being executed.
 #[derive(Debug)]
 pub struct Run {
     served: &'static [&'static ResourceType],
     waiting: Vec<Waiting>,
-    /// What became of those that others may refer to.
+    /// The ids of created resources, by `bulkId`; `None` for an operation that failed.
     created: BTreeMap<String, Option<String>>,
-    told: Vec<Option<Json>>,
+    results: Vec<Option<Json>>,
     failures_left: Option<i64>,
 }
 
@@ -33,50 +33,50 @@ struct Waiting {
     refers_to: BTreeSet<String>,
 }
 
-/// One operation that can be carried out.
+/// One operation to execute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     at: usize,
     method: BulkMethod,
     bulk_id: Option<String>,
-    /// Of which kind the resource is.
+    /// The name of the resource type.
     pub kind: &'static str,
-    /// What is to be done.
+    /// What to do.
     pub act: Act,
-    /// The version that the resource must be at.
+    /// The version that the resource must have.
     pub version: Option<String>,
 }
 
 /// What a step does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Act {
-    /// Creates a resource of this body.
+    /// Creates a resource from this body.
     Create(Json),
-    /// Replaces the resource of this id by this body.
+    /// Replaces the resource with this id by this body.
     Replace(String, Json),
-    /// Changes the resource of this id by the body of a PATCH.
+    /// Changes the resource with this id by this PATCH body.
     Patch(String, Json),
-    /// Deletes the resource of this id.
+    /// Deletes the resource with this id.
     Delete(String),
 }
 
-/// What became of a step that was carried out.
+/// The result of a step that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// The HTTP status that the request would have had by itself.
+    /// The HTTP status that the request would have had outside a bulk request.
     pub status: u16,
     /// The id of the resource.
     pub id: String,
-    /// Where it is.
+    /// Its URL.
     pub location: String,
-    /// Its entity tag; `None` where it is gone.
+    /// Its entity tag; `None` if it was deleted.
     pub version: Option<String>,
 }
 
 impl Run {
-    /// A request that is about to be carried out upon the resource types that are served.
+    /// Starts a request for the resource types `served`.
     pub fn new(request: BulkRequest, served: &'static [&'static ResourceType]) -> Self {
-        let told = request.operations.iter().map(|_| None).collect();
+        let results = request.operations.iter().map(|_| None).collect();
         let waiting = request.operations.into_iter().enumerate().map(|(at, operation)| {
             let mut refers_to = BTreeSet::new();
             operation.data.iter().for_each(|data| references(data, &mut refers_to));
@@ -87,13 +87,13 @@ impl Run {
             served,
             waiting: waiting.collect(),
             created: BTreeMap::new(),
-            told,
+            results,
             failures_left: request.fail_on_errors,
         }
     }
 
-    /// The next step; `None` when all is done, or enough has failed. What cannot become a step is
-    /// told as a failure on the way.
+    /// The next step; `None` if nothing is left or too many operations failed. Operations that
+    /// cannot become a step are recorded as failures.
     pub fn next_step(&mut self) -> Option<Step> {
         loop {
             if self.failures_left == Some(0) || self.waiting.is_empty() {
@@ -116,27 +116,28 @@ impl Run {
         }
     }
 
-    /// Tells that a step was carried out.
+    /// Records that a step succeeded.
     pub fn done(&mut self, step: Step, done: Done) {
-        let mut members = told(step.method, step.bulk_id.as_deref(), Some(&done.location));
+        let mut members =
+            result_members(step.method, step.bulk_id.as_deref(), Some(&done.location));
         let version = done.version.map(|version| ("version".to_owned(), Json::Text(version)));
         members.extend(version);
         members.push(("status".to_owned(), Json::Text(done.status.to_string())));
         if let Some(name) = step.bulk_id {
             self.created.insert(name, Some(done.id));
         }
-        self.tell(step.at, members);
+        self.record_result(step.at, members);
     }
 
-    /// Tells that a step was refused. `location` is where the resource is, if there is one.
+    /// Records that a step failed. `location` is the URL of the resource, if it exists.
     pub fn refused(&mut self, step: Step, error: &ScimError, location: Option<&str>) {
         self.fail(step.at, step.method, step.bulk_id, error, location);
     }
 
-    /// The answer: what became of each operation, in the order of the request.
+    /// The response: the result of each operation, in the order of the request.
     pub fn response(self) -> Json {
         let urn = Json::Text(BULK_RESPONSE_URN.to_owned());
-        let operations = self.told.into_iter().flatten().collect();
+        let operations = self.results.into_iter().flatten().collect();
         Json::Object(vec![
             ("schemas".to_owned(), Json::Array(vec![urn])),
             ("Operations".to_owned(), Json::Array(operations)),
@@ -151,11 +152,11 @@ impl Run {
     ) -> Result<Step, ScimError> {
         let id_of = |name: &str| self.created.get(name).cloned().flatten();
         if refers_to.iter().any(|name| id_of(name).is_none()) {
-            let detail = "the operation that it refers to has created nothing";
+            let detail = "the operation that it refers to created no resource";
             return Err(ScimError::of_status(409, detail));
         }
         let BulkOperation { method, bulk_id, version, path, data } = operation;
-        let (kind, id) = self.place(&path, &id_of)?;
+        let (kind, id) = self.resource_of(&path, &id_of)?;
         let data = data.map_or(Json::Null, |data| resolved(data, &id_of));
         let act = match (method, id) {
             (BulkMethod::Post, None) => Act::Create(data),
@@ -163,18 +164,22 @@ impl Run {
             (BulkMethod::Patch, Some(id)) => Act::Patch(id, data),
             (BulkMethod::Delete, Some(id)) => Act::Delete(id),
             (BulkMethod::Post, Some(_)) => {
-                return Err(ScimError::of_status(405, "POST goes to a path like /Users"));
+                return Err(ScimError::of_status(405, "send POST to a path such as /Users"));
+            }
+            (BulkMethod::Get, _) => {
+                let detail = "a bulk operation is a POST, PUT, PATCH or DELETE";
+                return Err(ScimError::of_status(405, detail));
             }
             (BulkMethod::Put | BulkMethod::Patch | BulkMethod::Delete, None) => {
-                let detail = "name one resource in the path, as /Users and its id";
+                let detail = "name one resource in the path: /Users/ and its id";
                 return Err(ScimError::of_status(405, detail));
             }
         };
         Ok(Step { at, method, bulk_id, kind, act, version })
     }
 
-    /// The kind of resource that a path leads to, and the id in it.
-    fn place(
+    /// The resource type and the id of a path.
+    fn resource_of(
         &self,
         path: &str,
         id_of: &impl Fn(&str) -> Option<String>,
@@ -188,13 +193,13 @@ impl Run {
         let kind = self.served.iter().copied().find(is_it).map(|kind| kind.name);
         let names_one = id.is_none_or(|id| !id.is_empty() && !id.contains('/'));
         let Some(kind) = kind.filter(|_| names_one) else {
-            return Err(ScimError::of_status(404, "nothing is served at this path"));
+            return Err(ScimError::of_status(404, "no resource type has this path"));
         };
         let id = id.map(|id| referred(id).and_then(id_of).unwrap_or_else(|| id.to_owned()));
         Ok((kind, id))
     }
 
-    /// Why an operation waits for ever.
+    /// The error of an operation that can never run.
     fn unresolved(&self, operation: &BulkOperation, refers_to: &BTreeSet<String>) -> ScimError {
         let is_there = |name: &String| {
             let is_it = |other: &BulkOperation| other.bulk_id.as_ref() == Some(name);
@@ -203,8 +208,8 @@ impl Run {
                 || self.waiting.iter().any(|waiting| is_it(&waiting.operation))
         };
         if refers_to.iter().all(is_there) {
-            let detail = "operations refer to each other in a circle: create them first, and \
-                          join them by a PATCH";
+            let detail = "operations refer to each other in a circle: create the resources first, \
+                          then connect them by a PATCH";
             return ScimError::of_status(409, detail);
         }
         let detail = "a bulkId names no operation of this request";
@@ -219,25 +224,29 @@ impl Run {
         error: &ScimError,
         location: Option<&str>,
     ) {
-        let mut members = told(method, bulk_id.as_deref(), location);
+        let mut members = result_members(method, bulk_id.as_deref(), location);
         members.push(("status".to_owned(), Json::Text(error.status.to_string())));
         members.push(("response".to_owned(), error.to_json()));
         if let Some(name) = bulk_id {
             self.created.insert(name, None);
         }
         self.failures_left = self.failures_left.map(|left| left - 1);
-        self.tell(at, members);
+        self.record_result(at, members);
     }
 
-    fn tell(&mut self, at: usize, members: Vec<(String, Json)>) {
-        if let Some(told) = self.told.get_mut(at) {
-            *told = Some(Json::Object(members));
+    fn record_result(&mut self, at: usize, members: Vec<(String, Json)>) {
+        if let Some(result) = self.results.get_mut(at) {
+            *result = Some(Json::Object(members));
         }
     }
 }
 
-/// What is told of every operation.
-fn told(method: BulkMethod, bulk_id: Option<&str>, location: Option<&str>) -> Vec<(String, Json)> {
+/// The members that every result has.
+fn result_members(
+    method: BulkMethod,
+    bulk_id: Option<&str>,
+    location: Option<&str>,
+) -> Vec<(String, Json)> {
     let text = |name: &str, text: &str| (name.to_owned(), Json::Text(text.to_owned()));
     let mut members = vec![text("method", method.as_str())];
     members.extend(bulk_id.map(|name| text("bulkId", name)));

@@ -1,9 +1,9 @@
-//! What becomes of a bulk request, by a service that is only pretended.
+//! Bulk requests against a simulated service.
 
 use roster_core::{Json, json, json::write_json};
 
 use super::*;
-use crate::{Profile, ResourceType, ScimError, ScimType};
+use crate::{ResourceType, ScimError, ScimType, Strictness};
 
 fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).unwrap_or_else(|fault| panic!("{text}: {}", fault.detail))
@@ -17,12 +17,12 @@ fn written(tree: &Json) -> String {
 
 fn request(operations: &str, more: &str) -> Result<BulkRequest, ScimError> {
     let body = format!(r#"{{"schemas":["{BULK_REQUEST_URN}"],{more}"Operations":[{operations}]}}"#);
-    read(tree(&body), Profile::Strict)
+    read(tree(&body), Strictness::Strict)
 }
 
-/// Carries a request out where whoever is named `bad` is refused, and ids count the steps. Tells
-/// what was carried out, and the answer.
-fn carried_out(operations: &str, more: &str) -> (Vec<String>, Json) {
+/// Executes a request against a service that rejects the name `bad` and numbers ids by step.
+/// Returns the steps and the response.
+fn execute(operations: &str, more: &str) -> (Vec<String>, Json) {
     let request = request(operations, more).unwrap_or_else(|error| panic!("{error:?}"));
     let mut run = Run::new(request, ResourceType::ALL);
     let mut steps = Vec::new();
@@ -53,20 +53,20 @@ fn post(bulk_id: &str, path: &str, data: &str) -> String {
 }
 
 fn statuses(response: &Json) -> Vec<String> {
-    let Some(Json::Array(told)) = response.member("Operations") else { panic!("no operations") };
-    let status = |told: &Json| told.member("status").map(written).unwrap_or_default();
-    told.iter().map(|told| status(told).trim_matches('"').to_owned()).collect()
+    let Some(Json::Array(results)) = response.member("Operations") else { panic!("no operations") };
+    let status = |result: &Json| result.member("status").map(written).unwrap_or_default();
+    results.iter().map(|result| status(result).trim_matches('"').to_owned()).collect()
 }
 
 #[test]
-fn each_operation_is_told_with_its_place_version_and_status() {
+fn each_result_has_a_location_version_and_status() {
     let operations = format!(
         r#"{},{{"method":"PUT","path":"/Users/a","version":"W/\"4\"","data":{{"x":1}}}},
            {{"method":"patch","path":"Groups/b","data":{{}}}},
            {{"method":"DELETE","path":"/Users/c"}}"#,
         post("q", "/Users", r#"{"userName":"ada"}"#)
     );
-    let (steps, response) = carried_out(&operations, "");
+    let (steps, response) = execute(&operations, "");
     let expected =
         [r#"create User {"userName":"ada"}"#, r#"replace a {"x":1}"#, "patch b {}", "delete c"];
     assert_eq!(steps, expected);
@@ -81,7 +81,7 @@ fn each_operation_is_told_with_its_place_version_and_status() {
 }
 
 #[test]
-fn the_version_of_an_operation_is_handed_on() {
+fn the_version_of_an_operation_is_passed_to_its_step() {
     let operations = r#"{"method":"DELETE","path":"/Users/c","version":"W/\"4\""}"#;
     let mut run = Run::new(request(operations, "").expect("a request"), ResourceType::ALL);
     let step = run.next_step().expect("a step");
@@ -89,14 +89,14 @@ fn the_version_of_an_operation_is_handed_on() {
 }
 
 #[test]
-fn references_are_resolved_in_whatever_order_they_come() {
+fn references_are_resolved_in_any_order() {
     let operations = format!(
         "{},{},{}",
         post("g", "/Groups", r#"{"members":[{"value":"bulkId:a"},{"value":"bulkId:b"}]}"#),
         post("a", "/Users", r#"{"userName":"a","x":{"manager":{"value":"bulkId:b"}}}"#),
         post("b", "/Users", r#"{"userName":"b"}"#),
     );
-    let (steps, response) = carried_out(&operations, "");
+    let (steps, response) = execute(&operations, "");
     let expected = [
         r#"create User {"userName":"b"}"#,
         r#"create User {"userName":"a","x":{"manager":{"value":"id1"}}}"#,
@@ -114,7 +114,7 @@ fn a_path_may_refer_to_what_was_created() {
         r#"{{"method":"PATCH","path":"/Users/bulkId:a","data":{{"y":1}}}},{}"#,
         post("a", "/Users", r#"{"userName":"a"}"#)
     );
-    let (steps, _) = carried_out(&operations, "");
+    let (steps, _) = execute(&operations, "");
     assert_eq!(steps, [r#"create User {"userName":"a"}"#, r#"patch id1 {"y":1}"#]);
 }
 
@@ -127,20 +127,20 @@ fn operations_that_wait_for_each_other_are_a_conflict() {
         post("c", "/Users", r#"{"m":"bulkId:c"}"#),
         post("d", "/Users", r#"{"userName":"d"}"#),
     );
-    let (steps, response) = carried_out(&operations, "");
+    let (steps, response) = execute(&operations, "");
     assert_eq!(steps, [r#"create User {"userName":"d"}"#]);
     assert_eq!(statuses(&response), ["409", "409", "409", "201"]);
 }
 
 #[test]
-fn what_refers_to_nothing_or_to_a_failure_fails_too() {
+fn references_to_nothing_or_to_a_failure_fail() {
     let operations = format!(
         "{},{},{}",
         post("a", "/Users", r#"{"m":"bulkId:nobody"}"#),
         post("b", "/Users", r#"{"userName":"bad"}"#),
         post("c", "/Users", r#"{"m":"bulkId:b"}"#),
     );
-    let (steps, response) = carried_out(&operations, "");
+    let (steps, response) = execute(&operations, "");
     assert_eq!(steps, [r#"create User {"userName":"bad"}"#]);
     assert_eq!(statuses(&response), ["400", "409", "409"]);
     let text = written(&response);
@@ -151,36 +151,39 @@ fn what_refers_to_nothing_or_to_a_failure_fails_too() {
 }
 
 #[test]
-fn after_enough_failures_the_rest_is_left_undone() {
+fn after_too_many_failures_the_rest_is_not_executed() {
     let one = |name: &str, user: &str| post(name, "/Users", &format!(r#"{{"u":"{user}"}}"#));
     let operations =
         [one("a", "x"), one("b", "bad"), one("c", "y"), one("d", "bad"), one("e", "z")];
-    let (steps, response) = carried_out(&operations.join(","), r#""failOnErrors":2,"#);
+    let (steps, response) = execute(&operations.join(","), r#""failOnErrors":2,"#);
     assert_eq!(steps.len(), 4);
     assert_eq!(statuses(&response), ["201", "409", "201", "409"]);
-    let (steps, _) = carried_out(&operations.join(","), r#""failOnErrors":1,"#);
+    let (steps, _) = execute(&operations.join(","), r#""failOnErrors":1,"#);
     assert_eq!(steps.len(), 2);
-    assert_eq!(carried_out(&operations.join(","), "").0.len(), 5);
+    for without_end in ["", r#""failOnErrors":0,"#] {
+        assert_eq!(execute(&operations.join(","), without_end).0.len(), 5);
+    }
 }
 
 #[test]
-fn what_leads_nowhere_fails_by_itself() {
+fn an_operation_with_an_invalid_path_fails_alone() {
     let operations = r#"{"method":"PUT","path":"/Users","data":{}},
         {"method":"POST","bulkId":"a","path":"/Users/x","data":{}},
         {"method":"DELETE","path":"/Devices/x"},{"method":"DELETE","path":"/Users/x/y"},
-        {"method":"DELETE","path":"/Users/"},{"method":"DELETE","path":"/Users/x"}"#;
-    let (steps, response) = carried_out(operations, "");
+        {"method":"DELETE","path":"/Users/"},{"method":"GET","path":"/Users/x"},
+        {"method":"DELETE","path":"/Users/x"}"#;
+    let (steps, response) = execute(operations, "");
     assert_eq!(steps, ["delete x"]);
-    assert_eq!(statuses(&response), ["405", "405", "404", "404", "404", "204"]);
+    assert_eq!(statuses(&response), ["405", "405", "404", "404", "404", "405", "204"]);
 }
 
 #[test]
-fn nothing_of_a_malformed_request_is_carried_out() {
+fn a_malformed_request_executes_nothing() {
     for operations in [
         "",
         "7",
         "{}",
-        r#"{"method":"GET","path":"/Users"}"#,
+        r#"{"method":"QUERY","path":"/Users"}"#,
         r#"{"method":"DELETE"}"#,
         r#"{"method":"DELETE","path":7}"#,
         r#"{"method":"PUT","path":"/Users/x"}"#,
@@ -192,16 +195,16 @@ fn nothing_of_a_malformed_request_is_carried_out() {
         let error = request(operations, "").expect_err(operations);
         assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax), "{operations}");
     }
-    for more in [r#""failOnErrors":0,"#, r#""failOnErrors":"1","#] {
+    for more in [r#""failOnErrors":-1,"#, r#""failOnErrors":"1","#] {
         assert!(request(r#"{"method":"DELETE","path":"/Users/x"}"#, more).is_err(), "{more}");
     }
     let without_urn = r#"{"Operations":[{"method":"POST","path":"/Users","data":{}}]}"#;
-    assert!(read(tree(without_urn), Profile::Strict).is_err());
-    assert!(read(tree(without_urn), Profile::Tolerant).is_ok());
+    assert!(read(tree(without_urn), Strictness::Strict).is_err());
+    assert!(read(tree(without_urn), Strictness::Tolerant).is_ok());
 }
 
 #[test]
-fn more_operations_than_may_be_are_too_large() {
+fn too_many_operations_are_rejected() {
     let operations = vec![r#"{"method":"DELETE","path":"/Users/x"}"#; 1001].join(",");
     let error = request(&operations, "").expect_err("too many");
     assert_eq!((error.status, error.scim_type), (413, None));

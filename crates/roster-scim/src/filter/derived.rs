@@ -1,4 +1,4 @@
-//! Tests of what SCIM shows and the record has in another form.
+//! Tests of attributes that the record stores in another form.
 
 use roster_core::{
     Attribute, Json, Status,
@@ -6,8 +6,9 @@ use roster_core::{
 };
 
 use super::names::{Named, of_part};
+use crate::user::version_of;
 
-/// There is a value.
+/// The attribute has a value.
 pub(super) fn present(name: &Named) -> Expression {
     let test = |path| {
         let (operator, operand) = (Operator::Present, Operand::None);
@@ -29,7 +30,7 @@ pub(super) fn present(name: &Named) -> Expression {
     }
 }
 
-/// Either holds; what always holds says it all.
+/// Either is true.
 pub(super) fn simplest(one: Expression, other: Expression) -> Expression {
     if one.is_always() || other.is_always() { Expression::always() } else { one.or(other) }
 }
@@ -38,32 +39,30 @@ pub(super) fn test(attribute: Attribute, operator: Operator, operand: Operand) -
     Expression::Test(Test { path: Path::Member(attribute), operator, operand })
 }
 
-/// `active`, compared with a boolean. There are two states, so that what differs from one is the
-/// other.
+/// `active`, compared with a boolean. There are only two statuses.
 pub(super) fn status(operator: Operator, active: bool) -> Expression {
     let wanted = active == (operator == Operator::Equal);
     let status = if wanted { Status::Active } else { Status::Suspended };
     test(Attribute::Status, Operator::Equal, Operand::Status(status))
 }
 
-/// `meta.version`, compared with an entity tag; one that is not ours is nobody's.
+/// `meta.version`, compared with an entity tag. No user has a tag that this service did not make.
 pub(super) fn version(operator: Operator, literal: Json) -> Result<Expression, String> {
     let text = match literal {
         Json::Text(text) => text,
         Json::Null => return Ok(test(Attribute::Version, operator, Operand::Null)),
         Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Array(_) | Json::Object(_) => {
-            return Err("write a version in quotation marks, as it is shown".to_owned());
+            return Err("write a version in quotation marks, as in the response".to_owned());
         }
     };
-    let digits = text.strip_prefix("W/").unwrap_or(&text).trim_matches('"');
-    Ok(match digits.parse() {
-        Ok(number) => test(Attribute::Version, operator, Operand::Integer(number)),
-        Err(_) if operator == Operator::Equal => Expression::never(),
-        Err(_) => Expression::always(),
+    Ok(match version_of(&text) {
+        Some(number) => test(Attribute::Version, operator, Operand::Integer(number)),
+        None if operator == Operator::Equal => Expression::never(),
+        None => Expression::always(),
     })
 }
 
-/// Some text that the user has compares so.
+/// Whether one of the user's strings compares so.
 pub(super) fn any_text(
     texts: &[(&'static str, Expression)],
     operator: Operator,
@@ -71,7 +70,7 @@ pub(super) fn any_text(
 ) -> Result<Expression, String> {
     let operand = operand(Comparison::Exact, operator, literal)?;
     let Operand::Text { typed: wanted, .. } = operand else {
-        // There is always one: none is null.
+        // There is always a value.
         let never = operator == Operator::Equal;
         return Ok(if never { Expression::never() } else { Expression::always() });
     };
@@ -87,7 +86,7 @@ pub(super) fn any_text(
         Operator::LessOrEqual => text <= wanted.as_str(),
         Operator::Present => true,
     };
-    let met = texts.iter().filter(|(text, _)| holds(text));
-    let any = met.map(|(_, condition)| condition.clone()).reduce(simplest);
+    let matching = texts.iter().filter(|(text, _)| holds(text));
+    let any = matching.map(|(_, condition)| condition.clone()).reduce(simplest);
     Ok(any.unwrap_or_else(Expression::never))
 }

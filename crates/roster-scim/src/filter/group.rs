@@ -1,7 +1,7 @@
-//! Filters of groups: which conditions an index answers, and what is tested on each group.
+//! Filters of groups: conditions that an index answers, and conditions tested on each group.
 //!
-//! Who belongs to a group is never read to test a filter: a member can be asked for by its id, in
-//! a condition that every match must meet.
+//! A test of members never reads the member list. A filter can ask for one member by its id, joined
+//! to other conditions by `and`.
 
 use roster_core::{
     Json, Timestamp, UserId,
@@ -13,44 +13,44 @@ use roster_core::{
 
 use super::{dialect, refused};
 use crate::{
-    Profile, ScimError, ScimType,
+    ScimError, ScimType, Strictness,
     schema::{GROUP, GROUP_URN},
 };
 
-/// A filter of groups. All of it must hold.
+/// A filter of groups. All conditions must be true.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupFilter {
-    /// One of these ids; none where no group can match.
+    /// One of these ids. An empty list matches no group.
     pub ids: Option<Vec<UserId>>,
     /// The key of the name.
     pub name_key: Option<String>,
     /// The external id.
     pub external_id: Option<String>,
-    /// Who is a direct member.
+    /// A direct member.
     pub member: Option<UserId>,
-    /// What is tested on each group that these find.
+    /// Conditions to test on each group.
     rest: Vec<Expression<GroupPath>>,
 }
 
-/// What a filter can test on a group.
+/// The values of a group that filters test.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupFacts<'g> {
     /// Its id.
     pub id: &'g str,
     /// Its name.
     pub display_name: &'g str,
-    /// What the client calls it.
+    /// The id that the client gave it.
     pub external_id: Option<&'g str>,
-    /// When it was made.
+    /// When it was created.
     pub created: Timestamp,
-    /// When it was changed last.
+    /// When it was last changed.
     pub last_modified: Timestamp,
 }
 
 impl GroupFilter {
-    /// Reads a filter of groups.
-    pub fn parse(text: &str, profile: Profile) -> Result<Self, ScimError> {
-        let parsed = parse(text, &GroupNames(profile)).map_err(|fault| refused(&fault))?;
+    /// Parses a filter of groups.
+    pub fn parse(text: &str, strictness: Strictness) -> Result<Self, ScimError> {
+        let parsed = parse(text, &GroupNames(strictness)).map_err(|fault| refused(&fault))?;
         let mut filter = Self::default();
         let conjuncts = match parsed {
             Expression::And(all) => all,
@@ -62,7 +62,7 @@ impl GroupFilter {
         for conjunct in conjuncts {
             if let Some(conjunct) = filter.take(conjunct) {
                 if names_member(&conjunct) {
-                    let detail = "ask for one member, by members[value eq \"...\"], joined to \
+                    let detail = "filter by one member: members[value eq \"...\"], joined to \
                                   other conditions by and";
                     return Err(ScimError::new(ScimType::InvalidFilter, detail));
                 }
@@ -72,18 +72,18 @@ impl GroupFilter {
         Ok(filter)
     }
 
-    /// Whether an index answers all of it.
+    /// Whether indexes answer all conditions.
     pub const fn is_indexed(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Whether a group that the conditions found meets the rest.
+    /// Whether a group matches the conditions that no index answers.
     pub fn matches(&self, group: &GroupFacts<'_>) -> bool {
         let test = |test: &Test<GroupPath>| compares(test, &found(test.path, group));
         self.rest.iter().all(|one| holds(one, &test, &|_, _| false))
     }
 
-    /// Takes a condition that an index answers; gives back any other.
+    /// Moves a condition that an index answers into its field. Returns any other.
     fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
         let Expression::Test(Test {
             path,
@@ -103,7 +103,7 @@ impl GroupFilter {
             }
             GroupPath::Member if self.member.is_none() => match UserId::parse(key) {
                 Some(id) => self.member = Some(id),
-                // A text that is no id is nobody's.
+                // No group or user has an invalid id.
                 None => self.ids = Some(Vec::new()),
             },
             GroupPath::DisplayName
@@ -117,7 +117,7 @@ impl GroupFilter {
     }
 }
 
-/// What a test reads.
+/// The value that a test reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GroupPath {
     Id,
@@ -151,7 +151,7 @@ fn found<'g>(path: GroupPath, group: &GroupFacts<'g>) -> Found<'g> {
     }
 }
 
-/// Whether a member is asked for anywhere in it.
+/// Whether an expression tests members.
 fn names_member(expression: &Expression<GroupPath>) -> bool {
     match expression {
         Expression::And(all) | Expression::Or(all) => all.iter().any(names_member),
@@ -162,7 +162,7 @@ fn names_member(expression: &Expression<GroupPath>) -> bool {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct GroupNames(Profile);
+struct GroupNames(Strictness);
 
 #[derive(Clone, Copy, Debug)]
 enum Named {
@@ -171,8 +171,8 @@ enum Named {
     Text(&'static str),
 }
 
-/// What can be asked for, as it is written.
-const ASKABLE: &str = "id, externalId, displayName, members.value, schemas, meta.resourceType, \
+/// The attributes that filters of groups can test.
+const FILTERABLE: &str = "id, externalId, displayName, members.value, schemas, meta.resourceType, \
                        meta.created, meta.lastModified";
 
 impl Names for GroupNames {
@@ -203,13 +203,13 @@ impl Names for GroupNames {
                 _ => return None,
             })
         });
-        known.ok_or_else(|| format!("groups are not found by {path}: there are {ASKABLE}"))
+        known.ok_or_else(|| format!("groups cannot be filtered by {path}, but by {FILTERABLE}"))
     }
 
     fn expected(&self, within: Option<&Named>) -> String {
         match within {
             Some(_) => "value was expected".to_owned(),
-            None => format!("the name of an attribute was expected: {ASKABLE}"),
+            None => format!("the name of an attribute was expected: {FILTERABLE}"),
         }
     }
 
@@ -223,7 +223,7 @@ impl Names for GroupNames {
     fn takes(&self, name: &Named, operator: Operator) -> Result<(), String> {
         match name {
             Named::Members | Named::Value(GroupPath::Member) if operator != Operator::Equal => {
-                Err("members are found by eq".to_owned())
+                Err("members can be compared only by eq".to_owned())
             }
             Named::Members => Ok(()),
             Named::Value(path) => check_operator(path.comparison(), operator),
@@ -257,13 +257,13 @@ impl Names for GroupNames {
         match condition {
             Expression::Test(_) => Ok(condition),
             Expression::And(_) | Expression::Or(_) | Expression::Not(_) | Expression::Entry(..) => {
-                Err("ask for one member, by members[value eq \"...\"]".to_owned())
+                Err("filter by one member: members[value eq \"...\"]".to_owned())
             }
         }
     }
 }
 
-/// A text that every group has, compared once for all of them.
+/// Compares a string that every group has.
 fn constant(
     text: &'static str,
     operator: Operator,
@@ -275,7 +275,7 @@ fn constant(
         None => Operand::None,
     };
     let asked = Test { path, operator, operand };
-    // An empty conjunction holds always, an empty disjunction never.
+    // An empty conjunction is always true, an empty disjunction never.
     Ok(if compares(&asked, &Found::Text(text.into())) {
         Expression::And(Vec::new())
     } else {

@@ -1,43 +1,49 @@
-//! Filters in SCIM's words (RFC 7644 section 3.4.2.2).
+//! SCIM filters (RFC 7644 section 3.4.2.2).
 //!
-//! Core's one parser reads them, core's one evaluator and plan carry them out: what stands here is
-//! what the words mean, and which ways of writing each profile takes. A filter in SCIM's words is
-//! the same expression as one in the words of the REST face, so `userName eq` finds by the key by
-//! which names are unique. What is not understood is refused with its place.
+//! Core parses and evaluates filters and plans their pages. This module maps SCIM names to the
+//! record and selects the syntax that tolerant and strict parsing accept. A SCIM filter becomes the
+//! same expression as a filter of the REST interface, so `userName eq` uses the key that keeps
+//! names unique. An error names the position in the filter.
 
 mod derived;
 mod group;
+mod hints;
 mod names;
 #[cfg(test)]
 mod tests;
-mod told;
 
-use roster_core::filter::{Dialect, Filter, FilterFault};
+use roster_core::filter::{Dialect, Expression, Filter, FilterFault};
 
 pub use group::{GroupFacts, GroupFilter};
 pub use names::UserNames;
 pub(crate) use names::comparison_of;
 
-use crate::{Profile, ScimError, ScimType};
+use crate::{ScimError, ScimType, Strictness, work_email};
 
-/// Reads a filter of users.
-pub fn parse(text: &str, profile: Profile) -> Result<Filter, ScimError> {
-    Filter::parse_with(text, &UserNames::new(profile)).map_err(|fault| refused(&fault))
+/// Parses a filter of users.
+pub fn parse(text: &str, strictness: Strictness) -> Result<Filter, ScimError> {
+    Filter::parse_with(text, &UserNames::new(strictness)).map_err(|fault| refused(&fault))
 }
 
-/// What is told of a filter that is not taken: where, and what was expected there.
+/// The expression of a filter of users, with work addresses adapted.
+pub fn expression(text: &str, strictness: Strictness) -> Result<Expression, ScimError> {
+    Ok(work_email::adapt(parse(text, strictness)?.expression().clone()))
+}
+
+/// The error of a filter: the position, and what was expected there.
 fn refused(fault: &FilterFault) -> ScimError {
     let FilterFault { position, detail } = fault;
     ScimError::new(ScimType::InvalidFilter, format!("at byte {position} of the filter: {detail}"))
 }
 
-/// What is taken beside the grammar: a part after the brackets always, as Entra sends it; a bare
-/// word for a text, as examples of the RFCs have it (RFC 7644 section 3.4.2.1), by tolerance.
-pub(crate) const fn dialect(profile: Profile) -> Dialect {
-    Dialect { part_after_brackets: true, bare_words: profile.is_tolerant() }
+/// Syntax beyond the grammar. A part after brackets is always accepted, as Microsoft Entra sends
+/// it. Strings without quotes, as in examples of the RFCs (RFC 7644 section 3.4.2.1), are accepted
+/// in tolerant parsing.
+pub(crate) const fn dialect(strictness: Strictness) -> Dialect {
+    Dialect { part_after_brackets: true, bare_words: strictness.is_tolerant() }
 }
 
-/// The names in a row, for a refusal that tells what there is.
+/// The names as a list, for errors.
 pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -1,8 +1,8 @@
-//! What the words of a filter of users mean.
+//! The names in a filter of users.
 //!
-//! Members and parts are found by the attribute table; the rest is what SCIM shows and the record
-//! has in another form: `active`, `schemas`, `meta.resourceType` and `meta.version`. An attribute
-//! that cannot be asked for is refused with the list of those that can.
+//! The attribute table gives members and parts. `active`, `schemas`, `meta.resourceType` and
+//! `meta.version` have another form in the record. The error for an attribute that filters cannot
+//! test lists those that they can.
 
 use roster_core::{
     Attribute, Json, Part, Status,
@@ -15,43 +15,44 @@ use roster_core::{
 
 use super::{
     derived::{any_text, present, simplest, status, test, version},
-    dialect, listed,
-    told::{needs_part, no_part, parts_of, unknown},
+    dialect,
+    hints::{needs_part, no_part, parts_of, unknown},
+    listed,
 };
 use crate::{
-    Profile,
-    profile::as_flag,
+    Strictness,
     schema::{
         AttributeSchema, AttributeType, Returned, Schema, ScimPath, USER, USER_URN, scim_part,
         scim_path,
     },
+    strictness::as_flag,
 };
 
-/// The names of a user's attributes.
+/// Resolves the names of a user's attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct UserNames {
-    profile: Profile,
+    strictness: Strictness,
 }
 
-/// What a word of a filter means.
+/// A resolved name.
 #[derive(Clone, Debug)]
 pub enum Named {
-    /// Values of the record, and the attribute that shows them.
+    /// Values of the record, and their attribute.
     Values(Path, &'static AttributeSchema),
-    /// One object whose parts are members of the record.
+    /// An object whose parts are members of the record.
     Parts(&'static Schema, &'static AttributeSchema),
     /// `active`: the status as a boolean.
     Active,
     /// `meta.version`: the version as an entity tag.
     Version,
-    /// Texts that a user has, each on a condition.
+    /// Strings, each with the condition under which a user has it.
     Texts(Vec<(&'static str, Expression)>),
 }
 
 impl UserNames {
-    /// The names as that profile takes them.
-    pub const fn new(profile: Profile) -> Self {
-        Self { profile }
+    /// Names for tolerant or strict parsing.
+    pub const fn new(strictness: Strictness) -> Self {
+        Self { strictness }
     }
 
     fn whole(self, word: &str) -> Result<Named, String> {
@@ -73,14 +74,14 @@ impl UserNames {
         }
     }
 
-    /// The schema of a word, and what follows its URN. An extension's attributes need theirs (RFC
-    /// 7644 section 3.10), but for a tolerant reading where no other attribute has the name.
+    /// The schema of a name, and the rest after its URN. An attribute of an extension needs its URN
+    /// (RFC 7644 section 3.10). In tolerant parsing it needs none if its name is unique.
     fn schema_of(self, word: &str) -> Option<(&'static Schema, &str)> {
         let (schema, rest) = USER.split_urn(word)?;
         let name = rest.split('.').next().unwrap_or_default();
         if schema.attribute(name).is_some()
             || rest.len() < word.len()
-            || !self.profile.is_tolerant()
+            || !self.strictness.is_tolerant()
         {
             return Some((schema, rest));
         }
@@ -94,7 +95,7 @@ impl Names for UserNames {
     type Path = Path;
 
     fn dialect(&self) -> Dialect {
-        dialect(self.profile)
+        dialect(self.strictness)
     }
 
     fn resolve(&self, word: &str, within: Option<&Named>) -> Result<Named, String> {
@@ -190,7 +191,7 @@ impl Names for UserNames {
     fn entry(&self, list: &Named, condition: Expression) -> Result<Expression, String> {
         match list {
             Named::Values(path, _) => Ok(Expression::Entry(path.clone(), Box::new(condition))),
-            // Without the object there is nothing to meet the condition.
+            // Without the object the condition is not true.
             Named::Parts(..) => Ok(match present(list) {
                 there if there.is_always() => condition,
                 there => there.and(condition),
@@ -203,8 +204,7 @@ impl Names for UserNames {
 }
 
 impl UserNames {
-    /// A literal as the attribute has it: a boolean may come as a text by tolerance, and what is
-    /// told apart by case here is so.
+    /// Converts a literal: in tolerant parsing, strings to booleans. Statuses are case-sensitive.
     fn read(
         self,
         comparison: Comparison,
@@ -221,11 +221,11 @@ impl UserNames {
     }
 
     fn flag(self, literal: Json) -> Json {
-        if self.profile.is_tolerant() { as_flag(literal) } else { literal }
+        if self.strictness.is_tolerant() { as_flag(literal) } else { literal }
     }
 }
 
-/// What an attribute by itself means; `None` where it cannot be asked for.
+/// Resolves an attribute; `None` if filters cannot test it.
 pub(super) fn of_attribute(
     schema: &'static Schema,
     found: &'static AttributeSchema,
@@ -236,7 +236,7 @@ pub(super) fn of_attribute(
     if found.name == "active" {
         return Some(Named::Active);
     }
-    // SCIM has the status twice; as a text it stands in our own extension.
+    // SCIM has the status twice: `active`, and a string in Roster's extension.
     if found.name == "status" {
         return Some(Named::Values(Path::Member(Attribute::Status), found));
     }
@@ -248,7 +248,7 @@ pub(super) fn of_attribute(
     has_parts.then_some(Named::Parts(schema, found))
 }
 
-/// What a part of an attribute means; `None` where there is none, or it cannot be asked for.
+/// Resolves a part of an attribute; `None` if it does not exist or filters cannot test it.
 pub(super) fn of_part(
     schema: &'static Schema,
     found: &'static AttributeSchema,
@@ -265,7 +265,7 @@ pub(super) fn of_part(
     }
 }
 
-/// What a part of a list's entries means.
+/// Resolves a part of the entries of a list.
 fn of_entry(list: Attribute, found: &'static AttributeSchema, part: &str) -> Option<Named> {
     let part = found.sub_attribute(part)?;
     Some(Named::Values(entry_path(list, part)?, part))
@@ -277,7 +277,7 @@ fn entry_path(list: Attribute, part: &AttributeSchema) -> Option<Path> {
     Some(Path::Part(list, *kept))
 }
 
-/// How the values of a part compare, in a filter of users and in the path of a PATCH alike.
+/// How values of a part compare, in filters of users and in paths of PATCH.
 pub(crate) fn comparison_of(
     schema: &Schema,
     found: &AttributeSchema,
@@ -301,7 +301,7 @@ const fn shape(attribute: Attribute) -> Option<&'static Shape> {
     if let Kind::One(shape) | Kind::Many(shape) = attribute.kind() { Some(shape) } else { None }
 }
 
-/// The member of the record that stands there.
+/// The member of the record at this path.
 fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Option<Attribute> {
     Attribute::ALL.iter().copied().find(|attribute| {
         scim_path(*attribute).is_some_and(|ScimPath { urn, attribute, sub_attribute, .. }| {
@@ -310,11 +310,11 @@ fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Optio
     })
 }
 
-/// The URNs that stand in `schemas`, each with who has it.
+/// The URNs in `schemas`, each with the condition under which a user has it.
 fn schemas_in_use() -> Vec<(&'static str, Expression)> {
     let mut texts = vec![(USER_URN, Expression::always())];
     for extension in USER.extensions {
-        // What is shown on request alone brings no URN.
+        // An attribute returned only on request does not add its URN.
         let shown = extension.attributes.iter().filter(|it| it.returned == Returned::Default);
         let named = shown.filter_map(|found| of_attribute(extension, found));
         let in_use = named.map(|named| present(&named)).reduce(simplest);
@@ -323,15 +323,14 @@ fn schemas_in_use() -> Vec<(&'static str, Expression)> {
     texts
 }
 
-/// The path that is meant where values are compared: of a list of values, their values.
+/// The path to compare: for a list, the values of its entries; for the manager, its id.
 fn values_of(path: &Path) -> Path {
     match path {
-        Path::Member(list)
-            if shape(*list).is_some_and(|shape| shape.required == Some(Part::Value)) =>
-        {
-            Path::Part(*list, Part::Value)
-        }
-        Path::Member(_) | Path::Part(..) | Path::Free(_) => path.clone(),
+        Path::Member(list) => match shape(*list).and_then(|shape| shape.required) {
+            Some(part @ (Part::Value | Part::Id)) => Path::Part(*list, part),
+            _ => path.clone(),
+        },
+        Path::Part(..) | Path::Free(_) => path.clone(),
     }
 }
 
@@ -339,7 +338,7 @@ fn is_binary(path: &Path) -> bool {
     *path == Path::Part(Attribute::X509Certificates, Part::Value)
 }
 
-/// Whether any key may stand below the attribute.
+/// Whether the attribute is an object with any keys.
 fn is_free(found: &AttributeSchema) -> bool {
     found.kind == AttributeType::Complex && found.sub_attributes.is_empty()
 }

@@ -1,9 +1,9 @@
-//! What filters in SCIM's words mean, told in the words of the REST face.
+//! SCIM filters, compared with filters of the REST interface.
 
 use roster_core::filter::Filter;
 
 use super::{GroupFacts, GroupFilter, parse};
-use crate::{Profile, ScimError, ScimType};
+use crate::{ScimError, ScimType, Strictness};
 
 const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 const ROSTER: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
@@ -11,27 +11,27 @@ const ROSTER: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
 #[track_caller]
 fn means(scim: &str, rest: &str) {
     let wanted = Filter::parse(rest).unwrap_or_else(|fault| panic!("{rest}: {fault:?}"));
-    for profile in Profile::ALL {
-        let found = parse(scim, *profile).unwrap_or_else(|error| panic!("{scim}: {error:?}"));
+    for strictness in Strictness::ALL {
+        let found = parse(scim, *strictness).unwrap_or_else(|error| panic!("{scim}: {error:?}"));
         assert_eq!(found, wanted, "{scim} is {found}");
     }
 }
 
 #[track_caller]
-fn fault(scim: &str, profile: Profile) -> ScimError {
-    let error = parse(scim, profile).map(|filter| panic!("{scim} is {filter}"));
+fn fault(scim: &str, strictness: Strictness) -> ScimError {
+    let error = parse(scim, strictness).map(|filter| panic!("{scim} is {filter}"));
     let error = error.expect_err("a refusal");
     assert_eq!((error.status, error.scim_type), (400, Some(ScimType::InvalidFilter)), "{scim}");
     error
 }
 
-/// Refused in both profiles, at that byte, with these words.
+/// Asserts that tolerant and strict parsing both reject the filter, at this byte, with this detail.
 #[track_caller]
 fn refused(scim: &str, position: usize, detail: &str) {
-    for profile in Profile::ALL {
-        let error = fault(scim, *profile);
-        let place = format!("at byte {position} of the filter: ");
-        assert!(error.detail.starts_with(&place), "{scim}: {}", error.detail);
+    for strictness in Strictness::ALL {
+        let error = fault(scim, *strictness);
+        let start = format!("at byte {position} of the filter: ");
+        assert!(error.detail.starts_with(&start), "{scim}: {}", error.detail);
         assert!(error.detail.contains(detail), "{scim}: {}", error.detail);
     }
 }
@@ -40,7 +40,7 @@ const EITHER: &str = "emails[type eq \"work\" and value co \"@example.com\"] or 
                       ims[type eq \"xmpp\" and value co \"@foo.com\"]";
 
 #[test]
-fn every_example_of_the_standard_is_understood() {
+fn every_example_of_the_rfcs_parses() {
     for (scim, rest) in [
         (r#"userName eq "bjensen""#, r#"username eq "bjensen""#),
         (r#"name.familyName co "O'Malley""#, r#"family_name co "O'Malley""#),
@@ -93,7 +93,7 @@ fn every_example_of_the_standard_is_understood() {
 }
 
 #[test]
-fn every_attribute_and_part_is_found() {
+fn every_attribute_and_part_resolves() {
     for (scim, rest) in [
         (r#"id eq "x""#, r#"id eq "x""#),
         (r#"externalId eq "X""#, r#"external_id eq "X""#),
@@ -141,7 +141,7 @@ fn every_attribute_and_part_is_found() {
 }
 
 #[test]
-fn names_and_operators_are_read_in_any_case_and_keys_of_your_own_are_not() {
+fn names_and_operators_ignore_case_and_custom_keys_do_not() {
     means(r#"USERNAME EQ "a" AND NOT (TITLE PR)"#, r#"username eq "a" and not (title pr)"#);
     means(r#"Emails[Type Eq "work"]"#, r#"emails[type eq "work"]"#);
     let urn = ENTERPRISE.to_uppercase();
@@ -161,13 +161,13 @@ fn active_is_the_status() {
         refused(&format!("active {order} true"), 7, "boolean");
     }
     refused("active eq 1", 10, "true or false");
-    let filter = parse(r#"active eq "False""#, Profile::Tolerant).expect("a filter");
+    let filter = parse(r#"active eq "False""#, Strictness::Tolerant).expect("a filter");
     assert_eq!(filter.to_string(), r#"status eq "suspended""#);
-    fault(r#"active eq "False""#, Profile::Strict);
+    fault(r#"active eq "False""#, Strictness::Strict);
 }
 
 #[test]
-fn what_every_user_has_is_known_without_reading_one() {
+fn constant_attributes_are_compared_without_reading_users() {
     means(r#"schemas eq "urn:ietf:params:scim:schemas:core:2.0:User""#, "id pr");
     means(r#"schemas co "core:2.0:User""#, "id pr");
     means(r#"schemas eq "urn:nobody""#, "not (id pr)");
@@ -186,16 +186,16 @@ fn what_every_user_has_is_known_without_reading_one() {
 
 #[test]
 fn an_object_takes_a_condition_on_its_parts() {
-    let parts = parse("name pr", Profile::Strict).expect("a filter").to_string();
+    let parts = parse("name pr", Strictness::Strict).expect("a filter").to_string();
     assert!(parts.contains("name pr or family_name pr or given_name pr"), "{parts}");
-    let both = parse(r#"name[givenName eq "a" and familyName eq "b"]"#, Profile::Strict);
+    let both = parse(r#"name[givenName eq "a" and familyName eq "b"]"#, Strictness::Strict);
     let wanted = format!("({parts}) and given_name eq \"a\" and family_name eq \"b\"");
     assert_eq!(both.expect("a filter").to_string(), wanted);
     means(r#"meta[created gt "2026-01-01T00:00:00Z"]"#, r#"created_at gt "2026-01-01T00:00:00Z""#);
 }
 
 #[test]
-fn what_clients_write_beside_the_grammar_is_understood() {
+fn common_deviations_from_the_grammar_are_accepted() {
     means(
         r#"emails[type eq "work"].value eq "x@y.example""#,
         r#"emails[type eq "work" and value eq "x@y.example"]"#,
@@ -218,14 +218,14 @@ fn what_clients_write_beside_the_grammar_is_understood() {
         (r#"manager.value eq "x""#, r#"manager.id eq "x""#),
     ] {
         let found =
-            parse(bare, Profile::Tolerant).unwrap_or_else(|error| panic!("{bare}: {error:?}"));
+            parse(bare, Strictness::Tolerant).unwrap_or_else(|error| panic!("{bare}: {error:?}"));
         assert_eq!(found, Filter::parse(rest).expect(rest), "{bare} is {found}");
-        fault(bare, Profile::Strict);
+        fault(bare, Strictness::Strict);
     }
 }
 
 #[test]
-fn what_is_malformed_is_refused_with_its_place() {
+fn malformed_filters_fail_with_their_position() {
     for (scim, position, detail) in [
         ("", 0, "attribute was expected"),
         ("userName", 8, "operator was expected"),
@@ -267,40 +267,40 @@ fn what_is_malformed_is_refused_with_its_place() {
 }
 
 #[test]
-fn an_attribute_that_cannot_be_asked_for_is_refused_with_those_that_can() {
+fn an_unknown_attribute_fails_with_the_list_of_known_ones() {
     for name in
         ["colour", "groups", "groups.value", "password", "urn:x:userName", "$ref", "members"]
     {
-        let detail = fault(&format!("{name} eq \"x\""), Profile::Tolerant).detail;
+        let detail = fault(&format!("{name} eq \"x\""), Strictness::Tolerant).detail;
         for known in ["userName", "emails", "meta", "active", &format!("{ENTERPRISE}:manager")] {
             assert!(detail.contains(known), "{name}: {detail}");
         }
         assert!(!detail.contains("password,"), "{detail}");
     }
-    let email = fault("email eq \"x\"", Profile::Strict);
+    let email = fault("email eq \"x\"", Strictness::Strict);
     assert!(email.detail.contains("no attribute email"), "{}", email.detail);
 }
 
 #[test]
 fn length_depth_and_tests_are_capped() {
     let deep = |levels: usize| format!("{}title pr{}", "(".repeat(levels), ")".repeat(levels));
-    assert!(parse(&deep(31), Profile::Strict).is_ok());
-    assert!(fault(&deep(32), Profile::Strict).detail.contains("32 deep"));
+    assert!(parse(&deep(31), Strictness::Strict).is_ok());
+    assert!(fault(&deep(32), Strictness::Strict).detail.contains("32 deep"));
     let many = |count: usize| vec!["title pr"; count].join(" or ");
-    assert!(parse(&many(64), Profile::Strict).is_ok());
-    assert!(fault(&many(65), Profile::Strict).detail.contains("64 tests"));
+    assert!(parse(&many(64), Strictness::Strict).is_ok());
+    assert!(fault(&many(65), Strictness::Strict).detail.contains("64 tests"));
     let long = format!("title eq \"{}\"", "x".repeat(5000));
-    assert!(fault(&long, Profile::Tolerant).detail.contains("4096 bytes"));
+    assert!(fault(&long, Strictness::Tolerant).detail.contains("4096 bytes"));
 }
 
 const ID: &str = "0190d1c2-8000-7000-8000-00000000000a";
 
 fn groups(text: &str) -> GroupFilter {
-    GroupFilter::parse(text, Profile::Strict).unwrap_or_else(|error| panic!("{text}: {error:?}"))
+    GroupFilter::parse(text, Strictness::Strict).unwrap_or_else(|error| panic!("{text}: {error:?}"))
 }
 
 #[test]
-fn groups_are_found_by_what_has_an_index() {
+fn equalities_on_indexed_attributes_of_groups_use_the_index() {
     let filter = groups(&format!(
         r#"displayName eq "Engines" and externalId eq "E" and id eq "{ID}" and members eq "{ID}""#
     ));
@@ -317,7 +317,7 @@ fn groups_are_found_by_what_has_an_index() {
 }
 
 #[test]
-fn what_else_is_asked_of_groups_is_tested_on_each() {
+fn other_conditions_are_tested_on_each_group() {
     let at = |text| roster_core::Timestamp::parse(text).expect("a moment");
     let engines = GroupFacts {
         id: ID,
@@ -346,7 +346,7 @@ fn what_else_is_asked_of_groups_is_tested_on_each() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_groups_is_refused() {
+fn unsupported_filters_of_groups_fail() {
     for text in [
         "members pr",
         "members.type eq \"User\"",
@@ -358,9 +358,9 @@ fn what_cannot_be_asked_of_groups_is_refused() {
         "displayName eq",
         "members",
     ] {
-        let error = GroupFilter::parse(text, Profile::Tolerant).expect_err(text);
+        let error = GroupFilter::parse(text, Strictness::Tolerant).expect_err(text);
         assert_eq!(error.scim_type, Some(ScimType::InvalidFilter), "{text}");
     }
     let two = format!(r#"members.value eq "{ID}" and members.value eq "{ID}""#);
-    assert!(GroupFilter::parse(&two, Profile::Strict).is_err());
+    assert!(GroupFilter::parse(&two, Strictness::Strict).is_err());
 }

@@ -1,12 +1,12 @@
-//! What core refuses of a group, in SCIM's words.
+//! Converts refusals of commands on groups to SCIM errors.
 //!
-//! Matched without a wildcard: a new refusal has no answer until it gets one here.
+//! The match has no wildcard: a new refusal does not compile until it has an error here.
 
 use roster_core::{GroupRefusal, Refusal};
 
 use crate::{error::ScimError, group_refusal::of_group, user};
 
-/// The answer to a refusal of a command on a group.
+/// The error for a refusal of a command on a group.
 pub fn refused(refusal: &Refusal) -> ScimError {
     match refusal {
         Refusal::VersionMismatch { current } => ScimError::of_status(

@@ -1,7 +1,7 @@
-//! The record of a group as a SCIM group, and back (RFC 7643 section 4.2).
+//! Maps the record of a group to a SCIM group and back (RFC 7643 section 4.2).
 //!
-//! A group's own attributes come from its record; its members are handed in, or are not shown.
-//! What is sent becomes a draft that core judges, and the ids of those who belong to the group.
+//! A group's own attributes come from its record. Its members are passed in separately, or left
+//! out. Parsing makes a draft, which core validates, and the ids of the members.
 
 mod fault;
 mod read;

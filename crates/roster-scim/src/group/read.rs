@@ -1,7 +1,7 @@
-//! From what a client sent to a draft of a group, and to those who belong to it.
+//! Parses a SCIM group to a draft and the ids of its members.
 //!
-//! Attributes are found by the table, whatever their case; those that are read-only are passed
-//! over (RFC 7644 sections 3.3 and 3.5.1). What a value must be is for core to say.
+//! The attribute table names the attributes. Names ignore case. Read-only attributes are ignored
+//! (RFC 7644 sections 3.3 and 3.5.1). Core validates the values.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use roster_core::{Json, UserId, group::GroupDraft};
 
 use crate::{
     error::{ScimError, ScimType},
-    profile::Profile,
     schema::{GROUP, GROUP_URN},
+    strictness::{Strictness, as_text},
 };
 
-/// What a body says a group should be.
+/// A parsed group.
 #[derive(Clone, Debug)]
 pub struct GroupBody {
     /// Its own attributes.
     pub draft: GroupDraft,
-    /// Who belongs to it: nobody where nobody is named.
+    /// Its members; empty if the body has none.
     pub members: BTreeSet<UserId>,
 }
 
-/// Reads a group off a body.
-pub fn read(tree: Json, profile: Profile) -> Result<GroupBody, ScimError> {
+/// Parses a group from a body.
+pub fn read(tree: Json, strictness: Strictness) -> Result<GroupBody, ScimError> {
     let kind = tree.kind();
     let Json::Object(sent) = tree else {
         let detail = format!("send one group as a JSON object, not {kind}");
@@ -32,14 +32,14 @@ pub fn read(tree: Json, profile: Profile) -> Result<GroupBody, ScimError> {
     let mut own = Vec::new();
     let mut members = BTreeSet::new();
     let mut schemas = None;
-    for (name, value) in sent {
+    for (name, value) in unwrapped(sent) {
         let name = own_name(&name);
         if name.eq_ignore_ascii_case("schemas") {
             schemas = Some(value);
             continue;
         }
         let Some(attribute) = GROUP.schema.attribute(name) else {
-            if profile == Profile::Strict {
+            if strictness == Strictness::Strict {
                 let detail = format!("{name}: a group has no such attribute");
                 return Err(ScimError::new(ScimType::InvalidSyntax, detail));
             }
@@ -47,13 +47,13 @@ pub fn read(tree: Json, profile: Profile) -> Result<GroupBody, ScimError> {
         };
         match attribute.name {
             "displayName" => own.push(("display_name".to_owned(), value)),
-            "externalId" => own.push(("external_id".to_owned(), value)),
+            "externalId" => own.push(("external_id".to_owned(), as_text(value, strictness))),
             "members" => members = ids(value)?,
-            // The server's own.
+            // Computed by the service.
             _ => {}
         }
     }
-    if profile == Profile::Strict {
+    if strictness == Strictness::Strict {
         require_schemas(schemas.as_ref())?;
     }
     let has_name = own.iter().any(|(name, value)| name == "display_name" && *value != Json::Null);
@@ -63,7 +63,20 @@ pub fn read(tree: Json, profile: Profile) -> Result<GroupBody, ScimError> {
     Ok(GroupBody { draft: GroupDraft::parse(Json::Object(own)), members })
 }
 
-/// A name without the URN of groups in front of it (RFC 7644 section 3.10).
+/// The members, including those in an object below the URN of a group. RFC 7643 section 3.3 has
+/// such an object only for extensions; some clients send one for every schema.
+fn unwrapped(sent: Vec<(String, Json)>) -> impl Iterator<Item = (String, Json)> {
+    sent.into_iter().flat_map(|(name, value)| {
+        if name.eq_ignore_ascii_case(GROUP_URN)
+            && let Json::Object(members) = value
+        {
+            return members;
+        }
+        vec![(name, value)]
+    })
+}
+
+/// The name without the URN of a group in front of it (RFC 7644 section 3.10).
 fn own_name(name: &str) -> &str {
     let (urn, rest) = name.split_at_checked(GROUP_URN.len()).unwrap_or(("", name));
     let rest = rest.strip_prefix(':').filter(|_| urn.eq_ignore_ascii_case(GROUP_URN));
@@ -81,7 +94,7 @@ fn require_schemas(schemas: Option<&Json>) -> Result<(), ScimError> {
     }
 }
 
-/// The ids of the members that are given.
+/// Parses the ids of the members.
 fn ids(value: Json) -> Result<BTreeSet<UserId>, ScimError> {
     let members = match value {
         Json::Null => Vec::new(),
@@ -103,7 +116,7 @@ fn id(member: &Json) -> Result<UserId, ScimError> {
         Some(member)
     };
     let refused = || {
-        let detail = "members: the value of each is the id of a user or of a group";
+        let detail = "members: send the id of a user or of a group as value";
         ScimError::new(ScimType::InvalidValue, detail)
     };
     match value {
@@ -120,20 +133,20 @@ mod tests {
 
     const ONE: &str = "0190d1c2-8000-7000-8000-000000000001";
 
-    fn of(text: &str, profile: Profile) -> Result<GroupBody, ScimError> {
-        read(json::read(text.as_bytes()).expect("JSON"), profile)
+    fn of(text: &str, strictness: Strictness) -> Result<GroupBody, ScimError> {
+        read(json::read(text.as_bytes()).expect("JSON"), strictness)
     }
 
     #[test]
-    fn what_clients_send_beside_a_group_is_passed_over() {
+    fn unknown_attributes_of_a_group_are_ignored_unless_strict() {
         let body = format!(
             r#"{{"schemas":["{GROUP_URN}","http://schemas.example/Group"],"externalId":"8aa",
                 "DISPLAYNAME":"Team","id":"x","meta":{{"resourceType":"Group"}},"roles":[],
                 "members":[{{"VALUE":"{ONE}","$ref":null,"display":"Ada"}}]}}"#
         );
-        let read = of(&body, Profile::Tolerant).expect("a group");
+        let read = of(&body, Strictness::Tolerant).expect("a group");
         assert_eq!(read.members, BTreeSet::from([UserId::parse(ONE).expect("an id")]));
-        let refused = of(&body, Profile::Strict).expect_err("there are no roles");
+        let refused = of(&body, Strictness::Strict).expect_err("there are no roles");
         assert_eq!(refused.scim_type, Some(ScimType::InvalidSyntax));
     }
 
@@ -146,11 +159,11 @@ mod tests {
             r#"{"displayName":"a","members":[{"$ref":"x"}]}"#,
             r#"{"displayName":"a","members":"x"}"#,
         ] {
-            let refused = of(body, Profile::Tolerant).expect_err(body);
+            let refused = of(body, Strictness::Tolerant).expect_err(body);
             assert_eq!(refused.scim_type, Some(ScimType::InvalidValue), "{body}");
         }
-        assert!(of(r#"{"displayName":"a","members":null}"#, Profile::Tolerant).is_ok());
-        let bare = of(r#"{"displayName":"a"}"#, Profile::Strict).expect_err("no schemas");
+        assert!(of(r#"{"displayName":"a","members":null}"#, Strictness::Tolerant).is_ok());
+        let bare = of(r#"{"displayName":"a"}"#, Strictness::Strict).expect_err("no schemas");
         assert_eq!(bare.scim_type, Some(ScimType::InvalidSyntax));
     }
 }

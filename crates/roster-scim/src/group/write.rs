@@ -1,4 +1,4 @@
-//! From a group's record, and its members, to a SCIM group.
+//! Writes a group's record and its members as a SCIM group.
 
 use roster_core::{
     Group, GroupId, Json, Member, MemberKind,
@@ -6,16 +6,16 @@ use roster_core::{
 };
 
 use crate::{
-    project::{Projection, Shown},
+    project::{Projection, Selection},
     schema::GROUP_URN,
 };
 
-/// Where a group is, below the base of SCIM.
+/// The URL of a group.
 pub fn location(base: &str, id: GroupId) -> String {
     format!("{base}/Groups/{id}")
 }
 
-/// Where a member is.
+/// The URL of a member.
 pub fn member_location(base: &str, member: &Member) -> String {
     let endpoint = match member.kind {
         MemberKind::User => "Users",
@@ -24,12 +24,12 @@ pub fn member_location(base: &str, member: &Member) -> String {
     format!("{base}/{endpoint}/{}", member.id)
 }
 
-/// Whether members are to be shown, so that they have to be known.
+/// Whether the projection includes members, so that they must be loaded.
 pub fn shows_members(projection: &Projection) -> bool {
-    projection.attribute(GROUP_URN, "members") != Shown::No
+    projection.attribute(GROUP_URN, "members") != Selection::None
 }
 
-/// A group's own attributes, as a patch is carried out on them.
+/// A group's own attributes as JSON, to which a PATCH is applied.
 pub fn own_tree(group: &Group) -> Json {
     let mut members = vec![
         ("schemas".to_owned(), Json::Array(vec![Json::Text(GROUP_URN.to_owned())])),
@@ -42,23 +42,23 @@ pub fn own_tree(group: &Group) -> Json {
     Json::Object(members)
 }
 
-/// Writes groups of one service, as one request wants to see them.
+/// Writes the groups of one response.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupWriter<'a> {
-    /// The absolute URL that all of SCIM is below, without a slash at its end.
+    /// The absolute base URL of SCIM, without a slash at its end.
     pub base: &'a str,
-    /// What to show.
+    /// The attributes to return.
     pub projection: &'a Projection,
 }
 
 impl GroupWriter<'_> {
-    /// Appends a group with these members; none are shown where they are not known.
+    /// Appends a group with these members.
     pub fn write(&self, group: &Group, members: &[Member], out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"schemas\":[\"");
         out.extend_from_slice(GROUP_URN.as_bytes());
         out.extend_from_slice(b"\"],\"id\":");
         write_text(out, &group.id.to_string());
-        let whole = |name: &str| self.projection.attribute(GROUP_URN, name) != Shown::No;
+        let whole = |name: &str| self.projection.attribute(GROUP_URN, name) != Selection::None;
         if let Some(id) = group.external_id.as_ref().filter(|_| whole("externalId")) {
             out.extend_from_slice(b",\"externalId\":");
             write_text(out, id);
@@ -97,7 +97,7 @@ impl GroupWriter<'_> {
                 parts.push(format!("\"type\":\"{kind}\""));
             }
             if reference {
-                // A URL of ours has nothing in it that JSON would escape.
+                // The URL has no characters that JSON would escape.
                 parts.push(format!("\"$ref\":\"{}\"", member_location(self.base, member)));
             }
             out.extend_from_slice(format!("{{{}}}", parts.join(",")).as_bytes());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_shown_with_its_members() {
+    fn a_group_is_written_with_its_members() {
         let text = written(&Projection::default());
         for part in [
             r#""displayName":"Team""#,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_is_shown() {
+    fn only_requested_attributes_are_written() {
         let some = Projection::read(&GROUP, Some(&names("members.value")), None).expect("names");
         let text = written(&some);
         assert!(text.contains("\"members\":[{\"value\":"), "{text}");

@@ -1,4 +1,4 @@
-//! One operation upon one attribute: from the value that stands there to the one that is to.
+//! Applies one operation to one attribute.
 
 use roster_core::Json;
 
@@ -8,21 +8,21 @@ use super::{
     value,
 };
 use crate::{
-    Profile, ScimError, ScimType,
+    ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability},
 };
 
-/// The value after the operation; `None` where there is none.
+/// The value after the operation; `None` if the attribute is absent.
 pub(super) fn change(
     op: Op,
     target: &Target,
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     value: Option<Json>,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Option<Json>, ScimError> {
     if attribute.multi_valued {
-        return entries::change(op, target, attribute, current, value, profile);
+        return entries::change(op, target, attribute, current, value, strictness);
     }
     match &target.part {
         Some(Part::Free(keys)) => {
@@ -31,12 +31,12 @@ pub(super) fn change(
         }
         Some(Part::Known(part)) => {
             let mut members = object(current);
-            set_part(op, part, &mut members, value, profile)?;
+            set_part(op, part, &mut members, value, strictness)?;
             Ok(unless_empty(members))
         }
         None if op == Op::Remove => removed(attribute, current.is_some()),
-        None => match value::one(attribute, value.unwrap_or(Json::Null), profile)? {
-            // Without a value there is none (RFC 7643 section 2.5): that is a removal.
+        None => match value::one(attribute, value.unwrap_or(Json::Null), strictness)? {
+            // RFC 7643 section 2.5: null and an empty array mean absent, so this is a removal.
             None if op == Op::Replace => removed(attribute, current.is_some()),
             None => Ok(current),
             Some(Json::Object(parts)) => {
@@ -49,12 +49,12 @@ pub(super) fn change(
     }
 }
 
-fn removed(attribute: &AttributeSchema, stands: bool) -> Result<Option<Json>, ScimError> {
-    // RFC 7644 section 3.5.2.2: what is required stays.
-    if attribute.required && stands { Err(required(attribute)) } else { Ok(None) }
+fn removed(attribute: &AttributeSchema, exists: bool) -> Result<Option<Json>, ScimError> {
+    // RFC 7644 section 3.5.2.2: a required attribute cannot be removed.
+    if attribute.required && exists { Err(required(attribute)) } else { Ok(None) }
 }
 
-/// Sets the parts that are given; the others stay (RFC 7644 section 3.5.2.3).
+/// Sets the given parts and keeps the others (RFC 7644 section 3.5.2.3).
 pub(super) fn merge(
     op: Op,
     attribute: &AttributeSchema,
@@ -80,17 +80,17 @@ pub(super) fn merge(
     Ok(())
 }
 
-/// Carries out an operation upon one part of an object.
+/// Applies an operation to one part of an object.
 pub(super) fn set_part(
     op: Op,
     part: &'static AttributeSchema,
     members: &mut Members,
     value: Option<Json>,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<(), ScimError> {
     let value = match op {
         Op::Remove => None,
-        Op::Add | Op::Replace => value::one(part, value.unwrap_or(Json::Null), profile)?,
+        Op::Add | Op::Replace => value::one(part, value.unwrap_or(Json::Null), strictness)?,
     };
     match value {
         Some(value) => {
@@ -107,8 +107,8 @@ pub(super) fn set_part(
     Ok(())
 }
 
-/// Whether the part may be given that value (RFC 7644 section 3.5.2): one that is set once may
-/// get its first.
+/// Checks that the part may get this value (RFC 7644 section 3.5.2). An immutable part may be set
+/// once.
 fn may_change(
     part: &AttributeSchema,
     current: Option<&Json>,
@@ -124,26 +124,26 @@ fn may_change(
 }
 
 fn unchangeable(part: &AttributeSchema) -> ScimError {
-    let detail = format!("{} does not change once it is there", part.name);
+    let detail = format!("{} cannot be changed after it is set", part.name);
     ScimError::new(ScimType::Mutability, detail)
 }
 
 fn required(attribute: &AttributeSchema) -> ScimError {
-    let detail = format!("{} cannot be removed: give another value", attribute.name);
+    let detail = format!("{} cannot be removed: send another value", attribute.name);
     ScimError::new(ScimType::Mutability, detail)
 }
 
-/// The members of an object; none where there is no value.
+/// The members of an object; empty for an absent value.
 pub(super) fn object(value: Option<Json>) -> Members {
     if let Some(Json::Object(members)) = value { members } else { Vec::new() }
 }
 
-/// An object of those members; `None` where there are none.
+/// An object with these members; `None` if there are none.
 pub(super) fn unless_empty(members: Members) -> Option<Json> {
     (!members.is_empty()).then_some(Json::Object(members))
 }
 
-/// Sets a member in its place.
+/// Replaces a member in its position, or appends it.
 pub(super) fn put(members: &mut Members, name: &str, value: Json) {
     match members.iter_mut().find(|(found, _)| found == name) {
         Some((_, found)) => *found = value,

@@ -1,29 +1,29 @@
-//! One operation upon a list of values.
+//! Applies one operation to a list of values.
 //!
-//! A condition in brackets chooses the values that change. At most one value is the one to prefer:
-//! who becomes so takes the flag from the others (RFC 7644 section 3.5.2).
+//! A condition in brackets selects the values to change. At most one value is primary: a value that
+//! becomes primary clears the flag of the others (RFC 7644 section 3.5.2).
 
 use roster_core::{Json, limits::PATCH_VALUES_MAX};
 
 use super::{
     Members, Op,
     change::{merge, object, put, set_part},
-    path::{Condition, Part, PartPath, Target, meets, seed},
+    path::{Condition, Part, PartPath, Target, matches, seed},
     value,
 };
 use crate::{
-    Profile, ScimError, ScimType,
+    ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Schema},
 };
 
-/// The list after the operation; `None` where it is empty.
+/// The list after the operation; `None` if it is empty.
 pub(super) fn change(
     op: Op,
     target: &Target,
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     value: Option<Json>,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Option<Json>, ScimError> {
     let values = match current {
         Some(Json::Array(values)) => values,
@@ -31,7 +31,7 @@ pub(super) fn change(
         None => Vec::new(),
     };
     let mut list =
-        List { schema: target.schema, attribute, profile, values, preferred: Vec::new() };
+        List { schema: target.schema, attribute, strictness, values, preferred: Vec::new() };
     match (&target.condition, target.known_part()) {
         (None, None) => list.whole(op, value)?,
         (None, Some(part)) => list.every(op, part, value)?,
@@ -44,14 +44,14 @@ pub(super) fn change(
 struct List {
     schema: &'static Schema,
     attribute: &'static AttributeSchema,
-    profile: Profile,
+    strictness: Strictness,
     values: Vec<Json>,
-    /// Which values were given the flag of the one to prefer.
+    /// The positions of the values that the operation made primary.
     preferred: Vec<usize>,
 }
 
 impl List {
-    /// The list as a whole.
+    /// Applies the operation to the whole list.
     fn whole(&mut self, op: Op, value: Option<Json>) -> Result<(), ScimError> {
         match op {
             Op::Add => {
@@ -69,8 +69,8 @@ impl List {
             }
             Op::Remove => match value {
                 None | Some(Json::Null) => self.values.clear(),
-                // Microsoft Entra names the values that are to go beside the path.
-                Some(value) if self.profile.is_tolerant() => {
+                // Microsoft Entra sends the values to remove in `value`.
+                Some(value) if self.strictness.is_tolerant() => {
                     for given in self.read(Some(value))? {
                         self.values
                             .retain(|value| !is_same(self.schema, self.attribute, &given, value));
@@ -83,11 +83,11 @@ impl List {
     }
 
     fn read(&self, value: Option<Json>) -> Result<Vec<Members>, ScimError> {
-        let values = value::many(self.attribute, value.unwrap_or(Json::Null), self.profile)?;
+        let values = value::many(self.attribute, value.unwrap_or(Json::Null), self.strictness)?;
         if values.len() > PATCH_VALUES_MAX { Err(self.too_many()) } else { Ok(values) }
     }
 
-    /// Adds a value, or brings the one that is there already in line with it.
+    /// Adds a value, or updates the equal one.
     fn add(&mut self, given: Members) {
         let (schema, attribute) = (self.schema, self.attribute);
         let same = |value: &Json| is_same(schema, attribute, &given, value);
@@ -98,14 +98,14 @@ impl List {
         };
         self.prefer(at, &given);
         if let Some(Json::Object(members)) = self.values.get_mut(at) {
-            // The value itself stays as it was written.
+            // `value` keeps its spelling.
             for (name, part) in given.into_iter().filter(|(name, _)| name != "value") {
                 put(members, &name, part);
             }
         }
     }
 
-    /// One part of every value.
+    /// Applies the operation to one part of every value.
     fn every(
         &mut self,
         op: Op,
@@ -119,7 +119,7 @@ impl List {
         self.set(op, all, Some(part), value.as_ref())
     }
 
-    /// The values that meet a condition, or one part of each.
+    /// Applies the operation to the values that match a condition, or to one part of each.
     fn chosen(
         &mut self,
         op: Op,
@@ -128,36 +128,36 @@ impl List {
         value: Option<Json>,
     ) -> Result<(), ScimError> {
         let (values, attribute) = (self.values.iter().enumerate(), self.attribute);
-        let met: Vec<usize> =
-            values.filter(|(_, value)| meets(condition, value)).map(|(at, _)| at).collect();
-        // RFC 7643 section 2.5: null and [] say that there is none.
+        let matched: Vec<usize> =
+            values.filter(|(_, value)| matches(condition, value)).map(|(at, _)| at).collect();
+        // RFC 7643 section 2.5: null and [] mean absent.
         let none = matches!(&value, Some(Json::Null))
             || matches!(&value, Some(Json::Array(items)) if items.is_empty());
         let removes = op == Op::Remove || (op == Op::Replace && none);
-        if !met.is_empty() {
+        if !matched.is_empty() {
             let op = if removes { Op::Remove } else { op };
-            let kept = seed(condition).filter(|_| self.profile.is_tolerant());
+            let kept = seed(condition).filter(|_| self.strictness.is_tolerant());
             return if part.is_none() && op == Op::Replace {
-                self.replace(&met, kept.unwrap_or_default(), value)
+                self.replace(&matched, kept.unwrap_or_default(), value)
             } else {
-                self.set(op, met, part, value.as_ref())
+                self.set(op, matched, part, value.as_ref())
             };
         }
         if removes {
-            // What is not there is removed already.
+            // Removing a value that does not exist succeeds.
             return Ok(());
         }
-        // RFC 7644 section 3.5.2.3 refuses to replace what is not there. Microsoft Entra sends
-        // nothing else to set an address for the first time.
-        let may_create = op == Op::Add || self.profile.is_tolerant();
+        // RFC 7644 section 3.5.2.3 rejects the replacement of a value that does not exist.
+        // Microsoft Entra uses `replace` also to set an address for the first time.
+        let may_create = op == Op::Add || self.strictness.is_tolerant();
         if let Some(seed) = seed(condition).filter(|_| may_create) {
             return self.create(seed, part, value);
         }
-        let detail = format!("no value of {} meets the condition", attribute.name);
+        let detail = format!("no value of {} matches the condition", attribute.name);
         Err(ScimError::new(ScimType::NoTarget, detail))
     }
 
-    /// A new value that meets the condition that none met.
+    /// Creates a value that matches a condition that no value matches.
     fn create(
         &mut self,
         seed: Members,
@@ -167,14 +167,14 @@ impl List {
         let mut members = seed;
         let before = members.len();
         match part {
-            Some(part) => set_part(Op::Add, part, &mut members, value, self.profile)?,
+            Some(part) => set_part(Op::Add, part, &mut members, value, self.strictness)?,
             None => {
                 for (name, value) in self.parts_of(value)? {
                     put(&mut members, &name, value);
                 }
             }
         }
-        // Nothing was given but what the condition says.
+        // The operation has no value and the condition gives none.
         if members.len() == before && before == 0 {
             return Ok(());
         }
@@ -183,11 +183,11 @@ impl List {
         Ok(())
     }
 
-    /// Other values in the place of those chosen (RFC 7644 section 3.5.2.3); what the condition
-    /// says of them stays by tolerance.
+    /// Replaces the selected values (RFC 7644 section 3.5.2.3). In tolerant parsing the new value
+    /// keeps what the condition says.
     fn replace(
         &mut self,
-        met: &[usize],
+        matched: &[usize],
         kept: Members,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
@@ -195,14 +195,14 @@ impl List {
         for (name, value) in self.parts_of(value)? {
             put(&mut members, &name, value);
         }
-        for at in met {
+        for at in matched {
             self.prefer(*at, &members);
             if let Some(value) = self.values.get_mut(*at) {
                 *value = Json::Object(members.clone());
             }
         }
-        // Several that became alike are one.
-        let mut others = met.iter().skip(1).copied().collect::<Vec<_>>();
+        // The selected values became equal: one is kept.
+        let mut others = matched.iter().skip(1).copied().collect::<Vec<_>>();
         while let Some(at) = others.pop() {
             self.values.remove(at);
             self.preferred.retain(|preferred| *preferred != at);
@@ -210,18 +210,18 @@ impl List {
         Ok(())
     }
 
-    /// Changes values, or one part of each.
+    /// Changes the selected values, or one part of each.
     fn set(
         &mut self,
         op: Op,
-        mut met: Vec<usize>,
+        mut matched: Vec<usize>,
         part: Option<&'static AttributeSchema>,
         value: Option<&Json>,
     ) -> Result<(), ScimError> {
-        // A value without what it must have is none.
+        // A value without a required part is removed.
         let whole = part.is_none_or(|part| part.required);
         if op == Op::Remove && whole {
-            while let Some(at) = met.pop() {
+            while let Some(at) = matched.pop() {
                 self.values.remove(at);
             }
             return Ok(());
@@ -231,11 +231,11 @@ impl List {
             None => self.parts_of(value.cloned())?,
         };
         let flags = part.map_or_else(|| value::is_primary(&given), |part| part.name == "primary");
-        for at in met {
+        for at in matched {
             let Some(found) = self.values.get_mut(at) else { continue };
             let mut members = object(Some(std::mem::replace(found, Json::Null)));
             match part {
-                Some(part) => set_part(op, part, &mut members, value.cloned(), self.profile)?,
+                Some(part) => set_part(op, part, &mut members, value.cloned(), self.strictness)?,
                 None => merge(op, self.attribute, &mut members, given.clone())?,
             }
             if flags && value::is_primary(&members) {
@@ -246,14 +246,14 @@ impl List {
         Ok(())
     }
 
-    /// The parts of the one value that is given.
+    /// The parts of the single value of the operation.
     fn parts_of(&self, value: Option<Json>) -> Result<Members, ScimError> {
         let mut values = self.read(value)?;
         match (values.pop(), values.is_empty()) {
             (Some(members), true) => Ok(members),
             (None, _) => Ok(Vec::new()),
             (Some(_), false) => {
-                let detail = "give one value for those that the path chooses";
+                let detail = "send one value for all that the path selects";
                 Err(ScimError::new(ScimType::InvalidValue, detail))
             }
         }
@@ -282,7 +282,7 @@ impl List {
                 }
             }
             _ => {
-                let detail = format!("one value of {} is primary at most", self.attribute.name);
+                let detail = format!("at most one value of {} can be primary", self.attribute.name);
                 return Err(ScimError::new(ScimType::InvalidValue, detail));
             }
         }
@@ -291,13 +291,13 @@ impl List {
     }
 
     fn too_many(&self) -> ScimError {
-        let detail = format!("{} takes fewer values", self.attribute.name);
+        let detail = format!("{} has too many values", self.attribute.name);
         ScimError::new(ScimType::InvalidValue, detail)
     }
 }
 
-/// Whether a value that is given stands there already: the same value of the same type, or, where
-/// it has no value of its own, nothing in it that does not stand there.
+/// Whether a given value equals an existing one: the same value and type or, for entries without a
+/// value, the same other parts.
 fn is_same(
     schema: &Schema,
     attribute: &'static AttributeSchema,
@@ -324,9 +324,9 @@ fn is_same(
     }
 }
 
-/// RFC 7644 section 3.5.2.2 gives a value in a removal no meaning; what it is taken for would
-/// differ from what was meant.
+/// RFC 7644 section 3.5.2.2 defines no meaning for a value in a removal, so strict parsing rejects
+/// it.
 pub(super) fn no_value_of_a_removal() -> ScimError {
-    let detail = "remove takes no value: name those that are to go by a condition in the path";
+    let detail = "remove takes no value: select the values to remove by a condition in the path";
     ScimError::new(ScimType::InvalidSyntax, detail)
 }

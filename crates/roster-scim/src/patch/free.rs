@@ -1,7 +1,7 @@
-//! Changes within an object of the client's own: `attributes` of our extension.
+//! Applies an operation inside an object with any keys: `attributes` of Roster's extension.
 //!
-//! The table knows no parts of it. Keys are told apart by case, an array is a list of values, and
-//! objects merge key by key as complex attributes do.
+//! The attribute table has no parts for it. Keys are case-sensitive. An array is a list of values.
+//! Objects merge key by key, as complex attributes do.
 
 use roster_core::Json;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::ScimError;
 
-/// The object after a change of what stands below the keys.
+/// The object after a change of the value below `keys`.
 pub(super) fn change(
     op: Op,
     keys: &[String],
@@ -30,7 +30,7 @@ pub(super) fn change(
         (None, Some(at)) => drop(members.remove(at)),
         (None, None) => {}
     }
-    // An object may be empty of its own; one that is emptied is none.
+    // A client may store an empty object. A removal that empties an object removes it.
     Ok(if op == Op::Remove { unless_empty(members) } else { Some(Json::Object(members)) })
 }
 
@@ -53,7 +53,7 @@ fn changed(op: Op, current: Option<Json>, value: Json) -> Option<Json> {
     }
 }
 
-/// The items and those of the value that are not among them.
+/// The items, and the items of the value that are not among them.
 fn appended(mut items: Vec<Json>, value: Json) -> Json {
     for one in value.into_values() {
         if !items.contains(&one) {

@@ -1,7 +1,7 @@
-//! PATCH of a group: its own attributes, and what becomes of its members.
+//! PATCH of a group: its own attributes, and the change of its members.
 //!
-//! A group may have very many members, so that they are never read for a change: what comes out
-//! names those who join and those who leave. Only the ids that the operations name are told.
+//! A group may have very many members, so a PATCH does not read them. The result has only the ids
+//! that the operations name.
 
 use std::collections::BTreeSet;
 
@@ -14,32 +14,32 @@ use super::{
     value,
 };
 use crate::{
-    Profile, ScimError, ScimType,
+    ScimError, ScimType, Strictness,
     schema::{AttributeSchema, GROUP},
 };
 
-/// A group after the operations.
+/// The result of a PATCH.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupPatch {
-    /// Its own attributes.
+    /// The group's own attributes.
     pub tree: Json,
-    /// What becomes of its members.
+    /// The change of its members.
     pub members: MembersChange,
 }
 
-/// What becomes of a group's members.
+/// A change of a group's members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MembersChange {
-    /// Whether nobody stays but who is added.
+    /// Whether all members outside `added` are removed.
     pub replaces: bool,
-    /// Who belongs to the group from now on.
+    /// The members to add.
     pub added: BTreeSet<UserId>,
-    /// Who belongs to it no more; nobody who is added, and nobody where all are replaced.
+    /// The members to remove. Contains no id of `added`, and is empty if `replaces` is true.
     pub removed: BTreeSet<UserId>,
 }
 
 impl MembersChange {
-    /// Whether all stay as they are.
+    /// Whether nothing changes.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -60,62 +60,63 @@ impl MembersChange {
         *self = Self { replaces: true, added: ids, removed: BTreeSet::new() };
     }
 
-    /// Carries out one operation upon `members`.
+    /// Applies one operation to `members`.
     pub(super) fn step(
         &mut self,
         op: Op,
         target: &Target,
         attribute: &'static AttributeSchema,
         value: Option<Json>,
-        profile: Profile,
+        strictness: Strictness,
     ) -> Result<(), ScimError> {
         let whole = target.known_part().is_none_or(|part| part.name == "value");
         if let Some(condition) = &target.condition {
             let ids = alternatives(condition, "value").ok_or_else(by_value)?;
             if op != Op::Remove || !whole {
-                return Err(whole_alone());
+                return Err(parts_are_immutable());
             }
-            // Who is no member is removed already, and a text that is no id is nobody's.
+            // Ids of non-members and invalid ids are ignored: there is nothing to remove.
             ids.into_iter().filter_map(UserId::parse).for_each(|id| self.remove(id));
             return Ok(());
         }
         if target.part.is_some() {
-            return Err(whole_alone());
+            return Err(parts_are_immutable());
         }
         match (op, value) {
             (Op::Remove, None | Some(Json::Null)) => self.replace(BTreeSet::new()),
-            (Op::Remove, Some(_)) if !profile.is_tolerant() => return Err(no_value_of_a_removal()),
+            (Op::Remove, Some(_)) if !strictness.is_tolerant() => {
+                return Err(no_value_of_a_removal());
+            }
             (Op::Remove, Some(value)) => {
-                for text in texts(attribute, value, profile)? {
+                for text in texts(attribute, value, strictness)? {
                     if let Some(id) = UserId::parse(&text) {
                         self.remove(id);
                     }
                 }
             }
             (Op::Add, value) => {
-                for id in ids(attribute, value.unwrap_or(Json::Null), profile)? {
+                for id in ids(attribute, value.unwrap_or(Json::Null), strictness)? {
                     self.add(id);
                 }
             }
             (Op::Replace, value) => {
-                self.replace(ids(attribute, value.unwrap_or(Json::Null), profile)?);
+                self.replace(ids(attribute, value.unwrap_or(Json::Null), strictness)?);
             }
         }
         Ok(())
     }
 }
 
-/// A group's own attributes and its members after the operations. `tree` is the group without its
-/// members.
+/// Applies operations to a group. `tree` is the group without its members.
 pub fn apply(
     tree: &Json,
     operations: Vec<Operation>,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<GroupPatch, ScimError> {
-    let mut patch = Patch::new(&GROUP, tree, profile);
+    let mut patch = Patch::new(&GROUP, tree, strictness);
     patch.members.retain(|(name, _)| name != "members");
     patch.membership = Some(MembersChange::default());
-    let mut patch = patch.carry_out(operations)?;
+    let mut patch = patch.apply_all(operations)?;
     let members = patch.membership.take().unwrap_or_default();
     Ok(GroupPatch { tree: patch.resource(), members })
 }
@@ -123,38 +124,38 @@ pub fn apply(
 fn ids(
     attribute: &'static AttributeSchema,
     value: Json,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<BTreeSet<UserId>, ScimError> {
     let id = |text: String| {
-        let detail = "the value of a member is the id of a user or of a group";
+        let detail = "send the id of a user or of a group as the value of a member";
         UserId::parse(&text).ok_or_else(|| ScimError::new(ScimType::InvalidValue, detail))
     };
-    texts(attribute, value, profile)?.into_iter().map(id).collect()
+    texts(attribute, value, strictness)?.into_iter().map(id).collect()
 }
 
-/// The `value` of each member that is given.
+/// The `value` of each given member.
 fn texts(
     attribute: &'static AttributeSchema,
     value: Json,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Vec<String>, ScimError> {
     let value_of = |parts: super::Members| {
         let found = parts.into_iter().find(|(name, _)| name == "value");
         if let Some((_, Json::Text(text))) = found {
             return Ok(text);
         }
-        let detail = "every member has a value, which is its id";
+        let detail = "send the id of each member as its value";
         Err(ScimError::new(ScimType::InvalidValue, detail))
     };
-    value::many(attribute, value, profile)?.into_iter().map(value_of).collect()
+    value::many(attribute, value, strictness)?.into_iter().map(value_of).collect()
 }
 
 fn by_value() -> ScimError {
-    let detail = "members are chosen by members[value eq \"...\"]";
+    let detail = "select members by members[value eq \"...\"]";
     ScimError::new(ScimType::InvalidFilter, detail)
 }
 
-fn whole_alone() -> ScimError {
+fn parts_are_immutable() -> ScimError {
     // RFC 7643 section 4.2: the parts of a member do not change.
     ScimError::new(ScimType::Mutability, "a member is added and removed as a whole")
 }

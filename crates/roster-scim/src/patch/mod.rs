@@ -1,9 +1,8 @@
-//! PATCH (RFC 7644 section 3.5.2), by the letter and by the habits of identity providers.
+//! PATCH (RFC 7644 section 3.5.2), including the deviations of identity providers.
 //!
-//! A pure function from a resource and operations to the resource that is asked for: the operations
-//! are carried out in order upon a copy, and either all of them or none has an effect. What comes
-//! out has the form that the attribute table tells; whether it is a valid user core judges, as of a
-//! PUT. No rule about users stands here, and nothing of HTTP.
+//! A pure function of a resource and operations returns the new resource. Operations are applied to
+//! a copy, in order; if one fails, none has an effect. The result has the form that the attribute
+//! table describes. Core validates it as it validates a PUT.
 
 mod change;
 mod entries;
@@ -20,59 +19,58 @@ use roster_core::Json;
 pub use request::{Op, Operation, PATCH_URN, read};
 
 use crate::{
-    Profile, ResourceType, ScimError, ScimType,
+    ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
 };
 use change::{object, put};
 use group::MembersChange;
 use path::Target;
-use value::Held;
+use value::Completeness;
 
 type Members = Vec<(String, Json)>;
 
-/// The resource after the operations. Attributes that they do not name are as they were, and so is
-/// the whole where nothing changes.
+/// The resource after the operations. If they change nothing, it equals `tree`.
 pub fn apply(
     resource_type: &'static ResourceType,
     tree: &Json,
     operations: Vec<Operation>,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Json, ScimError> {
-    Patch::new(resource_type, tree, profile).carry_out(operations).map(Patch::resource)
+    Patch::new(resource_type, tree, strictness).apply_all(operations).map(Patch::resource)
 }
 
-/// A resource on its way through the operations.
+/// A resource while operations are applied to it.
 struct Patch {
     resource_type: &'static ResourceType,
-    profile: Profile,
+    strictness: Strictness,
     members: Members,
-    /// What becomes of a group's members, where they are no part of the tree.
+    /// The change of a group's members, which are not in the tree.
     membership: Option<MembersChange>,
 }
 
-/// Where the target of a change was named.
+/// Where the operation names its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     /// In `path`.
     ByPath,
-    /// As a member of `value`, as in a body: what the service makes may stand there.
+    /// As a member of `value`. As in a body, read-only attributes may occur.
     InValue,
 }
 
 impl Patch {
-    fn new(resource_type: &'static ResourceType, tree: &Json, profile: Profile) -> Self {
+    fn new(resource_type: &'static ResourceType, tree: &Json, strictness: Strictness) -> Self {
         let members = object(Some(tree.clone()));
-        Self { resource_type, profile, members, membership: None }
+        Self { resource_type, strictness, members, membership: None }
     }
 
-    fn carry_out(mut self, operations: Vec<Operation>) -> Result<Self, ScimError> {
+    fn apply_all(mut self, operations: Vec<Operation>) -> Result<Self, ScimError> {
         for (number, operation) in (1..).zip(operations) {
             self.step(operation).map_err(|error| {
                 let detail = format!("operation {number}: {}", error.detail);
                 ScimError { detail: detail.into(), ..error }
             })?;
         }
-        self.settle()?;
+        self.normalize()?;
         Ok(self)
     }
 
@@ -82,33 +80,33 @@ impl Patch {
 
     fn step(&mut self, operation: Operation) -> Result<(), ScimError> {
         let Operation { op, path, value } = operation;
-        let Some(path) = path else { return self.each(op, None, value) };
-        match Target::parse(self.resource_type, &path, self.profile)? {
-            Some(target) => self.aim(op, &target, value, Named::ByPath),
-            // By tolerance an attribute that there is not is passed over.
+        let Some(path) = path else { return self.apply_members(op, None, value) };
+        match Target::parse(self.resource_type, &path, self.strictness)? {
+            Some(target) => self.apply_to(op, &target, value, Named::ByPath),
+            // Unknown attributes are ignored in tolerant parsing.
             None => Ok(()),
         }
     }
 
-    /// Carries out `op` for each member of `value`, below the URN of a schema if one is given.
-    fn each(
+    /// Applies `op` to each member of `value`, below the URN of a schema if one is given.
+    fn apply_members(
         &mut self,
         op: Op,
         below: Option<&'static Schema>,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
         if op == Op::Remove {
-            return Err(ScimError::new(ScimType::NoTarget, "say in path what is to be removed"));
+            return Err(ScimError::new(ScimType::NoTarget, "name what to remove in path"));
         }
         let Some(Json::Object(members)) = value else {
-            let detail = "without a path, value is an object of attributes";
+            let detail = "without a path, send value as an object of attributes";
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         };
         for (name, value) in members {
             let schema = self.resource_type.schema_of(&name).filter(|_| below.is_none());
             if let Some(schema) = schema {
                 if value != Json::Null {
-                    self.each(op, Some(schema), Some(value))?;
+                    self.apply_members(op, Some(schema), Some(value))?;
                 }
                 continue;
             }
@@ -116,14 +114,14 @@ impl Patch {
                 Some(schema) => format!("{}:{name}", schema.urn),
                 None => name,
             };
-            if let Some(target) = Target::of_member(self.resource_type, &path, self.profile)? {
-                self.aim(op, &target, Some(value), Named::InValue)?;
+            if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
+                self.apply_to(op, &target, Some(value), Named::InValue)?;
             }
         }
         Ok(())
     }
 
-    fn aim(
+    fn apply_to(
         &mut self,
         op: Op,
         target: &Target,
@@ -132,7 +130,7 @@ impl Patch {
     ) -> Result<(), ScimError> {
         let value = match (op, value) {
             (Op::Add | Op::Replace, None) => {
-                let detail = "give the value that is to be set; null where there is to be none";
+                let detail = "send the value to set, or null for no value";
                 return Err(ScimError::new(ScimType::InvalidValue, detail));
             }
             (_, value) => value,
@@ -146,15 +144,15 @@ impl Patch {
         if attribute.name == "members"
             && let Some(membership) = &mut self.membership
         {
-            return membership.step(op, target, attribute, value, self.profile);
+            return membership.step(op, target, attribute, value, self.strictness);
         }
-        let profile = self.profile;
+        let strictness = self.strictness;
         self.within(target.schema, |members| {
             let at = members.iter().position(|(name, _)| name == attribute.name);
-            // The place is kept: the order of members is no change.
+            // The position is kept, so a changed order of members is not a change.
             let found = at.and_then(|at| members.get_mut(at));
             let current = found.map(|(_, value)| std::mem::replace(value, Json::Null));
-            match (change::change(op, target, attribute, current, value, profile)?, at) {
+            match (change::change(op, target, attribute, current, value, strictness)?, at) {
                 (Some(changed), _) => put(members, attribute.name, changed),
                 (None, Some(at)) => drop(members.remove(at)),
                 (None, None) => {}
@@ -163,7 +161,7 @@ impl Patch {
         })
     }
 
-    /// A change of an extension as a whole.
+    /// Changes an extension as a whole.
     fn whole_schema(
         &mut self,
         op: Op,
@@ -171,10 +169,10 @@ impl Patch {
         value: Option<Json>,
     ) -> Result<(), ScimError> {
         if op != Op::Remove {
-            return self.each(op, Some(schema), value);
+            return self.apply_members(op, Some(schema), value);
         }
         if self.is_main(schema) {
-            let detail = "the schema of a resource is not removed: name attributes of it";
+            let detail = "the schema of a resource cannot be removed: name its attributes";
             return Err(ScimError::new(ScimType::Mutability, detail));
         }
         let writable = |name: &str| {
@@ -184,8 +182,8 @@ impl Patch {
         Ok(())
     }
 
-    /// What the service makes is refused, but where the value is the one that stands there: clients
-    /// send back what they have read.
+    /// Rejects a change of a read-only attribute. The current value is accepted, because clients
+    /// send back what they read.
     fn read_only(
         &self,
         op: Op,
@@ -195,7 +193,7 @@ impl Patch {
         named: Named,
     ) -> Result<(), ScimError> {
         let fault = || {
-            let detail = format!("{} is made by the service; leave it out", attribute.name);
+            let detail = format!("{} is read-only; leave it out", attribute.name);
             ScimError::new(ScimType::Mutability, detail)
         };
         let value = value.unwrap_or(Json::Null);
@@ -205,8 +203,8 @@ impl Patch {
         if attribute.name == "schemas" {
             return self.known_schemas(&value);
         }
-        // A copy that is read long ago tells of old versions and groups; its id never changes.
-        if named == Named::InValue && self.profile.is_tolerant() && attribute.name != "id" {
+        // An old copy has old versions and groups, which are ignored. The id never changes.
+        if named == Named::InValue && self.strictness.is_tolerant() && attribute.name != "id" {
             return Ok(());
         }
         let mut current = self.current(target.schema, attribute);
@@ -220,16 +218,16 @@ impl Patch {
         if same { Ok(()) } else { Err(fault()) }
     }
 
-    /// `schemas` follows from the attributes that stand in the resource.
+    /// Accepts known URNs: `schemas` is computed from the attributes of the resource.
     fn known_schemas(&self, value: &Json) -> Result<(), ScimError> {
         let is_known = |urn: &str| self.resource_type.schema_of(urn).is_some();
         let known = |urn: &Json| matches!(urn, Json::Text(urn) if is_known(urn));
         let all_known =
             if let Json::Array(urns) = value { urns.iter().all(known) } else { known(value) };
-        if all_known || self.profile.is_tolerant() {
+        if all_known || self.strictness.is_tolerant() {
             return Ok(());
         }
-        Err(ScimError::new(ScimType::InvalidValue, "schemas names a schema that there is not"))
+        Err(ScimError::new(ScimType::InvalidValue, "schemas has an unknown URN"))
     }
 
     fn current(&self, schema: &Schema, attribute: &AttributeSchema) -> Option<&Json> {
@@ -238,7 +236,7 @@ impl Patch {
         if self.is_main(schema) { Some(root) } else { root.member(attribute.name) }
     }
 
-    /// Changes the members among which the attributes of a schema stand.
+    /// Changes the object that contains the attributes of a schema.
     fn within<T>(&mut self, schema: &Schema, change: impl FnOnce(&mut Members) -> T) -> T {
         if self.is_main(schema) {
             return change(&mut self.members);
@@ -255,10 +253,10 @@ impl Patch {
         schema.urn == self.resource_type.schema.urn
     }
 
-    /// Brings the whole into its form: in every value what it must have, no empty extension, and
-    /// `schemas` as the attributes tell (RFC 7644 section 3.5.2).
-    fn settle(&mut self) -> Result<(), ScimError> {
-        let profile = self.profile;
+    /// Normalizes the result: removes incomplete values and empty extensions, and updates `schemas`
+    /// (RFC 7644 section 3.5.2).
+    fn normalize(&mut self) -> Result<(), ScimError> {
+        let strictness = self.strictness;
         for schema in self.resource_type.schemas() {
             if !self.is_main(schema) && find(&self.members, schema.urn).is_none() {
                 continue;
@@ -268,7 +266,7 @@ impl Patch {
                     let at = members.iter().position(|(name, _)| name == attribute.name);
                     let value = at.and_then(|at| members.get_mut(at)).map(|(_, value)| value);
                     let Some((at, value)) = at.zip(value) else { continue };
-                    if value::hold_required(attribute, value, profile)? == Held::Nothing {
+                    if value::check_required(attribute, value, strictness)? == Completeness::Empty {
                         members.remove(at);
                     }
                 }
@@ -285,11 +283,11 @@ impl Patch {
         Ok(())
     }
 
-    fn name_schema(&mut self, urn: &'static str, stands: bool) {
+    fn name_schema(&mut self, urn: &'static str, exists: bool) {
         let schemas = self.members.iter_mut().find(|(name, _)| name == "schemas");
         let Some((_, Json::Array(urns))) = schemas else { return };
         let is_it = |known: &Json| *known == Json::Text(urn.to_owned());
-        if !stands {
+        if !exists {
             urns.retain(|known| !is_it(known));
         } else if !urns.iter().any(is_it) {
             urns.push(Json::Text(urn.to_owned()));
@@ -297,7 +295,7 @@ impl Patch {
     }
 }
 
-/// Whether all that is given stands in the current value so.
+/// Whether `current` contains everything that is given.
 fn is_within(given: &Json, current: &Json) -> bool {
     match (given, current) {
         (Json::Object(given), Json::Object(current)) => given.iter().all(|(name, value)| {

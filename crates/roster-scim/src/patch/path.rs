@@ -1,7 +1,7 @@
-//! What an operation is aimed at (RFC 7644 section 3.5.2, figure 7).
+//! The target of an operation (RFC 7644 section 3.5.2, figure 7).
 //!
-//! Paths are read by core's parser of filters, so that the condition in brackets is the language of
-//! filters; conditions are carried out by core's evaluator, upon the values of a list.
+//! Core's filter parser parses paths, so conditions in brackets have the syntax of filters. Core's
+//! evaluator tests the values of a list.
 
 use roster_core::{
     Json, Timestamp,
@@ -12,38 +12,38 @@ use roster_core::{
 };
 
 use crate::{
-    Profile, ResourceType, ScimError, ScimType,
+    ResourceType, ScimError, ScimType, Strictness,
     filter::{comparison_of, dialect, listed},
-    profile::as_flag,
     schema::{AttributeSchema, AttributeType, Schema},
+    strictness::as_flag,
 };
 
-/// What an operation is aimed at.
+/// The target of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// In which schema.
+    /// The schema.
     pub(super) schema: &'static Schema,
-    /// Which attribute; `None` for all of the schema.
+    /// The attribute; `None` for the whole schema.
     pub(super) attribute: Option<&'static AttributeSchema>,
-    /// Which values of a list; `None` for all.
+    /// Selects values of a list; `None` for all.
     pub(super) condition: Option<Condition>,
-    /// Which part of the value.
+    /// The part of the value.
     pub(super) part: Option<Part>,
 }
 
 /// A part of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
-    /// One of the table.
+    /// A sub-attribute of the table.
     Known(&'static AttributeSchema),
-    /// What stands below these keys of a free object.
+    /// A value below these keys of an object with any keys.
     Free(Vec<String>),
 }
 
 /// A condition on the values of a list.
 pub(super) type Condition = Expression<PartPath>;
 
-/// The part of a value that a test reads.
+/// The part that a test reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartPath {
     part: &'static AttributeSchema,
@@ -57,7 +57,7 @@ impl Compared for PartPath {
 }
 
 impl PartPath {
-    /// The part of a list's values.
+    /// The part of a value of a list.
     pub(super) fn new(
         schema: &Schema,
         list: &AttributeSchema,
@@ -66,7 +66,7 @@ impl PartPath {
         Self { part, comparison: comparison_of(schema, list, part) }
     }
 
-    /// Whether two texts of the part count as one value.
+    /// Whether two strings of the part are equal.
     pub(super) fn same(self, one: &Json, other: &Json) -> bool {
         let operator = Operator::Equal;
         let operand = operand(self.comparison, operator, other.clone());
@@ -90,14 +90,14 @@ impl PartPath {
     }
 }
 
-/// Whether a value of a list meets the condition.
-pub(super) fn meets(condition: &Condition, value: &Json) -> bool {
+/// Whether a value of a list matches the condition.
+pub(super) fn matches(condition: &Condition, value: &Json) -> bool {
     let test =
         |test: &Test<PartPath>| compares(test, &test.path.found(value.member(test.path.part.name)));
     holds(condition, &test, &|_, _| false)
 }
 
-/// The value that meets a condition of nothing but equalities; `None` for any other.
+/// The value that matches a condition of equalities only; `None` for any other condition.
 pub(super) fn seed(condition: &Condition) -> Option<Vec<(String, Json)>> {
     match condition {
         Expression::And(all) => all.iter().map(seed).try_fold(Vec::new(), |mut parts, more| {
@@ -127,7 +127,7 @@ pub(super) fn seed(condition: &Condition) -> Option<Vec<(String, Json)>> {
     }
 }
 
-/// The texts that a part is asked to be one of, where that is all that the condition asks.
+/// The strings to which the condition compares the part, if it consists of such comparisons only.
 pub(super) fn alternatives<'c>(condition: &'c Condition, part: &str) -> Option<Vec<&'c str>> {
     match condition {
         Expression::Or(any) => {
@@ -146,16 +146,16 @@ pub(super) fn alternatives<'c>(condition: &'c Condition, part: &str) -> Option<V
 }
 
 impl Target {
-    /// Reads a path; `None` where it names nothing that there is, and that is passed over.
+    /// Parses a path; `None` if it names an unknown attribute, which is ignored.
     pub(super) fn parse(
         resource_type: &'static ResourceType,
         path: &str,
-        profile: Profile,
+        strictness: Strictness,
     ) -> Result<Option<Self>, ScimError> {
         if let Some(schema) = resource_type.schema_of(path) {
             return Ok(Some(Self { schema, attribute: None, condition: None, part: None }));
         }
-        let names = PathNames { resource_type, profile };
+        let names = PathNames { resource_type, strictness };
         let parsed = parse_value_path(path, &names).map_err(|fault| refused(path, &fault))?;
         let part = match parsed.part {
             None => None,
@@ -173,16 +173,16 @@ impl Target {
         })
     }
 
-    /// Reads the name of a member of `value`. Names are those of attributes; by tolerance they are
-    /// paths, as Microsoft Entra sends them.
+    /// Parses the name of a member of `value`. In tolerant parsing it may be a path, as Microsoft
+    /// Entra sends it.
     pub(super) fn of_member(
         resource_type: &'static ResourceType,
         name: &str,
-        profile: Profile,
+        strictness: Strictness,
     ) -> Result<Option<Self>, ScimError> {
-        if profile.is_tolerant() {
-            // What is no path is no attribute either.
-            return match Self::parse(resource_type, name, profile) {
+        if strictness.is_tolerant() {
+            // A name that is not a path is no attribute either.
+            return match Self::parse(resource_type, name, strictness) {
                 Err(error)
                     if !name.contains('[') && error.scim_type == Some(ScimType::InvalidPath) =>
                 {
@@ -199,11 +199,11 @@ impl Target {
                 part: None,
             })
         });
-        let detail = "value names an attribute that there is not; /Schemas tells those there are";
+        let detail = "value has an unknown attribute; /Schemas lists the attributes";
         found.map(Some).ok_or_else(|| ScimError::new(ScimType::InvalidSyntax, detail))
     }
 
-    /// The part of the table.
+    /// The sub-attribute, if the part is one.
     pub(super) const fn known_part(&self) -> Option<&'static AttributeSchema> {
         match self.part {
             Some(Part::Known(part)) => Some(part),
@@ -212,7 +212,7 @@ impl Target {
     }
 }
 
-/// A fault within the brackets is one of the filter, any other one of the path.
+/// An error inside brackets is an error of the filter, any other one of the path.
 fn refused(path: &str, fault: &FilterFault) -> ScimError {
     let FilterFault { position, detail } = fault;
     let before = path.get(..*position).unwrap_or(path);
@@ -221,20 +221,20 @@ fn refused(path: &str, fault: &FilterFault) -> ScimError {
     ScimError::new(kind, format!("at byte {position} of the path: {detail}"))
 }
 
-/// What the words of a path mean.
+/// Resolves the names in a path.
 struct PathNames {
     resource_type: &'static ResourceType,
-    profile: Profile,
+    strictness: Strictness,
 }
 
-/// What a word of a path means.
+/// A resolved name.
 #[derive(Clone, Debug)]
 enum Named {
     /// An attribute, or a part of it after a dot.
     Attribute(&'static Schema, &'static AttributeSchema, Option<Part>),
-    /// A part, within brackets or behind them.
+    /// A part, inside brackets or after them.
     Part(PartPath),
-    /// Nothing that there is, which is passed over.
+    /// An unknown name, which is ignored.
     Unknown,
 }
 
@@ -245,14 +245,9 @@ impl PathNames {
             Some((name, part)) => (name, Some(part)),
             None => (rest, None),
         };
-        let mut extensions = self.resource_type.extensions.iter();
-        // By tolerance an extension's attribute is found without its URN where no other has the
-        // name.
-        if schema.attribute(name).is_none()
-            && rest.len() == word.len()
-            && self.profile.is_tolerant()
-        {
-            schema = extensions.find(|one| one.attribute(name).is_some())?;
+        // In tolerant parsing an attribute of an extension needs no URN.
+        if rest.len() == word.len() && self.strictness.is_tolerant() {
+            schema = self.resource_type.extension_with(name).unwrap_or(schema);
         }
         let attribute = schema.attribute(name)?;
         let part = match part {
@@ -271,7 +266,7 @@ impl Names for PathNames {
     type Path = PartPath;
 
     fn dialect(&self) -> Dialect {
-        Dialect { part_after_brackets: false, ..dialect(self.profile) }
+        Dialect { part_after_brackets: false, ..dialect(self.strictness) }
     }
 
     fn resolve(&self, word: &str, within: Option<&Named>) -> Result<Named, String> {
@@ -290,8 +285,8 @@ impl Names for PathNames {
             }
         };
         let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !word.ends_with('.');
-        let passed_over = within.is_none() && self.profile.is_tolerant() && is_name;
-        found.or_else(|| passed_over.then_some(Named::Unknown)).ok_or(known)
+        let is_ignored = within.is_none() && self.strictness.is_tolerant() && is_name;
+        found.or_else(|| is_ignored.then_some(Named::Unknown)).ok_or(known)
     }
 
     fn expected(&self, within: Option<&Named>) -> String {
@@ -327,9 +322,9 @@ impl Names for PathNames {
         operator: Operator,
         literal: Option<Json>,
     ) -> Result<Condition, String> {
-        // What there is not has no value, and is passed over as a whole.
+        // A test of an unknown attribute is never true.
         let Named::Part(path) = *name else { return Ok(Expression::Or(Vec::new())) };
-        let coerces = path.comparison == Comparison::Flag && self.profile.is_tolerant();
+        let coerces = path.comparison == Comparison::Flag && self.strictness.is_tolerant();
         let literal = if coerces { literal.map(as_flag) } else { literal };
         let operand = match literal {
             Some(literal) => operand(path.comparison, operator, literal)?,

@@ -2,15 +2,15 @@
 
 use roster_core::{Json, limits::PATCH_OPERATIONS_MAX};
 
-use crate::{Profile, ScimError, ScimType};
+use crate::{ScimError, ScimType, Strictness};
 
-/// The URN of a PATCH's body.
+/// The URN of a PATCH request.
 pub const PATCH_URN: &str = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Adds values, or sets the one.
+    /// Adds values, or sets a single value.
     Add,
     /// Removes values.
     Remove,
@@ -23,16 +23,16 @@ pub enum Op {
 pub struct Operation {
     /// What it does.
     pub op: Op,
-    /// To what; `None` where `value` names it.
+    /// The path; `None` if `value` names the attributes.
     pub path: Option<String>,
-    /// With what.
+    /// The value.
     pub value: Option<Json>,
 }
 
-/// Reads the body of a PATCH.
-pub fn read(body: Json, profile: Profile) -> Result<Vec<Operation>, ScimError> {
+/// Parses a PATCH request.
+pub fn read(body: Json, strictness: Strictness) -> Result<Vec<Operation>, ScimError> {
     let mut members = Named::of(body, "the body")?;
-    check_schemas(members.take("schemas")?, profile)?;
+    check_schemas(members.take("schemas")?, strictness)?;
     let Some(Json::Array(operations)) = members.take("Operations")? else {
         return Err(invalid("send Operations, an array of operations"));
     };
@@ -44,42 +44,42 @@ pub fn read(body: Json, profile: Profile) -> Result<Vec<Operation>, ScimError> {
         return Err(ScimError::of_status(413, detail));
     }
     let operations = operations.into_iter().zip(1..);
-    operations.map(|(one, number)| operation(one, number, profile)).collect()
+    operations.map(|(one, number)| operation(one, number, strictness)).collect()
 }
 
-fn check_schemas(schemas: Option<Json>, profile: Profile) -> Result<(), ScimError> {
+fn check_schemas(schemas: Option<Json>, strictness: Strictness) -> Result<(), ScimError> {
     let is_it = |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(PATCH_URN));
     match schemas {
         Some(Json::Array(urns)) if urns.iter().any(is_it) => Ok(()),
-        _ if profile.is_tolerant() => Ok(()),
+        _ if strictness.is_tolerant() => Ok(()),
         _ => Err(invalid(format!("send schemas with {PATCH_URN}"))),
     }
 }
 
-fn operation(one: Json, number: usize, profile: Profile) -> Result<Operation, ScimError> {
-    let place = format!("operation {number}");
-    let mut members = Named::of(one, &place)?;
+fn operation(one: Json, number: usize, strictness: Strictness) -> Result<Operation, ScimError> {
+    let label = format!("operation {number}");
+    let mut members = Named::of(one, &label)?;
     let op = match members.take("op")? {
-        Some(Json::Text(word)) => op(&word, profile)
-            .ok_or_else(|| invalid(format!("{place}: op is add, remove or replace"))),
-        _ => Err(invalid(format!("{place}: give op, which is add, remove or replace"))),
+        Some(Json::Text(word)) => op(&word, strictness)
+            .ok_or_else(|| invalid(format!("{label}: send op as add, remove or replace"))),
+        _ => Err(invalid(format!("{label}: send op, one of add, remove and replace"))),
     }?;
     let path = match members.take("path")? {
         None | Some(Json::Null) => None,
-        // Some clients send an empty path for none.
-        Some(Json::Text(path)) if path.is_empty() && profile.is_tolerant() => None,
+        // Some clients send an empty path instead of none.
+        Some(Json::Text(path)) if path.is_empty() && strictness.is_tolerant() => None,
         Some(Json::Text(path)) => Some(path),
         Some(_) => {
-            let detail = format!("{place}: path is a string");
+            let detail = format!("{label}: send path as a string");
             return Err(ScimError::new(ScimType::InvalidPath, detail));
         }
     };
     Ok(Operation { op, path, value: members.take("value")? })
 }
 
-/// The operation of a word: Microsoft Entra capitalises it.
-fn op(word: &str, profile: Profile) -> Option<Op> {
-    let word = if profile.is_tolerant() { word.to_ascii_lowercase() } else { word.to_owned() };
+/// Parses `op`. Microsoft Entra capitalises it.
+fn op(word: &str, strictness: Strictness) -> Option<Op> {
+    let word = if strictness.is_tolerant() { word.to_ascii_lowercase() } else { word.to_owned() };
     match word.as_str() {
         "add" => Some(Op::Add),
         "remove" => Some(Op::Remove),
@@ -88,25 +88,25 @@ fn op(word: &str, profile: Profile) -> Option<Op> {
     }
 }
 
-/// The members of an object, found without regard to case (RFC 7643 section 2.1).
+/// The members of an object. Names ignore case (RFC 7643 section 2.1).
 struct Named<'p> {
     members: Vec<(String, Json)>,
-    place: &'p str,
+    label: &'p str,
 }
 
 impl<'p> Named<'p> {
-    fn of(json: Json, place: &'p str) -> Result<Self, ScimError> {
+    fn of(json: Json, label: &'p str) -> Result<Self, ScimError> {
         let Json::Object(members) = json else {
-            return Err(invalid(format!("{place} is an object")));
+            return Err(invalid(format!("{label}: send an object")));
         };
-        Ok(Self { members, place })
+        Ok(Self { members, label })
     }
 
     fn take(&mut self, name: &str) -> Result<Option<Json>, ScimError> {
         let is_it = |(found, _): &(String, Json)| found.eq_ignore_ascii_case(name);
         let taken = self.members.iter().position(is_it).map(|at| self.members.swap_remove(at).1);
         if self.members.iter().any(is_it) {
-            return Err(invalid(format!("{}: {name} stands twice", self.place)));
+            return Err(invalid(format!("{}: {name} occurs twice", self.label)));
         }
         Ok(taken)
     }

@@ -1,31 +1,29 @@
-//! Values as the attribute table has them (RFC 7643 section 2.3).
+//! Values in the types of the attribute table (RFC 7643 section 2.3).
 //!
-//! What is sent is held against the type and written in the table's own names. A tolerant reading
-//! takes a boolean that came as a text, one value in place of a complex one, and passes over parts
-//! that there are not.
+//! Checks the type of a value and uses the names of the table. Tolerant parsing accepts booleans as
+//! strings and a single string for a complex value, and ignores unknown parts.
 
 use roster_core::Json;
 
 use super::Members;
 use crate::{
-    Profile, ScimError, ScimType,
-    profile::as_flag,
+    ScimError, ScimType, Strictness,
     schema::{AttributeSchema, AttributeType, Mutability},
+    strictness::{as_flag, as_text},
 };
 
-/// Parts that the standard knows and that follow from others here: passed over.
+/// Parts that the RFC defines and the service computes: ignored.
 const FOLLOWS: &[&str] = &["$ref", "display", "displayName"];
 
-/// One value of the attribute; `None` where it says that there is none. A part that is to have none
-/// is null in it.
+/// One value of the attribute; `None` if absent. A part to be cleared is null in it.
 pub(super) fn one(
     attribute: &'static AttributeSchema,
     value: Json,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Option<Json>, ScimError> {
-    let tolerant = profile.is_tolerant();
+    let tolerant = strictness.is_tolerant();
     let value = match (attribute.kind, value) {
-        // RFC 7643 section 2.5: these three are one state.
+        // RFC 7643 section 2.5: null, an empty array and absent are the same.
         (_, Json::Null) => return Ok(None),
         (_, Json::Array(items)) if items.is_empty() => return Ok(None),
         (_, Json::Array(mut items)) if tolerant && items.len() == 1 && !attribute.multi_valued => {
@@ -34,13 +32,13 @@ pub(super) fn one(
             return if nested {
                 Err(wrong_type(attribute))
             } else {
-                one(attribute, inner, profile)
+                one(attribute, inner, strictness)
             };
         }
         (AttributeType::Complex, Json::Object(members)) => {
-            Json::Object(parts(attribute, members, profile)?)
+            Json::Object(parts(attribute, members, strictness)?)
         }
-        // Clients send the id of a manager, or an address, by itself.
+        // Clients send the id of a manager, or an address, as a string.
         (AttributeType::Complex, Json::Text(text)) if tolerant => {
             let Some(part) = attribute.sub_attribute("value") else {
                 return Err(wrong_type(attribute));
@@ -67,6 +65,7 @@ pub(super) fn one(
             | AttributeType::DateTime,
             text @ Json::Text(_),
         ) => text,
+        (AttributeType::String, number @ Json::Int(_)) if tolerant => as_text(number, strictness),
         (AttributeType::Boolean, flag @ Json::Bool(_)) => flag,
         (AttributeType::Integer | AttributeType::Decimal, number @ Json::Int(_))
         | (AttributeType::Decimal, number @ Json::Float(_)) => number,
@@ -75,16 +74,16 @@ pub(super) fn one(
     Ok(Some(value))
 }
 
-/// All values of a list, without those that say nothing.
+/// All values of a list except empty ones.
 pub(super) fn many(
     attribute: &'static AttributeSchema,
     value: Json,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Vec<Members>, ScimError> {
     let items = value.into_values();
     let mut values = Vec::with_capacity(items.len());
     for item in items {
-        match one(attribute, item, profile)? {
+        match one(attribute, item, strictness)? {
             Some(Json::Object(mut members)) => {
                 members.retain(|(_, part)| *part != Json::Null);
                 if !members.is_empty() {
@@ -101,9 +100,9 @@ pub(super) fn many(
 fn parts(
     attribute: &'static AttributeSchema,
     members: Members,
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Members, ScimError> {
-    // Any member may stand in an object of the client's own.
+    // An object with any keys.
     if attribute.sub_attributes.is_empty() {
         return Ok(members);
     }
@@ -111,47 +110,47 @@ fn parts(
     for (name, value) in members {
         let Some(part) = attribute.sub_attribute(&name) else {
             let follows = FOLLOWS.iter().any(|known| known.eq_ignore_ascii_case(&name));
-            if profile.is_tolerant() || follows {
+            if strictness.is_tolerant() || follows {
                 continue;
             }
             let names: Vec<&str> = attribute.sub_attributes.iter().map(|part| part.name).collect();
             let detail = format!("{} has the parts {}", attribute.name, names.join(", "));
             return Err(ScimError::new(ScimType::InvalidSyntax, detail));
         };
-        // RFC 7644 section 3.5.1: what the service makes is ignored in a body.
+        // RFC 7644 section 3.5.1: read-only parts of a body are ignored.
         if part.mutability == Mutability::ReadOnly {
             continue;
         }
         if parts.iter().any(|(found, _)| found == part.name) {
-            let detail = format!("{}.{} stands twice", attribute.name, part.name);
+            let detail = format!("{}.{} occurs twice", attribute.name, part.name);
             return Err(ScimError::new(ScimType::InvalidSyntax, detail));
         }
-        let value = one(part, value, profile)?.unwrap_or(Json::Null);
+        let value = one(part, value, strictness)?.unwrap_or(Json::Null);
         parts.push((part.name.to_owned(), value));
     }
     Ok(parts)
 }
 
-/// Whether the value is flagged as the one to prefer.
+/// Whether the value is primary.
 pub(super) fn is_primary(members: &[(String, Json)]) -> bool {
     members.iter().any(|(name, value)| name == "primary" && *value == Json::Bool(true))
 }
 
-/// Holds each value of a list, or the one, to the parts that it must have. By tolerance one that
-/// lacks them says nothing: so clients clear it.
-pub(super) fn hold_required(
+/// Checks that each value has its required parts. Tolerant parsing removes a value without them:
+/// clients clear values this way.
+pub(super) fn check_required(
     attribute: &AttributeSchema,
     value: &mut Json,
-    profile: Profile,
-) -> Result<Held, ScimError> {
+    strictness: Strictness,
+) -> Result<Completeness, ScimError> {
     for part in attribute.sub_attributes.iter().filter(|part| part.required) {
         let says = |value: &Json| match value.member(part.name) {
-            Some(Json::Text(text)) => !text.is_empty() || !profile.is_tolerant(),
+            Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),
             Some(_) => true,
             None => false,
         };
         let is_whole = match &mut *value {
-            Json::Array(values) if profile.is_tolerant() => {
+            Json::Array(values) if strictness.is_tolerant() => {
                 values.retain(|value| says(value));
                 !values.is_empty()
             }
@@ -163,24 +162,24 @@ pub(super) fn hold_required(
             | Json::Text(_)
             | Json::Object(_) => says(value),
         };
-        if !is_whole && profile.is_tolerant() {
-            return Ok(Held::Nothing);
+        if !is_whole && strictness.is_tolerant() {
+            return Ok(Completeness::Empty);
         }
         if !is_whole {
             let detail = format!("every value of {} has a {}", attribute.name, part.name);
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         }
     }
-    Ok(Held::Whole)
+    Ok(Completeness::Complete)
 }
 
-/// What is left of a value.
+/// The result of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// It stands.
-    Whole,
-    /// It says nothing.
-    Nothing,
+pub(super) enum Completeness {
+    /// The value is complete.
+    Complete,
+    /// The value is empty.
+    Empty,
 }
 
 fn wrong_type(attribute: &AttributeSchema) -> ScimError {

@@ -10,7 +10,7 @@ macro_rules! words {
             }
 
             impl $name {
-                /// The word of the standard.
+                /// The name in the RFC.
                 pub const fn as_str(self) -> &'static str {
                     match self {
                         $(Self::$variant => $text,)*
@@ -22,17 +22,17 @@ macro_rules! words {
 }
 
 words! {
-    /// What kind of value it takes (RFC 7643 section 2.3).
+    /// The data type of an attribute (RFC 7643 section 2.3).
     AttributeType {
-        /// A text.
+        /// A string.
         String "string",
         /// `true` or `false`.
         Boolean "boolean",
         /// A number.
         Decimal "decimal",
-        /// A whole number.
+        /// An integer.
         Integer "integer",
-        /// A moment (RFC 3339).
+        /// A time (RFC 3339).
         DateTime "dateTime",
         /// A URI.
         Reference "reference",
@@ -42,25 +42,25 @@ words! {
         Complex "complex",
     }
 
-    /// Who may set it, and when.
+    /// Who may set an attribute, and when.
     Mutability {
-        /// The service alone; what a client sends is passed over.
+        /// Only the service; a value from a client is ignored.
         ReadOnly "readOnly",
         /// Clients, at any time.
         ReadWrite "readWrite",
         /// Clients, once.
         Immutable "immutable",
-        /// Clients, who never see it again.
+        /// Clients; it is never returned.
         WriteOnly "writeOnly",
     }
 
-    /// When it is shown.
+    /// When an attribute is returned.
     Returned {
-        /// In every answer.
+        /// In every response.
         Always "always",
-        /// Unless it is left out by wish.
+        /// Unless the request excludes it.
         Default "default",
-        /// By wish alone.
+        /// Only if the request names it.
         Request "request",
         /// Never.
         Never "never",
@@ -72,42 +72,42 @@ words! {
         None "none",
         /// Not within this service.
         Server "server",
-        /// Nowhere.
+        /// No two resources anywhere.
         Global "global",
     }
 }
 
-/// An attribute, or a part of a complex one.
+/// An attribute or a sub-attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct AttributeSchema {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What kind of value it takes.
+    /// The data type.
     pub kind: AttributeType,
-    /// Whether it has any number of values.
+    /// Whether it has a list of values.
     pub multi_valued: bool,
     /// Whether a resource must have it.
     pub required: bool,
-    /// Whether its texts are told apart by case.
+    /// Whether comparisons are case-sensitive.
     pub case_exact: bool,
     /// Who may set it.
     pub mutability: Mutability,
-    /// When it is shown.
+    /// When it is returned.
     pub returned: Returned,
     /// Whether two resources may have the same value.
     pub uniqueness: Uniqueness,
-    /// Values that are suggested; others are taken too.
+    /// Suggested values; others are accepted too.
     pub canonical_values: &'static [&'static str],
-    /// What a reference leads to.
+    /// The resource types that a reference may have.
     pub reference_types: &'static [&'static str],
-    /// What it is, in words.
+    /// The description.
     pub description: &'static str,
-    /// The parts of a complex value.
+    /// The sub-attributes of a complex attribute.
     pub sub_attributes: &'static [AttributeSchema],
 }
 
 impl AttributeSchema {
-    /// One text that clients may write, told apart without regard to case.
+    /// A string that clients may write; comparisons ignore case.
     pub const fn text(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
@@ -125,12 +125,12 @@ impl AttributeSchema {
         }
     }
 
-    /// One boolean.
+    /// A boolean.
     pub const fn boolean(name: &'static str, description: &'static str) -> Self {
         Self { kind: AttributeType::Boolean, ..Self::text(name, description) }
     }
 
-    /// One URL of something outside the directory.
+    /// A URL outside the directory.
     pub const fn url(name: &'static str, description: &'static str) -> Self {
         Self {
             kind: AttributeType::Reference,
@@ -140,7 +140,7 @@ impl AttributeSchema {
         }
     }
 
-    /// One object of these parts.
+    /// A complex attribute.
     pub const fn complex(
         name: &'static str,
         description: &'static str,
@@ -149,7 +149,7 @@ impl AttributeSchema {
         Self { kind: AttributeType::Complex, sub_attributes, ..Self::text(name, description) }
     }
 
-    /// Any number of objects of these parts.
+    /// A list of complex values.
     pub const fn list(
         name: &'static str,
         description: &'static str,
@@ -158,32 +158,32 @@ impl AttributeSchema {
         Self { multi_valued: true, ..Self::complex(name, description, sub_attributes) }
     }
 
-    /// The same attribute, told apart by case.
+    /// The same attribute, case-sensitive.
     pub const fn exact(self) -> Self {
         Self { case_exact: true, ..self }
     }
 
-    /// The same attribute, set by the service alone.
+    /// The same attribute, read-only.
     pub const fn read_only(self) -> Self {
         Self { mutability: Mutability::ReadOnly, ..self }
     }
 
-    /// The same attribute, without which there is no value.
+    /// The same attribute, required.
     pub const fn required(self) -> Self {
         Self { required: true, ..self }
     }
 
-    /// The same attribute with values that are suggested.
+    /// The same attribute with suggested values.
     pub const fn suggesting(self, canonical_values: &'static [&'static str]) -> Self {
         Self { canonical_values, ..self }
     }
 
-    /// The part of that name, in whatever case.
+    /// The sub-attribute with this name, in any case.
     pub fn sub_attribute(&self, name: &str) -> Option<&'static Self> {
         self.sub_attributes.iter().find(|part| part.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether it is an object, or a list of such.
+    /// Whether it is a complex attribute or a list of complex values.
     pub fn is_complex(&self) -> bool {
         self.kind == AttributeType::Complex
     }

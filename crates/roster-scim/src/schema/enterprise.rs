@@ -1,12 +1,12 @@
 //! The enterprise extension of a user (RFC 7643 section 4.3).
 
-use super::{AttributeSchema, ENTERPRISE_URN, Schema, user::text};
+use super::{AttributeSchema, AttributeType, ENTERPRISE_URN, Schema, user::text};
 
-/// What companies keep of their people.
+/// Attributes of employees.
 pub static ENTERPRISE_USER: Schema = Schema {
     urn: ENTERPRISE_URN,
     name: "EnterpriseUser",
-    description: "What companies keep of their people",
+    description: "Enterprise User",
     attributes: &[
         text("employeeNumber", "The number of the user within the organisation"),
         text("costCenter", "The name of a cost centre"),
@@ -17,4 +17,13 @@ pub static ENTERPRISE_USER: Schema = Schema {
     ],
 };
 
-const MANAGER: &[AttributeSchema] = &[text("value", "The id of the manager").required()];
+const MANAGER: &[AttributeSchema] = &[
+    text("value", "The id of the manager").required(),
+    AttributeSchema {
+        kind: AttributeType::Reference,
+        case_exact: true,
+        reference_types: &["User"],
+        ..text("$ref", "The URL of the manager, as it was sent")
+    },
+    text("displayName", "The name of the manager, as it was sent"),
+];

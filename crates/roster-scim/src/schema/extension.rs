@@ -1,18 +1,18 @@
-//! What a user of Roster has beside the standard.
+//! Attributes of a user that only Roster has.
 
 use super::{AttributeSchema, ROSTER_URN, Returned, Schema, user::text};
 
-/// What only Roster has.
+/// The extension of Roster.
 pub static ROSTER_USER: Schema = Schema {
     urn: ROSTER_URN,
     name: "RosterUser",
-    description: "What a user of Roster has beside the standard; also attributes, which is any \
-                  JSON object and cannot be told in this language",
+    description: "Attributes of a user that only Roster has; also attributes, which is any \
+                  JSON object, which a schema cannot describe",
     attributes: &[
-        // What `active` says already is shown to whoever asks for it.
+        // Returned only on request: `active` contains the same.
         AttributeSchema {
             returned: Returned::Request,
-            ..text("status", "The status by its name; active says the same")
+            ..text("status", "The name of the status; active contains the same")
                 .exact()
                 .read_only()
                 .suggesting(&["active", "suspended"])

@@ -1,4 +1,4 @@
-//! The tables of a group (RFC 7643 section 4.2).
+//! The schema of a group (RFC 7643 section 4.2).
 
 use super::{
     AttributeSchema, AttributeType, GROUP_URN, Mutability, ResourceType, Schema, Uniqueness,
@@ -9,7 +9,7 @@ use super::{
 pub static GROUP: ResourceType = ResourceType {
     name: "Group",
     endpoint: "/Groups",
-    description: "A group of users and groups",
+    description: "Group",
     schema: &GROUP_SCHEMA,
     extensions: &[],
 };
@@ -17,7 +17,7 @@ pub static GROUP: ResourceType = ResourceType {
 static GROUP_SCHEMA: Schema = Schema {
     urn: GROUP_URN,
     name: "Group",
-    description: "A group of users and groups",
+    description: "Group",
     attributes: &[
         SCHEMAS,
         ID,
@@ -32,7 +32,7 @@ static GROUP_SCHEMA: Schema = Schema {
     ],
 };
 
-/// A member is added or removed whole (RFC 7643 section 4.2).
+/// A member is added or removed as a whole (RFC 7643 section 4.2).
 const MEMBERS: &[AttributeSchema] = &[
     AttributeSchema {
         mutability: Mutability::Immutable,
@@ -49,5 +49,4 @@ const MEMBERS: &[AttributeSchema] = &[
         mutability: Mutability::Immutable,
         ..text("type", "Which kind of member it is").suggesting(&["User", "Group"])
     },
-    text("display", "The member's name; passed over where it is sent, and not shown").read_only(),
 ];

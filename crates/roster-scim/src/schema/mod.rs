@@ -1,7 +1,8 @@
-//! The attribute table: what a SCIM resource looks like, as data (RFC 7643 sections 2, 3, 4, 7).
+//! The attribute tables: SCIM resources described as data (RFC 7643 sections 2, 3, 4, 7).
 //!
-//! Reading, writing, PATCH, filters, projection and discovery follow these tables, so that what is
-//! advertised is what works. Names are compared without regard to case (RFC 7643 section 2.1).
+//! Parsing, writing, PATCH, filters, projection and discovery all use these tables, so `/Schemas`
+//! describes what the service does. Names are compared without regard to case (RFC 7643 section
+//! 2.1).
 
 mod attribute;
 mod enterprise;
@@ -25,5 +26,5 @@ pub const USER_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
 pub const GROUP_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 /// The URN of the enterprise extension of a user.
 pub const ENTERPRISE_URN: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
-/// The URN of what only Roster has.
+/// The URN of Roster's extension of a user.
 pub const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";

@@ -2,43 +2,43 @@
 
 use super::{AttributeSchema, GROUP, USER};
 
-/// The attributes under one URN.
+/// The attributes of one URN.
 #[derive(Debug)]
 pub struct Schema {
-    /// Its URN.
+    /// The URN.
     pub urn: &'static str,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is, in words.
+    /// The description.
     pub description: &'static str,
-    /// Its attributes.
+    /// The attributes.
     pub attributes: &'static [AttributeSchema],
 }
 
 impl Schema {
-    /// The attribute of that name, in whatever case.
+    /// The attribute with this name, in any case.
     pub fn attribute(&self, name: &str) -> Option<&'static AttributeSchema> {
         self.attributes.iter().find(|known| known.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// A kind of resource.
+/// A resource type.
 #[derive(Debug)]
 pub struct ResourceType {
-    /// Its name, which is its id too.
+    /// The name, which is also the id.
     pub name: &'static str,
-    /// Where it is served, below the base of SCIM.
+    /// The endpoint below the base URL of SCIM.
     pub endpoint: &'static str,
-    /// What it is, in words.
+    /// The description.
     pub description: &'static str,
-    /// The schema of what stands at the top of a resource.
+    /// The schema of the top level of a resource.
     pub schema: &'static Schema,
-    /// The schemas whose attributes stand below their URN.
+    /// The schemas whose attributes are below their URN.
     pub extensions: &'static [&'static Schema],
 }
 
 impl ResourceType {
-    /// Every kind that there is a table for.
+    /// All resource types.
     pub const ALL: &[&Self] = &[&USER, &GROUP];
 
     /// The schemas, the main one first.
@@ -46,13 +46,13 @@ impl ResourceType {
         std::iter::once(self.schema).chain(self.extensions.iter().copied())
     }
 
-    /// The schema of that URN, in whatever case.
+    /// The schema with this URN, in any case.
     pub fn schema_of(&self, urn: &str) -> Option<&'static Schema> {
         self.schemas().find(|schema| schema.urn.eq_ignore_ascii_case(urn))
     }
 
-    /// What a path names: the schema, its attribute, and the part of it. A path is
-    /// `[urn:]attribute[.part]`, in whatever case (RFC 7644 section 3.10).
+    /// Finds the attribute of a path: `[urn:]attribute[.part]`, in any case (RFC 7644 section
+    /// 3.10).
     pub fn find(&self, path: &str) -> Option<Found> {
         let (schema, rest) = self.split_urn(path)?;
         let (name, part) = match rest.split_once('.') {
@@ -67,8 +67,17 @@ impl ResourceType {
         Some(Found { schema, attribute, sub_attribute })
     }
 
-    /// The schema that a path is qualified with, and the rest of the path; the main schema where
-    /// it is not qualified. `None` where its URN is none of ours.
+    /// The extension that has an attribute with this name, in any case, if the main schema has
+    /// none.
+    pub fn extension_with(&self, name: &str) -> Option<&'static Schema> {
+        if self.schema.attribute(name).is_some() {
+            return None;
+        }
+        self.extensions.iter().copied().find(|schema| schema.attribute(name).is_some())
+    }
+
+    /// The schema of a path and the rest of the path. A path without a URN belongs to the main
+    /// schema. `None` for an unknown URN.
     pub fn split_urn<'p>(&self, path: &'p str) -> Option<(&'static Schema, &'p str)> {
         if !path.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("urn:")) {
             return Some((self.schema, path));
@@ -81,14 +90,14 @@ impl ResourceType {
     }
 }
 
-/// What a path names.
+/// The attribute that a path names.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
-    /// In which schema.
+    /// Its schema.
     pub schema: &'static Schema,
     /// The attribute.
     pub attribute: &'static AttributeSchema,
-    /// The part of it, where the path names one.
+    /// The sub-attribute, if the path names one.
     pub sub_attribute: Option<&'static AttributeSchema>,
 }
 

@@ -1,4 +1,5 @@
-//! The tables of a user (RFC 7643 sections 3.1 and 4.1) and of what all resources have.
+//! The schema of a user (RFC 7643 sections 3.1 and 4.1), and the attributes that all resources
+//! have.
 
 use super::{
     AttributeSchema, AttributeType, ENTERPRISE_USER, Mutability, ROSTER_USER, ResourceType,
@@ -9,7 +10,7 @@ use super::{
 pub static USER: ResourceType = ResourceType {
     name: "User",
     endpoint: "/Users",
-    description: "A user of the directory",
+    description: "User Account",
     schema: &USER_SCHEMA,
     extensions: &[&ENTERPRISE_USER, &ROSTER_USER],
 };
@@ -17,7 +18,7 @@ pub static USER: ResourceType = ResourceType {
 static USER_SCHEMA: Schema = Schema {
     urn: USER_URN,
     name: "User",
-    description: "A user of the directory",
+    description: "User Account",
     attributes: &[
         SCHEMAS,
         ID,
@@ -29,16 +30,17 @@ static USER_SCHEMA: Schema = Schema {
             ..text("userName", "What the user signs in with; unique without regard to case")
         },
         AttributeSchema::complex("name", "The parts of the user's name", NAME),
-        text("displayName", "The name that is shown to others"),
+        text("displayName", "The name to display"),
         text("nickName", "What the user is called"),
         AttributeSchema::url("profileUrl", "A page about the user"),
         text("title", "The user's position, such as Vice President"),
-        text("userType", "How the user stands to the organisation, such as Contractor"),
+        text("userType", "The user's relationship to the organisation, such as Contractor"),
         text("preferredLanguage", "The language that the user prefers (BCP 47)"),
         text("locale", "The user's region, for dates, numbers and money (BCP 47)"),
         text("timezone", "The user's time zone, such as Europe/London"),
-        // A user always has it: where a client says nothing, the service does.
-        AttributeSchema::boolean("active", "Whether the user takes part; false when suspended")
+        // Every user has it, and it cannot be removed: clients that test that an attribute which is
+        // not required can be removed would fail.
+        AttributeSchema::boolean("active", "Whether the user is active; false when suspended")
             .required(),
         AttributeSchema::list("emails", "The user's e-mail addresses", EMAILS),
         AttributeSchema::list("phoneNumbers", "The user's telephone numbers", PHONE_NUMBERS),
@@ -55,7 +57,7 @@ static USER_SCHEMA: Schema = Schema {
     ],
 };
 
-/// They change by the group alone (RFC 7643 section 4.1.2).
+/// Only changes of a group change them (RFC 7643 section 4.1.2).
 const GROUPS: &[AttributeSchema] = &[
     text("value", "The id of the group").exact().read_only(),
     AttributeSchema {
@@ -84,7 +86,7 @@ pub(super) const ID: AttributeSchema = AttributeSchema {
     mutability: Mutability::ReadOnly,
     returned: Returned::Always,
     uniqueness: Uniqueness::Server,
-    ..text("id", "The id of the resource, made by the service and never used again")
+    ..text("id", "The id of the resource, which is never used again")
 };
 
 /// `externalId` (RFC 7643 section 3.1).
@@ -94,13 +96,13 @@ pub(super) const EXTERNAL_ID: AttributeSchema =
 /// `meta` (RFC 7643 section 3.1).
 pub(super) const META: AttributeSchema = AttributeSchema {
     mutability: Mutability::ReadOnly,
-    ..AttributeSchema::complex("meta", "What the service knows of the resource", META_PARTS)
+    ..AttributeSchema::complex("meta", "The metadata of the resource", META_PARTS)
 };
 
 const META_PARTS: &[AttributeSchema] = &[
     text("resourceType", "The name of the resource type").exact().read_only(),
-    moment("created", "When the resource was made"),
-    moment("lastModified", "When the resource was changed last"),
+    moment("created", "When the resource was created"),
+    moment("lastModified", "When the resource was last changed"),
     AttributeSchema {
         reference_types: &["uri"],
         ..AttributeSchema::url("location", "Where the resource is").read_only()
@@ -113,14 +115,14 @@ const NAME: &[AttributeSchema] = &[
     text("familyName", "The family name"),
     text("givenName", "The given name"),
     text("middleName", "The middle names"),
-    text("honorificPrefix", "What stands before the name, such as Dr."),
-    text("honorificSuffix", "What stands after the name, such as III"),
+    text("honorificPrefix", "A title before the name, such as Dr."),
+    text("honorificSuffix", "A suffix after the name, such as III"),
 ];
 
-const TYPE: AttributeSchema = text("type", "What the value is for");
+const TYPE: AttributeSchema = text("type", "The kind of the value");
 const PRIMARY: AttributeSchema =
     AttributeSchema::boolean("primary", "Whether this is the value to prefer; true once at most");
-const DISPLAY: AttributeSchema = text("display", "The value in words");
+const DISPLAY: AttributeSchema = text("display", "A description of the value");
 
 const EMAILS: &[AttributeSchema] = &[
     text("value", "An e-mail address").required(),

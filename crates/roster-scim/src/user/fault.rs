@@ -1,6 +1,6 @@
-//! What core refuses, in SCIM's words.
+//! Converts refusals of core to SCIM errors.
 //!
-//! Matched without a wildcard: a new refusal has no answer until it gets one here.
+//! The match has no wildcard: a new refusal does not compile until it has an error here.
 
 use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violations};
 
@@ -12,13 +12,13 @@ use crate::{
 
 use super::value::scim_name;
 
-/// Most faults that one detail tells.
-const TOLD_MAX: usize = 8;
+/// Maximum number of faults in one detail.
+const FAULTS_MAX: usize = 8;
 
-/// The answer to a refusal.
+/// The error for a refusal.
 pub fn refused(refusal: &Refusal) -> ScimError {
     match refusal {
-        Refusal::NotFound => ScimError::of_status(404, "there is no user of this id"),
+        Refusal::NotFound => ScimError::of_status(404, "no user has this id"),
         Refusal::VersionMismatch { current } => ScimError::of_status(
             412,
             format!(
@@ -26,12 +26,12 @@ pub fn refused(refusal: &Refusal) -> ScimError {
             ),
         ),
         Refusal::PreconditionRequired { .. } => {
-            ScimError::of_status(428, "send If-Match with the version that you mean")
+            ScimError::of_status(428, "send If-Match with the version that you want to change")
         }
         Refusal::Invalid(violations) => invalid(violations),
         Refusal::Taken(taken) => is_taken(*taken),
         Refusal::KeyReused => {
-            ScimError::of_status(422, "this Idempotency-Key came with another request before")
+            ScimError::of_status(422, "this Idempotency-Key was used with a different request")
         }
         Refusal::EditRefused => ScimError::of_status(400, "the change cannot be applied"),
         Refusal::Group(refusal) => of_group(refusal),
@@ -42,47 +42,48 @@ fn is_taken(taken: Taken) -> ScimError {
     let detail = if taken.username == Some(UsernameOrigin::Given) {
         "userName: another user has it; choose another"
     } else if taken.email {
-        "emails: another user has this primary address"
+        "emails: another user has this primary address; users may share addresses after \
+         `roster policy set email-uniqueness none`"
     } else if taken.external_id {
-        "externalId: another user has it"
+        "externalId: another user has it; send another"
     } else {
-        "userName: the address is somebody's userName already; send another"
+        "userName: another user has this address as userName; send a userName"
     };
     ScimError::new(ScimType::Uniqueness, detail)
 }
 
-/// The answer to a user that breaks rules.
+/// The error for a user that breaks rules.
 pub fn invalid(violations: &Violations) -> ScimError {
-    let mut told: Vec<String> = violations
+    let mut faults: Vec<String> = violations
         .items()
         .iter()
-        .take(TOLD_MAX)
-        .map(|violation| format!("{}: {}", place(&violation.pointer), violation.detail))
+        .take(FAULTS_MAX)
+        .map(|violation| format!("{}: {}", path_of(&violation.pointer), violation.detail))
         .collect();
-    if violations.total() > TOLD_MAX {
-        told.push(format!("and {} more", violations.total() - TOLD_MAX));
+    if violations.total() > FAULTS_MAX {
+        faults.push(format!("and {} more", violations.total() - FAULTS_MAX));
     }
-    ScimError::new(ScimType::InvalidValue, told.join("; "))
+    ScimError::new(ScimType::InvalidValue, faults.join("; "))
 }
 
-/// Where a pointer into the record leads in SCIM.
-fn place(pointer: &str) -> String {
+/// The SCIM path of a pointer into the record.
+fn path_of(pointer: &str) -> String {
     let mut segments = pointer.split('/').skip(1);
     let Some(first) = segments.next() else { return "the user".to_owned() };
     let Some(attribute) = Attribute::from_name(first) else { return first.to_owned() };
     let Some(path) = scim_path(attribute) else { return first.to_owned() };
-    let mut place = path.attribute.to_owned();
+    let mut name = path.attribute.to_owned();
     if let Some(part) = path.sub_attribute {
-        place = format!("{place}.{part}");
+        name = format!("{name}.{part}");
     }
     for segment in segments {
-        place = if segment.bytes().all(|b| b.is_ascii_digit()) {
-            format!("{place}[{segment}]")
+        name = if segment.bytes().all(|b| b.is_ascii_digit()) {
+            format!("{name}[{segment}]")
         } else {
-            format!("{place}.{}", scim_name(attribute, segment).unwrap_or(segment))
+            format!("{name}.{}", scim_name(attribute, segment).unwrap_or(segment))
         };
     }
-    place
+    name
 }
 
 #[cfg(test)]
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_told_at_its_place_in_scim() {
+    fn a_fault_names_its_scim_path() {
         for (pointer, expected) in [
             ("/given_name", "name.givenName"),
             ("/emails/1/value", "emails[1].value"),
@@ -102,7 +103,7 @@ mod tests {
             ("/username", "userName"),
             ("", "the user"),
         ] {
-            assert_eq!(place(pointer), expected, "{pointer}");
+            assert_eq!(path_of(pointer), expected, "{pointer}");
         }
     }
 

@@ -1,7 +1,7 @@
-//! Which of the flags that vouch for an address a patch names itself.
+//! Which verified flags a patch sets itself.
 //!
-//! A change of an address takes its flag away, unless the same patch says what the flag is: as of
-//! a patch by the REST face.
+//! A change of an address resets its verified flag, unless the same patch sets the flag. The REST
+//! interface does the same.
 
 use roster_core::{Attribute, Json};
 
@@ -9,10 +9,10 @@ use crate::{patch::Operation, schema::scim_path};
 
 const FLAGS: [Attribute; 2] = [Attribute::EmailVerified, Attribute::PhoneNumberVerified];
 
-/// The flags that some operation names.
+/// The flags that any operation sets.
 pub fn named_flags(operations: &[Operation]) -> Vec<Attribute> {
     let named = |flag: &Attribute| {
-        let name = scim_path(*flag).map_or("", |place| place.attribute);
+        let name = scim_path(*flag).map_or("", |path| path.attribute);
         operations.iter().any(|operation| {
             let by_path = operation.path.as_deref().is_some_and(|path| ends_in(path, name));
             by_path || operation.value.as_ref().is_some_and(|value| holds(value, name))
@@ -26,7 +26,7 @@ fn ends_in(path: &str, name: &str) -> bool {
     path.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(name))
 }
 
-/// Whether a member of that name stands in an object, or below a URN of it.
+/// Whether an object has a member with this name, at any depth.
 fn holds(value: &Json, name: &str) -> bool {
     let Json::Object(members) = value else { return false };
     members.iter().any(|(member, inner)| ends_in(member, name) || holds(inner, name))
@@ -35,12 +35,12 @@ fn holds(value: &Json, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Profile, patch};
+    use crate::{Strictness, patch};
 
     fn flags(operations: &str) -> Vec<Attribute> {
         let body = format!(r#"{{"Operations":[{operations}]}}"#);
         let body = roster_core::json::read(body.as_bytes()).expect("JSON");
-        named_flags(&patch::read(body, Profile::Tolerant).expect("operations"))
+        named_flags(&patch::read(body, Strictness::Tolerant).expect("operations"))
     }
 
     #[test]

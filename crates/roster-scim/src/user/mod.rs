@@ -1,7 +1,7 @@
-//! The record as a SCIM user, and back.
+//! Maps the record to a SCIM user and back.
 //!
-//! Writing copies the stored JSON piece by piece; reading makes a draft that core judges. Both
-//! follow the table of places, so that a user made by one face is the same user at the other.
+//! Writing copies the stored JSON member by member. Parsing makes a draft, which core validates.
+//! Both use [`crate::schema::scim_path`], so both interfaces read and write the same record.
 
 mod fault;
 mod flags;
@@ -13,4 +13,5 @@ mod write;
 pub use fault::{invalid, refused};
 pub use flags::named_flags;
 pub use read::{Sent, read};
-pub use write::{UserWriter, location, shows_groups};
+
+pub use write::{UserWriter, entity_tag, location, shows_groups, version_of};

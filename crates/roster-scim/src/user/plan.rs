@@ -1,12 +1,12 @@
-//! What one request wants to see of users, laid out once for all of them.
+//! The layout of the users in one response, computed once per request.
 //!
-//! Everything that does not depend on the user is looked up here: what is shown, under which name,
-//! in which order. Knows no record.
+//! It holds everything that does not depend on the user: which members are returned, under which
+//! names, in which order.
 
 use roster_core::{Attribute, json::write_text};
 
 use crate::{
-    project::{Projection, Shown},
+    project::{Projection, Selection},
     schema::{ROSTER_URN, USER_URN, scim_path},
 };
 
@@ -47,41 +47,41 @@ pub(super) const ENTERPRISE: &[Attribute] = &[
     Attribute::Department,
     Attribute::Manager,
 ];
-pub(super) const ROSTER: &[Attribute] =
+const ROSTER: &[Attribute] =
     &[Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes];
 
-/// What is shown, in the order in which it is.
+/// The members to return, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub(super) first: Vec<Put>,
-    pub(super) name: Vec<Put>,
-    pub(super) before_active: Vec<Put>,
+    pub(super) first: Vec<PlannedMember>,
+    pub(super) name: Vec<PlannedMember>,
+    pub(super) before_active: Vec<PlannedMember>,
     pub(super) active: bool,
-    pub(super) lists: Vec<Put>,
+    pub(super) lists: Vec<PlannedMember>,
     pub(super) groups: bool,
-    pub(super) enterprise: Vec<Put>,
-    pub(super) asks_status: bool,
-    pub(super) roster: Vec<Put>,
-    /// `meta`, as texts with what stands after each.
-    pub(super) meta: Vec<(Vec<u8>, Hole)>,
-    /// What stands after these.
+    pub(super) enterprise: Vec<PlannedMember>,
+    pub(super) returns_status: bool,
+    pub(super) roster: Vec<PlannedMember>,
+    /// `meta`, as texts with the value that follows each.
+    pub(super) meta: Vec<(Vec<u8>, Slot)>,
+    /// The text after these.
     pub(super) end: Vec<u8>,
 }
 
-/// A member that is shown.
+/// A member to return.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Put {
+pub(super) struct PlannedMember {
     pub(super) attribute: Attribute,
-    /// The text that begins it, comma included.
+    /// The text that starts it, with the comma.
     pub(super) name: &'static str,
-    /// Whether its value is not shown as it stands.
-    pub(super) taken_apart: bool,
+    /// Whether the value is parsed and rewritten. Otherwise its bytes are copied.
+    pub(super) is_rewritten: bool,
 }
 
-/// What stands after a ready text.
+/// The value that follows a fixed text.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Hole {
-    /// The text of a member.
+pub(super) enum Slot {
+    /// The JSON text of a member.
     Text(Attribute),
     /// The user's id without its quotes.
     BareId,
@@ -89,19 +89,19 @@ pub(super) enum Hole {
 
 impl Plan {
     pub(super) fn new(base: &str, projection: &Projection) -> Self {
-        let all = |attributes: &[Attribute]| -> Vec<Put> {
-            attributes.iter().filter_map(|attribute| put(*attribute, projection)).collect()
+        let all = |attributes: &[Attribute]| -> Vec<PlannedMember> {
+            attributes.iter().filter_map(|attribute| planned(*attribute, projection)).collect()
         };
         let meta = Meta::new(base, projection);
         Self {
             first: all(FIRST),
             name: all(NAME),
             before_active: all(BEFORE_ACTIVE),
-            active: projection.attribute(USER_URN, "active") != Shown::No,
+            active: projection.attribute(USER_URN, "active") != Selection::None,
             lists: all(LISTS),
             groups: super::shows_groups(projection),
             enterprise: all(ENTERPRISE),
-            asks_status: projection.asks(ROSTER_URN, "status"),
+            returns_status: projection.requests(ROSTER_URN, "status"),
             roster: all(ROSTER),
             meta: meta.filled,
             end: meta.text,
@@ -109,22 +109,30 @@ impl Plan {
     }
 }
 
-fn put(attribute: Attribute, projection: &Projection) -> Option<Put> {
-    let place = scim_path(attribute)?;
-    let shown = match place.sub_attribute {
-        Some(part) if projection.part(place.urn, place.attribute, part) => Shown::Whole,
-        Some(_) => Shown::No,
-        None => projection.attribute(place.urn, place.attribute),
+fn planned(attribute: Attribute, projection: &Projection) -> Option<PlannedMember> {
+    let path = scim_path(attribute)?;
+    // Returned only if the request names it: `/Schemas` cannot describe an object with any keys.
+    if attribute == Attribute::Attributes && !projection.requests(path.urn, path.attribute) {
+        return None;
+    }
+    let shown = match path.sub_attribute {
+        Some(part) if projection.part(path.urn, path.attribute, part) => Selection::Whole,
+        Some(_) => Selection::None,
+        None => projection.attribute(path.urn, path.attribute),
     };
     let has_other_parts = matches!(attribute, Attribute::Addresses | Attribute::Manager);
-    let taken_apart = has_other_parts || shown == Shown::Parts;
-    (shown != Shown::No).then_some(Put { attribute, name: place.member, taken_apart })
+    let is_rewritten = has_other_parts || shown == Selection::Parts;
+    (shown != Selection::None).then_some(PlannedMember {
+        attribute,
+        name: path.member,
+        is_rewritten,
+    })
 }
 
-/// `meta` and the end of the user, as texts with what stands after each and a last text.
+/// `meta` and the end of the user: texts, the value that follows each, and a last text.
 #[derive(Default)]
 struct Meta {
-    filled: Vec<(Vec<u8>, Hole)>,
+    filled: Vec<(Vec<u8>, Slot)>,
     text: Vec<u8>,
     is_open: bool,
 }
@@ -138,24 +146,24 @@ impl Meta {
             meta.text.extend_from_slice(b"\"User\"");
         }
         for attribute in [Attribute::CreatedAt, Attribute::UpdatedAt] {
-            let part = scim_path(attribute).and_then(|place| place.sub_attribute);
+            let part = scim_path(attribute).and_then(|path| path.sub_attribute);
             if let Some(part) = part.filter(|part| shown(part)) {
                 meta.name(part);
-                meta.hole(Hole::Text(attribute));
+                meta.slot(Slot::Text(attribute));
             }
         }
         if shown("location") {
             meta.name("location");
             write_text(&mut meta.text, &format!("{base}/Users/"));
-            // The quote comes after the id.
+            // The id and the closing quote follow.
             meta.text.pop();
-            meta.hole(Hole::BareId);
+            meta.slot(Slot::BareId);
             meta.text.push(b'"');
         }
         if shown("version") {
             meta.name("version");
             meta.text.extend_from_slice(b"\"W/\\\"");
-            meta.hole(Hole::Text(Attribute::Version));
+            meta.slot(Slot::Text(Attribute::Version));
             meta.text.extend_from_slice(b"\\\"\"");
         }
         let end: &[u8] = if meta.is_open { b"}}" } else { b"}" };
@@ -163,7 +171,7 @@ impl Meta {
         meta
     }
 
-    /// Begins a member.
+    /// Starts a member.
     fn name(&mut self, name: &str) {
         let before: &[u8] = if self.is_open { b"," } else { b",\"meta\":{" };
         self.is_open = true;
@@ -172,7 +180,7 @@ impl Meta {
         self.text.push(b':');
     }
 
-    fn hole(&mut self, hole: Hole) {
-        self.filled.push((std::mem::take(&mut self.text), hole));
+    fn slot(&mut self, slot: Slot) {
+        self.filled.push((std::mem::take(&mut self.text), slot));
     }
 }

@@ -1,65 +1,70 @@
-//! From what a client sent to a draft.
+//! Parses a SCIM user to a draft.
 //!
-//! Attributes are found by the table, whatever their case; those that are read-only are passed
-//! over (RFC 7644 sections 3.3 and 3.5.1). What a value must be is for core to say. Nothing is
-//! judged here but the form.
+//! The attribute tables name the attributes. Names ignore case. Read-only attributes are ignored
+//! (RFC 7644 sections 3.3 and 3.5.1). This module checks only the form of the body; core validates
+//! the values.
+
+use std::collections::HashMap;
 
 use roster_core::{Attribute, Draft, Json, Status, attribute::Kind, violation::TOLERATED};
 
 use super::value;
 use crate::{
     error::{ScimError, ScimType},
-    profile::Profile,
-    schema::{
-        AttributeSchema, Mutability, ROSTER_URN, Schema, ScimPath, USER, USER_URN, scim_path,
-    },
+    schema::{AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN, scim_path},
+    strictness::Strictness,
+    work_email,
 };
 
-/// What a body stands for.
+/// What a parsed body is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// A new user.
+    /// To create a user.
     Created,
-    /// The whole of a user, as far as its client knows it.
+    /// To replace a user (PUT). The body has the attributes that the client knows.
     Replaced,
-    /// The whole of a user after a patch: all of it is meant.
+    /// To replace a user by the result of a PATCH, which has all attributes.
     Patched,
 }
 
-/// Reads a user off a body.
-pub fn read(tree: Json, profile: Profile, sent: Sent) -> Result<Draft, ScimError> {
+/// Parses a user from a body.
+pub fn read(tree: Json, strictness: Strictness, sent: Sent) -> Result<Draft, ScimError> {
     let kind = tree.kind();
     let Json::Object(members) = tree else {
         let detail = format!("send one user as a JSON object, not {kind}");
         return Err(ScimError::new(ScimType::InvalidSyntax, detail));
     };
-    let mut reading = Reading { profile, values: Vec::new(), names_roster: false };
-    if profile == Profile::Strict && sent != Sent::Patched {
+    let mut reading = Reading { strictness, sent, values: Vec::new() };
+    if strictness == Strictness::Strict && sent != Sent::Patched {
         require_schemas(&members)?;
     }
     for (name, value) in members {
         reading.take(&name, value)?;
     }
-    if scim_path(Attribute::Username).and_then(|place| reading.value(place)).is_none() {
+    if scim_path(Attribute::Username).and_then(|path| reading.value(path)).is_none() {
         return Err(ScimError::new(ScimType::InvalidValue, "userName: it is required"));
     }
     let mut draft = Draft::parse(reading.record());
-    if profile == Profile::Tolerant {
+    if strictness == Strictness::Tolerant {
         draft.excuse(TOLERATED);
     }
-    if sent == Sent::Replaced && !reading.names_roster {
-        // A client that does not name the extension cannot know what it holds (RFC 7644
-        // section 3.5.1).
+    draft.assume_email_type(work_email::WORK);
+    if sent == Sent::Replaced {
+        // A client that does not send an attribute of Roster's extension may not know it (RFC 7644
+        // section 3.5.1), so the attribute keeps its value.
         for member in
             [Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes]
         {
-            draft.retain(member);
+            let is_sent = scim_path(member).is_some_and(|path| reading.is_sent(path));
+            if !is_sent {
+                draft.retain(member);
+            }
         }
     }
     Ok(draft)
 }
 
-/// `schemas` must say that it is a user, and nothing that is not known.
+/// `schemas` must contain the URN of a user, and no unknown URN.
 fn require_schemas(members: &[(String, Json)]) -> Result<(), ScimError> {
     let sent = members.iter().find(|(name, _)| name.eq_ignore_ascii_case("schemas"));
     let refuse = |detail: &'static str| Err(ScimError::new(ScimType::InvalidSyntax, detail));
@@ -68,27 +73,26 @@ fn require_schemas(members: &[(String, Json)]) -> Result<(), ScimError> {
     };
     let mut says_user = false;
     for urn in urns {
-        let Json::Text(urn) = urn else { return refuse("schemas: it holds URNs as strings") };
+        let Json::Text(urn) = urn else { return refuse("schemas: send URNs as strings") };
         says_user |= urn.eq_ignore_ascii_case(USER_URN);
         if USER.schema_of(urn).is_none() {
-            return refuse("schemas: a URN is none of a user's");
+            return refuse("schemas: a URN is not a schema of a user");
         }
     }
     if says_user { Ok(()) } else { refuse("schemas: the URN of a user is missing") }
 }
 
 struct Reading {
-    profile: Profile,
-    /// What was sent, by schema and attribute.
+    strictness: Strictness,
+    sent: Sent,
+    /// The values of the body, by schema and attribute; `null` for an attribute that was sent
+    /// without a value.
     values: Vec<(&'static Schema, &'static AttributeSchema, Json)>,
-    /// Whether the client knows of what only Roster has.
-    names_roster: bool,
 }
 
 impl Reading {
     fn take(&mut self, name: &str, value: Json) -> Result<(), ScimError> {
         if name.eq_ignore_ascii_case("schemas") {
-            self.note_schemas(&value);
             return Ok(());
         }
         if let Some(schema) = USER.schema_of(name) {
@@ -97,18 +101,23 @@ impl Reading {
         if let Some(attribute) = USER.schema.attribute(name) {
             return self.take_attribute(USER.schema, attribute, value);
         }
-        if self.profile == Profile::Strict {
+        if self.strictness == Strictness::Strict {
             if name.eq_ignore_ascii_case("groups") {
                 return Ok(());
             }
             if name.eq_ignore_ascii_case("password") {
-                let detail = "password: no passwords are kept here; leave it out";
+                let detail = "password: this service stores no passwords; leave it out";
                 return Err(ScimError::new(ScimType::InvalidValue, detail));
             }
             return Err(value::unknown("", USER.schema.attributes));
         }
+        // An attribute of an extension may come without its URN.
+        let extension =
+            USER.extension_with(name).and_then(|schema| schema.attribute(name).zip(Some(schema)));
+        if let Some((attribute, schema)) = extension {
+            return self.take_attribute(schema, attribute, value);
+        }
         let Some(found) = USER.find(name) else { return Ok(()) };
-        self.names_roster |= found.schema.urn == ROSTER_URN;
         match found.sub_attribute {
             None => self.take_attribute(found.schema, found.attribute, value),
             Some(part) => {
@@ -118,15 +127,7 @@ impl Reading {
         }
     }
 
-    fn note_schemas(&mut self, urns: &Json) {
-        let Json::Array(urns) = urns else { return };
-        let is_roster =
-            |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(ROSTER_URN));
-        self.names_roster |= urns.iter().any(is_roster);
-    }
-
     fn take_extension(&mut self, schema: &'static Schema, value: Json) -> Result<(), ScimError> {
-        self.names_roster |= schema.urn == ROSTER_URN;
         if value == Json::Null || value == Json::Array(Vec::new()) {
             return Ok(());
         }
@@ -138,7 +139,7 @@ impl Reading {
         for (name, value) in members {
             match schema.attribute(&name) {
                 Some(attribute) => self.take_attribute(schema, attribute, value)?,
-                None if self.profile == Profile::Strict => {
+                None if self.strictness == Strictness::Strict => {
                     return Err(value::unknown(schema.name, schema.attributes));
                 }
                 None => {}
@@ -156,42 +157,53 @@ impl Reading {
         if attribute.mutability == Mutability::ReadOnly {
             return Ok(());
         }
-        let place = format_args!("{}", attribute.name);
-        let Some(read) = value::read(attribute, sent, self.profile, place)? else {
-            return Ok(());
-        };
+        let path = format_args!("{}", attribute.name);
+        let read = value::read(attribute, sent, self.strictness, path)?.unwrap_or(Json::Null);
+        let read = if self.sent == Sent::Patched { read } else { without_repeats(read) };
         let known = self
             .values
             .iter_mut()
             .find(|(known, found, _)| known.urn == schema.urn && found.name == attribute.name);
         match (known, read) {
             (None, read) => self.values.push((schema, attribute, read)),
-            // Parts by dotted names come one by one.
+            (Some((_, _, known @ Json::Null)), read) => *known = read,
+            (Some(_), Json::Null) => {}
+            // Sub-attributes with dotted names come one at a time.
             (Some((_, _, Json::Object(parts))), Json::Object(further))
                 if further.iter().all(|(name, _)| parts.iter().all(|(had, _)| had != name)) =>
             {
                 parts.extend(further);
             }
             (Some(_), _) => {
-                let detail = format!("{}: it stands twice", attribute.name);
+                let detail = format!("{}: it occurs twice", attribute.name);
                 return Err(ScimError::new(ScimType::InvalidSyntax, detail));
             }
         }
         Ok(())
     }
 
-    fn value(&self, place: ScimPath) -> Option<&Json> {
-        let found = self.values.iter().find(|(schema, attribute, _)| {
-            schema.urn == place.urn && attribute.name == place.attribute
+    /// Whether the attribute was sent, even without a value.
+    fn is_sent(&self, path: ScimPath) -> bool {
+        self.sent_value(path).is_some()
+    }
+
+    fn sent_value(&self, path: ScimPath) -> Option<&Json> {
+        let mut values = self.values.iter();
+        let found = values.find(|(schema, attribute, _)| {
+            schema.urn == path.urn && attribute.name == path.attribute
         });
-        let (_, _, value) = found?;
-        match place.sub_attribute {
+        found.map(|(_, _, value)| value)
+    }
+
+    fn value(&self, path: ScimPath) -> Option<&Json> {
+        let value = self.sent_value(path).filter(|value| **value != Json::Null)?;
+        match path.sub_attribute {
             None => Some(value),
             Some(part) => value.member(part),
         }
     }
 
-    /// The record's form of what was sent.
+    /// The values as a JSON object with the names of the record.
     fn record(&self) -> Json {
         let member = |attribute: &Attribute| {
             let value = self.value(scim_path(*attribute)?)?;
@@ -211,7 +223,39 @@ impl Reading {
     }
 }
 
-/// Entries with the names that the record has for their parts.
+/// Merges entries of a list that have the same value and type (RFC 7643 section 2.4). The first
+/// entry gets the parts that it lacks, and is primary if any of them is.
+fn without_repeats(value: Json) -> Json {
+    let Json::Array(entries) = value else { return value };
+    let mut kept: Vec<Json> = Vec::with_capacity(entries.len());
+    let mut places = HashMap::new();
+    for entry in entries {
+        let text = |name: &str| match entry.member(name) {
+            Some(Json::Text(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let Some(value) = text("value") else {
+            kept.push(entry);
+            continue;
+        };
+        let at = *places.entry((value, text("type"))).or_insert(kept.len());
+        match (kept.get_mut(at), entry) {
+            (Some(Json::Object(known)), Json::Object(repeated)) => {
+                for (name, value) in repeated {
+                    match known.iter_mut().find(|(had, _)| *had == name) {
+                        None => known.push((name, value)),
+                        Some((_, primary)) if value == Json::Bool(true) => *primary = value,
+                        Some(_) => {}
+                    }
+                }
+            }
+            (_, entry) => kept.push(entry),
+        }
+    }
+    Json::Array(kept)
+}
+
+/// Renames the parts of entries to the names of the record.
 fn entries(attribute: Attribute, value: &Json) -> Json {
     match value {
         Json::Array(items) => {

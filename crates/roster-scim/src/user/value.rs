@@ -1,7 +1,7 @@
-//! One value as a client sent it, read by its row of the table.
+//! Parses one value by its row in the attribute table.
 //!
-//! What comes out has the names and the types of the table, or is nothing at all: `null`, `[]` and
-//! absent are the same state (RFC 7643 section 2.5).
+//! The result uses the names and types of the table. `null`, `[]` and an absent value are the same
+//! (RFC 7643 section 2.5), and give `None`.
 
 use std::fmt;
 
@@ -9,19 +9,19 @@ use roster_core::{Attribute, Json, Part, attribute::Kind};
 
 use crate::{
     error::{ScimError, ScimType},
-    profile::Profile,
     schema::{AttributeSchema, AttributeType, Mutability, scim_part},
+    strictness::{Strictness, as_text},
 };
 
-/// Parts that the standard knows and that follow from others here: passed over.
+/// Parts that the RFC defines and the service computes: ignored.
 const FOLLOWS: &[&str] = &["$ref", "display", "displayName"];
 
-/// Reads the value of an attribute; `place` is its path, for errors. It is written only for them.
+/// Parses the value of an attribute. `path` is its path for errors, formatted only if one occurs.
 pub(super) fn read(
     attribute: &'static AttributeSchema,
     value: Json,
-    profile: Profile,
-    place: fmt::Arguments<'_>,
+    strictness: Strictness,
+    path: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
     match (attribute.multi_valued, value) {
         (_, Json::Null) => Ok(None),
@@ -29,46 +29,48 @@ pub(super) fn read(
         (true, Json::Array(items)) => {
             let mut kept = Vec::with_capacity(items.len());
             for (index, item) in items.into_iter().enumerate() {
-                let place = format_args!("{place}[{index}]");
-                kept.extend(one(attribute, item, profile, place)?);
+                let path = format_args!("{path}[{index}]");
+                kept.extend(one(attribute, item, strictness, path)?);
             }
             Ok((!kept.is_empty()).then_some(Json::Array(kept)))
         }
         (true, sent) => {
-            if profile == Profile::Strict {
-                return Err(wrong_type(place, "an array", &sent));
+            if strictness == Strictness::Strict {
+                return Err(wrong_type(path, "an array", &sent));
             }
-            Ok(one(attribute, sent, profile, place)?.map(|item| Json::Array(vec![item])))
+            Ok(one(attribute, sent, strictness, path)?.map(|item| Json::Array(vec![item])))
         }
-        (false, sent) => one(attribute, sent, profile, place),
+        (false, sent) => one(attribute, sent, strictness, path),
     }
 }
 
 fn one(
     attribute: &'static AttributeSchema,
     value: Json,
-    profile: Profile,
-    place: fmt::Arguments<'_>,
+    strictness: Strictness,
+    path: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
+    let value =
+        if attribute.kind == AttributeType::String { as_text(value, strictness) } else { value };
     match (attribute.kind, value) {
         (_, Json::Null) => Ok(None),
-        (AttributeType::Boolean, value) => boolean(value, profile, place),
+        (AttributeType::Boolean, value) => boolean(value, strictness, path),
         (AttributeType::Complex, Json::Object(members)) if attribute.sub_attributes.is_empty() => {
             Ok((!members.is_empty()).then_some(Json::Object(members)))
         }
         (AttributeType::Complex, Json::Object(members)) => {
-            parts(attribute, members, profile, place)
+            parts(attribute, members, strictness, path)
         }
         (AttributeType::Complex, Json::Text(text))
-            if profile == Profile::Tolerant && attribute.sub_attribute("value").is_some() =>
+            if strictness == Strictness::Tolerant && attribute.sub_attribute("value").is_some() =>
         {
-            parts(attribute, vec![("value".to_owned(), Json::Text(text))], profile, place)
+            parts(attribute, vec![("value".to_owned(), Json::Text(text))], strictness, path)
         }
-        (AttributeType::Complex, other) => Err(wrong_type(place, "an object", &other)),
+        (AttributeType::Complex, other) => Err(wrong_type(path, "an object", &other)),
         (AttributeType::Integer, Json::Int(number)) => Ok(Some(Json::Int(number))),
-        (AttributeType::Integer, other) => Err(wrong_type(place, "a whole number", &other)),
+        (AttributeType::Integer, other) => Err(wrong_type(path, "a whole number", &other)),
         (AttributeType::Decimal, number @ (Json::Int(_) | Json::Float(_))) => Ok(Some(number)),
-        (AttributeType::Decimal, other) => Err(wrong_type(place, "a number", &other)),
+        (AttributeType::Decimal, other) => Err(wrong_type(path, "a number", &other)),
         (
             AttributeType::String
             | AttributeType::Reference
@@ -82,21 +84,21 @@ fn one(
             | AttributeType::Binary
             | AttributeType::DateTime,
             other,
-        ) => Err(wrong_type(place, "a string", &other)),
+        ) => Err(wrong_type(path, "a string", &other)),
     }
 }
 
-/// `true` and `false`; of a tolerant reader also their names, in whatever case.
+/// `true` and `false`; in tolerant parsing also as strings, in any case.
 fn boolean(
     value: Json,
-    profile: Profile,
-    place: fmt::Arguments<'_>,
+    strictness: Strictness,
+    path: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
     if let Json::Bool(_) = value {
         return Ok(Some(value));
     }
     if let Json::Text(text) = &value
-        && profile == Profile::Tolerant
+        && strictness == Strictness::Tolerant
     {
         if text.is_empty() {
             return Ok(None);
@@ -106,21 +108,21 @@ fn boolean(
             return Ok(Some(Json::Bool(named("true"))));
         }
     }
-    Err(wrong_type(place, "true or false", &value))
+    Err(wrong_type(path, "true or false", &value))
 }
 
 fn parts(
     attribute: &'static AttributeSchema,
     members: Vec<(String, Json)>,
-    profile: Profile,
-    place: fmt::Arguments<'_>,
+    strictness: Strictness,
+    path: fmt::Arguments<'_>,
 ) -> Result<Option<Json>, ScimError> {
     let mut kept: Vec<(String, Json)> = Vec::with_capacity(members.len());
     for (name, value) in members {
         let Some(part) = attribute.sub_attribute(&name) else {
             let follows = FOLLOWS.iter().any(|known| known.eq_ignore_ascii_case(&name));
-            if profile == Profile::Strict && !follows {
-                return Err(unknown(&place.to_string(), attribute.sub_attributes));
+            if strictness == Strictness::Strict && !follows {
+                return Err(unknown(&path.to_string(), attribute.sub_attributes));
             }
             continue;
         };
@@ -128,17 +130,17 @@ fn parts(
             continue;
         }
         if kept.iter().any(|(known, _)| known == part.name) {
-            let detail = format!("{place}: {} stands twice", part.name);
+            let detail = format!("{path}: {} occurs twice", part.name);
             return Err(ScimError::new(ScimType::InvalidSyntax, detail));
         }
-        let read = read(part, value, profile, format_args!("{place}.{}", part.name))?;
+        let read = read(part, value, strictness, format_args!("{path}.{}", part.name))?;
         kept.extend(read.map(|value| (part.name.to_owned(), value)));
     }
     let required = attribute.sub_attributes.iter().find(|part| part.required);
-    if profile == Profile::Tolerant
+    if strictness == Strictness::Tolerant
         && let Some(required) = required
     {
-        // Clients clear a value by leaving its entry without one.
+        // Clients clear a value by sending an entry without a value.
         let says = |(name, value): &(String, Json)| {
             name == required.name && !matches!(value, Json::Text(text) if text.is_empty())
         };
@@ -147,25 +149,25 @@ fn parts(
     Ok((!kept.is_empty()).then_some(Json::Object(kept)))
 }
 
-fn wrong_type(place: fmt::Arguments<'_>, wanted: &str, sent: &Json) -> ScimError {
-    let detail = format!("{place}: send {wanted}, not {}", sent.kind());
+fn wrong_type(path: fmt::Arguments<'_>, wanted: &str, sent: &Json) -> ScimError {
+    let detail = format!("{path}: send {wanted}, not {}", sent.kind());
     ScimError::new(ScimType::InvalidValue, detail)
 }
 
-/// The refusal of a name that is none, with those that are.
-pub(super) fn unknown(place: &str, known: &[AttributeSchema]) -> ScimError {
+/// The error for an unknown name, with the known names.
+pub(super) fn unknown(path: &str, known: &[AttributeSchema]) -> ScimError {
     let names: Vec<&str> = known.iter().map(|attribute| attribute.name).collect();
-    let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
-    let detail = format!("{at}an attribute is not known; there are {}", names.join(", "));
+    let at = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    let detail = format!("{at}unknown attribute; known attributes are {}", names.join(", "));
     ScimError::new(ScimType::InvalidSyntax, detail)
 }
 
-/// What SCIM calls a part of a member's entries that the record calls so.
+/// The SCIM name of a part of the record.
 pub(super) fn scim_name(attribute: Attribute, name: &str) -> Option<&'static str> {
     part_of(attribute, |part| part.name() == name).map(scim_part)
 }
 
-/// The part of a member's entries that SCIM calls so.
+/// The part of the record with this SCIM name.
 pub(super) fn record_part(attribute: Attribute, name: &str) -> Option<Part> {
     part_of(attribute, |part| scim_part(part) == name)
 }

@@ -1,10 +1,14 @@
-//! From the stored record to a SCIM user, without a tree between them.
+//! Writes stored records as SCIM users, without parsing them to a tree.
 //!
-//! The texts of the record's members are put in their SCIM places as they stand. Only entries
-//! whose parts have other names, or of which some are not to be shown, are taken apart. What is
-//! shown is known before the first user comes.
+//! The JSON texts of the record's members are copied to their SCIM paths. Only entries that need
+//! other names, or of which some parts are not returned, are parsed and rewritten. [`Plan`] is
+//! computed before the first user.
 
-use std::sync::LazyLock;
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::LazyLock,
+};
 
 use roster_core::{
     Attribute, Json, UserId,
@@ -13,18 +17,44 @@ use roster_core::{
     project::{self, Texts},
 };
 
-use super::plan::{ENTERPRISE, Hole, Plan, Put, ROSTER};
+use super::plan::{ENTERPRISE, Plan, PlannedMember, Slot};
 use crate::{
-    project::{Projection, Shown},
+    project::{Projection, Selection},
     schema::{ENTERPRISE_URN, ROSTER_URN, USER_URN, scim_path},
+    work_email,
 };
 
-/// Where a user is, below the base of SCIM.
+/// The URL of a user.
 pub fn location(base: &str, id: UserId) -> String {
     format!("{base}/Users/{id}")
 }
 
-/// Writes users of one service, as one request wants to see them.
+/// The entity tag of a user with these groups. A change of the groups is no new version of the
+/// user, so a response with groups has a digest of them in its tag.
+pub fn entity_tag(version: i64, groups: &[GroupRef]) -> String {
+    format!("W/\"{version}{}\"", groups_suffix(groups))
+}
+
+fn groups_suffix(groups: &[GroupRef]) -> String {
+    if groups.is_empty() {
+        return String::new();
+    }
+    let mut hasher = DefaultHasher::new();
+    for group in groups {
+        (group.id.to_string(), &group.display_name).hash(&mut hasher);
+    }
+    format!("-{:016x}", hasher.finish())
+}
+
+/// The version in an entity tag of this service, with or without quotes. `None` for other tags.
+pub fn version_of(tag: &str) -> Option<i64> {
+    let text = tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"');
+    let (version, digest) = text.split_once('-').unwrap_or((text, ""));
+    let is_digest = digest.is_empty() || digest.len() == 16;
+    version.parse().ok().filter(|number: &i64| is_digest && number.to_string() == version)
+}
+
+/// Writes the users of one response.
 #[derive(Clone, Debug)]
 pub struct UserWriter<'a> {
     base: &'a str,
@@ -32,50 +62,53 @@ pub struct UserWriter<'a> {
     plan: Plan,
 }
 
-/// Whether the groups of users are to be shown, so that they have to be known.
+/// Whether the projection includes groups, so that they must be loaded.
 pub fn shows_groups(projection: &Projection) -> bool {
-    projection.attribute(USER_URN, "groups") != Shown::No
+    projection.attribute(USER_URN, "groups") != Selection::None
 }
 
 impl<'a> UserWriter<'a> {
-    /// A writer; `base` is the absolute URL that all of SCIM is below, without a slash at its end.
+    /// `base` is the absolute base URL of SCIM, without a slash at its end.
     pub fn new(base: &'a str, projection: &'a Projection) -> Self {
         Self { base, projection, plan: Plan::new(base, projection) }
     }
 
-    /// Appends the user of a record, who is in these groups; `None` if the bytes are no record.
+    /// Appends the user of a record, who is in these groups. `None` if the bytes are not a record.
     pub fn write(&self, record: &[u8], groups: &[GroupRef], out: &mut Vec<u8>) -> Option<()> {
         let members = project::members(record)?;
         let plan = &self.plan;
-        let mut user = Writing { writer: self, members, out };
-        user.opening()?;
-        user.all(&plan.first)?;
-        user.object("name", None, &plan.name)?;
-        user.all(&plan.before_active)?;
+        let groups = if plan.groups { groups } else { &[] };
+        let mut user = Writing { writer: self, members, groups, out };
+        user.write_opening()?;
+        user.write_members(&plan.first)?;
+        user.write_object("name", None, &plan.name)?;
+        user.write_members(&plan.before_active)?;
         let status = user.members.get(Attribute::Status)?;
         if plan.active {
             let active: &[u8] =
                 if status == "\"active\"" { b",\"active\":true" } else { b",\"active\":false" };
             user.out.extend_from_slice(active);
         }
-        user.all(&plan.lists)?;
-        if plan.groups && !groups.is_empty() {
-            user.groups(groups);
+        user.write_members(&plan.lists)?;
+        if !groups.is_empty() {
+            user.write_groups();
         }
-        user.object(ENTERPRISE_URN, None, &plan.enterprise)?;
-        user.object(ROSTER_URN, plan.asks_status.then_some(status), &plan.roster)?;
-        user.end()
+        user.write_object(ENTERPRISE_URN, None, &plan.enterprise)?;
+        user.write_object(ROSTER_URN, plan.returns_status.then_some(status), &plan.roster)?;
+        user.write_end()
     }
 }
 
 struct Writing<'w, 'r, 'o> {
     writer: &'w UserWriter<'w>,
     members: Texts<'r>,
+    /// The groups to return.
+    groups: &'w [GroupRef],
     out: &'o mut Vec<u8>,
 }
 
-/// How a user begins, up to its id: without an extension, with that of enterprises, with ours,
-/// with both.
+/// The start of a user up to its id: without extensions, with the enterprise extension, with
+/// Roster's, with both.
 static OPENINGS: LazyLock<[String; 4]> = LazyLock::new(|| {
     let opening = |urns: &[&str]| format!("{{\"schemas\":[\"{}\"],\"id\":", urns.join("\",\""));
     [
@@ -91,9 +124,11 @@ impl Writing<'_, '_, '_> {
         attributes.iter().any(|attribute| self.members.get(*attribute).is_some())
     }
 
-    fn opening(&mut self) -> Option<()> {
+    fn write_opening(&mut self) -> Option<()> {
         let [neither, enterprise, roster, both] = &*OPENINGS;
-        let has_roster = self.writer.plan.asks_status || self.has(ROSTER);
+        let shown = &self.writer.plan.roster;
+        let is_present = |member: &PlannedMember| self.members.get(member.attribute).is_some();
+        let has_roster = self.writer.plan.returns_status || shown.iter().any(is_present);
         let opening = match (self.has(ENTERPRISE), has_roster) {
             (false, false) => neither,
             (true, false) => enterprise,
@@ -105,25 +140,30 @@ impl Writing<'_, '_, '_> {
         Some(())
     }
 
-    fn all(&mut self, members: &[Put]) -> Option<()> {
-        members.iter().try_for_each(|member| self.put(member))
+    fn write_members(&mut self, members: &[PlannedMember]) -> Option<()> {
+        members.iter().try_for_each(|member| self.write_member(member))
     }
 
-    fn put(&mut self, member: &Put) -> Option<()> {
+    fn write_member(&mut self, member: &PlannedMember) -> Option<()> {
         let Some(text) = self.members.get(member.attribute) else { return Some(()) };
-        if member.taken_apart {
-            return self.taken_apart(member, text);
+        let text = if member.attribute == Attribute::Emails {
+            work_email::with_types(text)?
+        } else {
+            Cow::Borrowed(text)
+        };
+        if member.is_rewritten {
+            return self.write_parsed(member, &text);
         }
         self.out.extend_from_slice(member.name.as_bytes());
         self.out.extend_from_slice(text.as_bytes());
         Some(())
     }
 
-    fn taken_apart(&mut self, member: &Put, text: &str) -> Option<()> {
-        let place = scim_path(member.attribute)?;
+    fn write_parsed(&mut self, member: &PlannedMember, text: &str) -> Option<()> {
+        let path = scim_path(member.attribute)?;
         let value = json::read(text.as_bytes()).ok()?;
         let projection = self.writer.projection;
-        let wanted = |part: &str| projection.part(place.urn, place.attribute, part);
+        let wanted = |part: &str| projection.part(path.urn, path.attribute, part);
         if let Some(value) = parts(member.attribute, value, &wanted) {
             self.out.extend_from_slice(member.name.as_bytes());
             write_json(self.out, &value);
@@ -131,8 +171,13 @@ impl Writing<'_, '_, '_> {
         Some(())
     }
 
-    /// Members of an object that is shown if there is any.
-    fn object(&mut self, name: &str, status: Option<&str>, members: &[Put]) -> Option<()> {
+    /// Writes an object, unless it has no members.
+    fn write_object(
+        &mut self,
+        name: &str,
+        status: Option<&str>,
+        members: &[PlannedMember],
+    ) -> Option<()> {
         let before = self.out.len();
         self.out.extend_from_slice(b",\"");
         self.out.extend_from_slice(name.as_bytes());
@@ -142,8 +187,8 @@ impl Writing<'_, '_, '_> {
             self.out.extend_from_slice(b",\"status\":");
             self.out.extend_from_slice(status.as_bytes());
         }
-        self.all(members)?;
-        // The comma before the first member is where the object begins.
+        self.write_members(members)?;
+        // The object starts in place of the comma before its first member.
         if let Some(first) = self.out.get_mut(start) {
             *first = b'{';
             self.out.push(b'}');
@@ -153,10 +198,10 @@ impl Writing<'_, '_, '_> {
         Some(())
     }
 
-    fn groups(&mut self, groups: &[GroupRef]) {
+    fn write_groups(&mut self) {
         let UserWriter { base, projection, .. } = self.writer;
         let wanted = |part: &str| projection.part(USER_URN, "groups", part);
-        let shown = groups.iter().map(|group| {
+        let shown = self.groups.iter().map(|group| {
             let parts = [
                 ("value", group.id.to_string()),
                 ("$ref", format!("{base}/Groups/{}", group.id)),
@@ -171,23 +216,26 @@ impl Writing<'_, '_, '_> {
         write_json(self.out, &shown);
     }
 
-    /// `meta`, and the end of the user.
-    fn end(&mut self) -> Option<()> {
+    /// Writes `meta` and the end of the user.
+    fn write_end(&mut self) -> Option<()> {
         let plan = &self.writer.plan;
-        for (text, hole) in &plan.meta {
-            let filling = match hole {
-                Hole::Text(attribute) => self.members.get(*attribute)?,
-                Hole::BareId => self.members.get(Attribute::Id)?.trim_matches('"'),
+        for (text, slot) in &plan.meta {
+            let filling = match slot {
+                Slot::Text(attribute) => self.members.get(*attribute)?,
+                Slot::BareId => self.members.get(Attribute::Id)?.trim_matches('"'),
             };
             self.out.extend_from_slice(text);
             self.out.extend_from_slice(filling.as_bytes());
+            if matches!(slot, Slot::Text(Attribute::Version)) {
+                self.out.extend_from_slice(groups_suffix(self.groups).as_bytes());
+            }
         }
         self.out.extend_from_slice(&plan.end);
         Some(())
     }
 }
 
-/// The parts of an entry, or of each of a list's, that are shown, by their names in SCIM.
+/// The parts to return of an entry, or of each entry of a list, with their SCIM names.
 fn parts(attribute: Attribute, value: Json, shows: &dyn Fn(&str) -> bool) -> Option<Json> {
     match value {
         Json::Array(items) => {

@@ -7,19 +7,17 @@ mod file;
 use std::path::Path;
 
 use roster_core::{Head, LogId, PolicyKey};
-use roster_engine::{Cell, CheckReader, SearchRow, Values};
-use rusqlite::{
-    Connection, params,
-    types::{ToSqlOutput, ValueRef},
-};
+use roster_engine::{CheckReader, SearchRow};
+use rusqlite::{Connection, params};
 
 pub use roster_engine::{Findings, Line};
 
 use crate::{
     backup::{BackupError, Sealed, open_store},
     establish::read_head,
-    page::run,
+    failure::ReadResult,
     policy::count_shared,
+    rows::{Rows, run},
 };
 
 const HAS_WORD: &str = "SELECT 1 FROM words WHERE word = ?1 AND id = ?2";
@@ -41,14 +39,14 @@ fn check_store(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
     let mut lines = vec![file::check(&snapshot)];
-    lines.extend(finish(roster_engine::check(&mut Reader(&snapshot), head))?);
+    lines.extend(finish(roster_engine::check(Rows(&snapshot), head))?);
     Ok(Findings { lines })
 }
 
 /// What is wrong with a database at the first look: the file itself, and its counters.
 pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError> {
     let (_, head) = head(connection)?;
-    let counters = finish(roster_engine::check_counters(&mut Reader(connection), head))?;
+    let counters = finish(roster_engine::check_counters(Rows(connection), head))?;
     Ok([file::check(connection), counters].into_iter().flat_map(|line| line.named).collect())
 }
 
@@ -59,40 +57,11 @@ pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError
 }
 
 fn finish<T>(steps: impl Future<Output = T>) -> Result<T, BackupError> {
-    run(steps).map_err(|error| BackupError::Faulty(error.to_string()))
+    run(async { Ok(steps.await) }).map_err(|error| BackupError::Faulty(error.to_string()))
 }
 
-struct Reader<'c>(&'c Connection);
-
-impl CheckReader for Reader<'_> {
-    type Error = rusqlite::Error;
-
-    async fn each(
-        &mut self,
-        sql: &str,
-        parameters: &[Cell],
-        mut show: impl FnMut(Values),
-    ) -> rusqlite::Result<()> {
-        let mut statement = self.0.prepare_cached(sql)?;
-        for (index, cell) in (1..).zip(parameters) {
-            let value = match cell {
-                Cell::Null => ValueRef::Null,
-                Cell::Integer(value) => ValueRef::Integer(*value),
-                Cell::Text(text) => ValueRef::Text(text),
-                Cell::Bytes(bytes) => ValueRef::Blob(bytes),
-            };
-            statement.raw_bind_parameter(index, ToSqlOutput::Borrowed(value))?;
-        }
-        let columns = statement.column_count();
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next()? {
-            let cells = (0..columns).map(|index| Ok(cell(row.get_ref(index)?)));
-            show(Values(cells.collect::<rusqlite::Result<_>>()?));
-        }
-        Ok(())
-    }
-
-    async fn missing(&mut self, rows: &[SearchRow]) -> rusqlite::Result<Vec<usize>> {
+impl CheckReader for Rows<'_> {
+    async fn missing(self, rows: &[SearchRow]) -> ReadResult<Vec<usize>> {
         let mut has_word = self.0.prepare_cached(HAS_WORD)?;
         let mut has_key = self.0.prepare_cached(HAS_KEY)?;
         let mut missing = Vec::new();
@@ -110,14 +79,5 @@ impl CheckReader for Reader<'_> {
 
     fn count_shared_sql(key: PolicyKey) -> String {
         count_shared(key)
-    }
-}
-
-fn cell(value: ValueRef<'_>) -> Cell {
-    match value {
-        ValueRef::Null | ValueRef::Real(_) => Cell::Null,
-        ValueRef::Integer(value) => Cell::Integer(value),
-        ValueRef::Text(text) => Cell::Text(text.to_vec()),
-        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
     }
 }

@@ -4,7 +4,7 @@ use roster_engine::{GroupWrite, GroupWrites};
 use rusqlite::{Connection, Result, params};
 
 use super::{apply::text, sql};
-use crate::groups::kind_number;
+use crate::columns::kind_number;
 
 pub(super) fn apply_groups(connection: &Connection, writes: &GroupWrites) -> Result<()> {
     let mut remove = connection.prepare_cached(sql::REMOVE_MEMBERSHIP)?;

@@ -10,7 +10,6 @@ mod apply_groups;
 mod checkpoints;
 pub(crate) mod erasure;
 mod facts;
-pub(crate) mod forget;
 pub(crate) mod search_rows;
 mod shared;
 pub(crate) mod sql;
@@ -25,7 +24,7 @@ use tokio::sync::mpsc::Receiver;
 
 use crate::{
     checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
-    failure,
+    failure::{self, ReadError},
 };
 use apply::Applied;
 pub(crate) use checkpoints::Maintenance;
@@ -153,9 +152,9 @@ impl Writer {
         let health = &self.shared.health;
         if fault.is_lost() {
             health.stop();
-        } else if failure::is_full(&fault.error) {
+        } else if fault.is(failure::is_full) {
             health.full();
-        } else if failure::is_corrupt(&fault.error) {
+        } else if fault.is(failure::is_corrupt) {
             health.damaged("the database file");
         }
     }
@@ -175,9 +174,9 @@ impl Writer {
     }
 
     /// Writes what is no command.
-    pub(crate) fn write<T>(
+    pub(crate) fn write<T, E: Into<ReadError>>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, StoreError> {
         if self.shared.health.is_stopped() {
             return Err(StoreError::WritesStopped);

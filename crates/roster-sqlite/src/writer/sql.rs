@@ -44,9 +44,13 @@ pub(crate) const ADD_KEY: &str = "INSERT INTO further_keys (kind, key, id) VALUE
 pub(crate) const DROP_KEY: &str =
     "DELETE FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
 
-/// Finds no record of a purged user whose history is still to be erased.
-pub(crate) const IDEMPOTENCY: &str = "SELECT fingerprint, at, user_id, version, position, effect, \
-     record FROM idempotency_keys WHERE key = ?1 AND (effect = 'user.purged' OR NOT EXISTS \
+/// Finds no record of a purged user whose history is still to be erased. The record of a changed
+/// user is in its event.
+pub(crate) const IDEMPOTENCY: &str = "SELECT key, fingerprint, at, user_id, version, position, \
+     effect, coalesce(record, (SELECT CASE WHEN EXISTS \
+     (SELECT 1 FROM erasures WHERE erasures.id = events.subject_id) THEN '' \
+     ELSE events.record END FROM events WHERE events.position = idempotency_keys.position)) \
+     FROM idempotency_keys WHERE key = $1 AND (effect = 'user.purged' OR NOT EXISTS \
      (SELECT 1 FROM erasures WHERE erasures.id = idempotency_keys.user_id))";
 
 /// Replaces a record that has expired.
@@ -54,37 +58,12 @@ pub(crate) const INSERT_IDEMPOTENCY: &str = "INSERT OR REPLACE INTO idempotency_
      (key, fingerprint, at, user_id, version, position, effect, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-pub(crate) const EVENT_RECORD: &str = "SELECT CASE WHEN EXISTS \
-     (SELECT 1 FROM erasures WHERE erasures.id = events.subject_id) THEN '' ELSE record END \
-     FROM events WHERE position = ?1";
-
 pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
      (position, kind, at, actor, request_id, subject_id, version, changed, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 pub(crate) const MOVE_HEAD: &str =
     "UPDATE log_head SET position = ?1, active = ?2, suspended = ?3, deleted = ?4 WHERE number = 1";
-
-pub(crate) const GROUP_NAME_HOLDER: &str = "SELECT id FROM groups WHERE name_key = ?1";
-
-pub(crate) const IS_MEMBER: &str =
-    "SELECT 1 FROM group_members WHERE group_id = ?1 AND member_id = ?2";
-
-pub(crate) const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = ?1";
-
-pub(crate) const IS_USER: &str = "SELECT 1 FROM users WHERE id = ?1";
-
-pub(crate) const IS_GROUP: &str = "SELECT 1 FROM groups WHERE id = ?1";
-
-/// The number of groups with a direct member, counted up to the most that are allowed.
-pub(crate) const COUNT_GROUPS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM group_members \
-     INDEXED BY group_members_member WHERE member_id = ?1 LIMIT 1000)";
-
-pub(crate) const GROUPS_ABOVE: &str = "SELECT group_id FROM group_members \
-     INDEXED BY group_members_member WHERE member_id = ?1";
-
-pub(crate) const GROUPS_BELOW: &str = "SELECT member_id FROM group_members \
-     INDEXED BY group_members_nested WHERE group_id = ?1 AND kind = 1";
 
 pub(crate) const CREATE_GROUP: &str = "INSERT INTO groups \
      (id, version, members, name_key, external_id, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

@@ -6,27 +6,32 @@
 
 use roster_core::{Failure, Head, Outcome, Rules, StoreError};
 use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
-use rusqlite::{Connection, Error, Result};
+use rusqlite::{Connection, Error};
 
 use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
 use crate::{
-    failure::{ReadResult, is_busy, is_failed_sync, is_full, is_io, store_error},
-    page::head::HEAD,
+    failure::{ReadError, ReadResult, is_busy, is_failed_sync, is_full, is_io},
+    head::HEAD,
 };
 
 /// A transaction that failed. It is rolled back, unless [`Fault::is_lost`].
 pub(super) struct Fault {
     /// Why.
-    pub(super) error: Error,
+    pub(super) error: ReadError,
     /// Whether the commit failed. Before it, nothing is on disk.
     at_commit: bool,
 }
 
 impl Fault {
+    /// Whether the error is one of SQLite that is so.
+    pub(super) fn is(&self, so: impl FnOnce(&Error) -> bool) -> bool {
+        matches!(&self.error, ReadError::Sqlite(error) if so(error))
+    }
+
     /// Whether it is not known what the disk holds.
     pub(super) fn is_lost(&self) -> bool {
-        let error = &self.error;
-        is_failed_sync(error) || (self.at_commit && is_io(error) && !is_full(error))
+        let is_lost_commit = |error: &_| self.at_commit && is_io(error) && !is_full(error);
+        self.is(|error| is_failed_sync(error) || is_lost_commit(error))
     }
 
     /// The answer to all that was done in the transaction; `None` where one command alone may be
@@ -34,16 +39,16 @@ impl Fault {
     pub(super) fn common(&self) -> Option<StoreError> {
         let text = || self.error.to_string().into();
         // A command by itself would wait for a lock just as long.
-        if self.is_lost() || is_busy(&self.error) {
+        if self.is_lost() || self.is(is_busy) {
             Some(StoreError::Unavailable(text()))
         } else {
-            is_full(&self.error).then(|| StoreError::Full(text()))
+            self.is(is_full).then(|| StoreError::Full(text()))
         }
     }
 
     /// The answer where only one thing was done.
     pub(super) fn into_error(self) -> StoreError {
-        self.common().unwrap_or_else(|| store_error(self.error))
+        self.common().unwrap_or_else(|| self.error.into())
     }
 }
 
@@ -54,7 +59,7 @@ pub(super) fn execute(
     rules: Rules,
     head: Head,
     requests: &[&Request],
-) -> std::result::Result<(Results, Applied), Fault> {
+) -> Result<(Results, Applied), Fault> {
     run(connection, || {
         let mut applied = Applied::new(head);
         let mut results = Results::with_capacity(requests.len());
@@ -66,7 +71,7 @@ pub(super) fn execute(
             let before = applied.head.position;
             applied.apply(connection, &completed.writes, &facts.row_numbers)?;
             let is_partial = completed.results.len() < batch.len();
-            let outcome = |result: std::result::Result<Executed, _>| Ok(result?.outcome(before));
+            let outcome = |result: Result<Executed, _>| Ok(result?.outcome(before));
             results.extend(completed.results.into_iter().map(outcome));
             memberships += completed.writes.groups.memberships();
             if is_partial || memberships >= MEMBERSHIPS_MAX {
@@ -78,7 +83,7 @@ pub(super) fn execute(
             let mut statement = connection.prepare_cached(MOVE_HEAD)?;
             statement.execute([position, active, suspended, deleted])?;
         }
-        Ok((results, applied))
+        ReadResult::Ok((results, applied))
     })
 }
 
@@ -87,7 +92,7 @@ pub(crate) fn preview_request(
     connection: &Connection,
     rules: Rules,
     request: &Request,
-) -> ReadResult<std::result::Result<Outcome, Failure>> {
+) -> ReadResult<Result<Outcome, Failure>> {
     // The snapshot ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
     let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
@@ -99,17 +104,19 @@ pub(crate) fn preview_request(
 }
 
 /// Does something in one transaction.
-pub(super) fn run<T>(
+pub(super) fn run<T, E: Into<ReadError>>(
     connection: &Connection,
-    work: impl FnOnce() -> Result<T>,
-) -> std::result::Result<T, Fault> {
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, Fault> {
     let execute = |sql| connection.prepare_cached(sql)?.execute([]);
+    let fault = |error, at_commit| Fault { error, at_commit };
     let done = execute("BEGIN IMMEDIATE")
-        .and_then(|_| work())
-        .map_err(|error| Fault { error, at_commit: false })
+        .map_err(ReadError::from)
+        .and_then(|_| work().map_err(Into::into))
+        .map_err(|error| fault(error, false))
         .and_then(|done| match execute("COMMIT") {
             Ok(_) => Ok(done),
-            Err(error) => Err(Fault { error, at_commit: true }),
+            Err(error) => Err(fault(error.into(), true)),
         });
     if done.is_err() && !connection.is_autocommit() {
         // If the rollback fails, the next start ignores what the log has of the transaction: there

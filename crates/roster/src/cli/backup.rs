@@ -1,4 +1,5 @@
-//! `roster backup`: the store of a data directory as one file, while the service runs or not.
+//! `roster backup`: writes the store of a data directory into one file, also while the service
+//! runs.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,22 +18,22 @@ pub(super) struct BackupFlags {
     #[command(flatten)]
     data: DataFlags,
 
-    /// Print what the backup holds as JSON
+    /// Print a description of the backup as JSON
     #[arg(long)]
     json: bool,
 
-    /// The file to write; it must not be there yet
+    /// The file to write; it must not exist
     file: PathBuf,
 }
 
-/// Makes the backup and tells what it holds.
+/// Creates the backup and prints a description of it.
 pub(super) fn run(flags: BackupFlags) -> anyhow::Result<ExitCode> {
     let data = flags.data.load()?;
     let at = SystemClock::default().now();
     let made = backup(&data, &flags.file, Making { at, program: env!("CARGO_PKG_VERSION") })?;
     let file = flags.file.display();
-    let told = if flags.json { as_json(&made) } else { format!("{file}: {}", in_words(&made)) };
-    writeln!(io::stdout().lock(), "{told}")?;
+    let text = if flags.json { as_json(&made) } else { format!("{file}: {}", in_words(&made)) };
+    writeln!(io::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -48,7 +49,7 @@ fn as_json(made: &Made) -> String {
     text(members)
 }
 
-/// An object as text.
+/// Writes an object as JSON text.
 pub(super) fn text(members: Vec<(String, Json)>) -> String {
     let mut out = Vec::new();
     json::write_json(&mut out, &Json::Object(members));

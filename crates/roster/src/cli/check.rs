@@ -1,4 +1,4 @@
-//! `roster check`: the check of a store, served or not, or of a backup.
+//! `roster check`: checks a store, also while it is served, or a backup.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,27 +9,27 @@ use clap::Args;
 use roster_postgres::Connector;
 use roster_sqlite::{Findings, Sealed};
 
-use super::data_flags::PlaceFlags;
+use super::data_flags::StoreFlags;
 use crate::config::DatabaseUrl;
 
 /// The flags of `roster check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckFlags {
     #[command(flatten)]
-    place: PlaceFlags,
+    store: StoreFlags,
 
-    /// Check this file of `roster backup`, not a store
+    /// Check this file of `roster backup` instead of a store
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "database"])]
     backup: Option<PathBuf>,
 }
 
-/// Checks, and prints a line for each thing that was looked at.
+/// Checks, and prints a line for each kind of data.
 pub(super) fn run(flags: CheckFlags) -> anyhow::Result<ExitCode> {
-    let is_directory = flags.place.is_directory();
+    let is_directory = flags.store.is_directory();
     let findings = if let Some(file) = flags.backup {
         Sealed::open(&file)?.check()?
     } else {
-        let config = flags.place.load()?;
+        let config = flags.store.load()?;
         match config.database {
             Some(database) if !is_directory => check_database(&database)?,
             _ => roster_sqlite::check(&config.data)?,

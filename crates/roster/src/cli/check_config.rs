@@ -1,25 +1,25 @@
-//! `roster check-config`: each setting with its value and origin.
+//! `roster check-config`: prints each setting with its value and origin.
 //!
-//! The output is a settings file: keys and values in TOML, origins as comments. Every
-//! wrong setting is named; what only a start can see, such as a port in use, is not looked at.
+//! The output is a settings file: keys and values in TOML, origins as comments. All invalid
+//! settings are reported. What only a start can detect, such as a port in use, is not checked.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::flags::SettingFlags;
-use super::{secured, trusted};
+use super::{jwt_settings, tls_settings};
 use crate::config::Report;
 
-/// Prints the settings, or fails with all that is wrong with them.
+/// Prints the settings, or fails with all their faults.
 pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
     let (config, report) = flags.load()?;
-    trusted::check(&config, &report)?;
-    secured::open(&config, &report)?;
+    jwt_settings::check(&config, &report)?;
+    tls_settings::open(&config, &report)?;
     io::stdout().lock().write_all(text(&report).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// One line for each setting, the comments in one column.
+/// One line for each setting, with the comments in one column.
 fn text(report: &Report) -> String {
     let settings: Vec<_> = report
         .lines

@@ -1,7 +1,7 @@
-//! Where the data lies, for commands that need no other setting.
+//! The data directory, for commands that need no other setting.
 //!
-//! The directory comes from the same sources as that of `roster serve`, so that both mean the
-//! same one; the other settings of those sources are judged as well.
+//! It comes from the same sources as for `roster serve`, so both use the same directory. The other
+//! settings of these sources are checked too.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::config::{Config, Given};
 
-/// The flags that tell the data directory.
+/// The flags for the data directory.
 #[derive(Debug, Args)]
 pub(super) struct DataFlags {
     /// Directory of the data [default: ./roster-data] [env: ROSTER_DATA]
@@ -23,7 +23,7 @@ pub(super) struct DataFlags {
 }
 
 impl DataFlags {
-    /// The directory; refused where the users are elsewhere and nobody names it here.
+    /// Returns the directory. Fails if the users are in PostgreSQL and `--data` is not given.
     pub(super) fn load(self) -> anyhow::Result<PathBuf> {
         let named = self.data.is_some();
         let flags = self.data.into_iter().map(|data| ("data", data.into_os_string())).collect();
@@ -31,7 +31,7 @@ impl DataFlags {
         let (config, _) = Config::load(&given)?;
         if config.database.is_some() && !named {
             anyhow::bail!(
-                "the users are kept in PostgreSQL (the setting `database`): use its own tools, as \
+                "the users are in PostgreSQL (the setting `database`): use its tools, such as \
                  pg_dump, or name a directory with --data"
             );
         }
@@ -39,14 +39,14 @@ impl DataFlags {
     }
 }
 
-/// The flags that tell where a store is, in a data directory or a database.
+/// The flags for a store: a data directory or a database.
 #[derive(Debug, Args)]
-pub(super) struct PlaceFlags {
+pub(super) struct StoreFlags {
     /// Directory of the data [default: ./roster-data] [env: ROSTER_DATA]
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
 
-    /// URL of the PostgreSQL database that keeps the users [env: ROSTER_DATABASE]
+    /// URL of the PostgreSQL database [env: ROSTER_DATABASE]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<OsString>,
 
@@ -55,8 +55,8 @@ pub(super) struct PlaceFlags {
     config: Option<PathBuf>,
 }
 
-impl PlaceFlags {
-    /// Whether they name a directory, and no database.
+impl StoreFlags {
+    /// Whether the flags name a directory and no database.
     pub(super) fn is_directory(&self) -> bool {
         self.data.is_some() && self.database.is_none()
     }

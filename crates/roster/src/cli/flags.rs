@@ -1,7 +1,7 @@
-//! The flags of `roster serve`, made from the table of settings.
+//! The flags of `roster serve`, built from the table of settings.
 //!
-//! Flags are handed on as text: types and ranges are judged in one place, together with those of
-//! the environment and the file. Help shows range, default and variable of each setting.
+//! Flags are passed on as text: types and ranges are checked in one place, together with those of
+//! the environment and the file. The help contains range, default and variable of each setting.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::config::{Config, Faults, Given, Kind, Report, SETTINGS, Setting};
 
-/// The flags of every setting, and the file to read.
+/// The flags of all settings, and the settings file.
 #[derive(Debug, Default)]
 pub(super) struct SettingFlags {
     given: Given,
@@ -31,7 +31,7 @@ pub(super) struct ServeFlags {
     #[command(flatten)]
     settings: SettingFlags,
 
-    /// Try it out: run on a temporary directory with sample users, removed at exit
+    /// Run on a temporary directory with sample users, removed at exit
     #[arg(long, display_order = 0)]
     dev: bool,
 }
@@ -89,14 +89,14 @@ fn flag(setting: &'static Setting) -> Arg {
         .help_heading(setting.group.heading())
         .help(help(setting));
     if matches!(setting.kind, Kind::Switch(_) | Kind::OptionalSwitch(_)) {
-        // `--put-guard` alone means yes.
+        // `--put-guard` alone means `true`.
         flag.num_args(0..=1).require_equals(true).default_missing_value("true")
     } else {
         flag
     }
 }
 
-/// The help of one setting: what it does, then what may be given and where else.
+/// The help of one setting: its description, range, default and environment variable.
 fn help(setting: &Setting) -> String {
     let range = setting.kind.range().map(|range| format!(" [{range}]")).unwrap_or_default();
     let default = match setting.default {

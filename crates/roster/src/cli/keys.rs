@@ -1,8 +1,7 @@
-//! `roster keys`: make, list, rotate and revoke keys, without the service.
+//! `roster keys`: creates, lists, rotates and revokes keys without the service.
 //!
-//! On a data directory that nobody serves, or on the PostgreSQL database that any number of
-//! processes serve. A running service on a data directory holds it: there, `/keys` does the same
-//! over HTTP.
+//! Works on a data directory that is not served, or on a PostgreSQL database, also while it is
+//! served. For a data directory that is served, use `/keys` over HTTP.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -18,7 +17,7 @@ use roster_core::{Clock, StoreError, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
 use roster_sqlite::KeyFile;
 
-use super::data_flags::PlaceFlags;
+use super::data_flags::StoreFlags;
 use crate::clock::SystemClock;
 use crate::data_dir::DataDir;
 
@@ -26,7 +25,7 @@ use crate::data_dir::DataDir;
 #[derive(Debug, Args)]
 pub(super) struct KeysFlags {
     #[command(flatten)]
-    place: PlaceFlags,
+    store: StoreFlags,
 
     #[command(subcommand)]
     act: Act,
@@ -34,56 +33,56 @@ pub(super) struct KeysFlags {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Make a key and print it, this once
+    /// Create a key and print it once
     ///
-    /// The first key closes the service to callers without one, for good.
+    /// The first key closes the service permanently to callers without one.
     Create {
-        /// What the key is for
+        /// The name of the key
         name: String,
 
-        /// What it may do: users:read, users:write, users:purge, events:read, metrics:read,
-        /// keys:admin, scim, scim:strict; several with commas, or `all` but the last
+        /// Its scopes: users:read, users:write, users:purge, events:read, metrics:read, keys:admin,
+        /// scim, scim:strict; separated by commas, or `all` for all except the last
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<String>,
 
-        /// For how many days it opens, or `never` an end
+        /// Days until the key expires, or `never`
         #[arg(long, value_name = "DAYS", default_value = "365")]
         days: String,
     },
     /// List all keys, without their secrets
     List,
-    /// Make the secret of a key anew and print the key, this once
+    /// Create a new secret for a key and print it once
     Rotate {
         /// The key's id
         id: String,
 
-        /// For how many seconds the former secret still opens; 0 ends it at once
+        /// Seconds for which the old secret is still accepted; 0 ends it immediately
         #[arg(long, value_name = "SECONDS")]
         #[arg(default_value_t = limits::KEY_OVERLAP_DEFAULT_MS / 1000)]
         #[arg(value_parser = clap::value_parser!(i64).range(0..=limits::KEY_OVERLAP_MAX_MS / 1000))]
         overlap: i64,
     },
-    /// Revoke a key, for good
+    /// Revoke a key permanently
     Revoke {
         /// The key's id
         id: String,
     },
 }
 
-/// Does what is asked for, and tells what came of it.
+/// Runs the subcommand and prints its result.
 pub(super) fn run(flags: KeysFlags) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("threads cannot be started")?;
     runtime.block_on(async {
         let clock = Arc::new(SystemClock::default());
-        let desk = KeyDesk::new(open(flags.place).await?, clock.clone());
-        carry_out(&desk, &*clock, flags.act).await
+        let desk = KeyDesk::new(open(flags.store).await?, clock.clone());
+        execute(&desk, &*clock, flags.act).await
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(place: PlaceFlags) -> anyhow::Result<Arc<dyn KeyStore>> {
-    let config = place.load()?;
+async fn open(flags: StoreFlags) -> anyhow::Result<Arc<dyn KeyStore>> {
+    let config = flags.load()?;
     if let Some(database) = &config.database {
         let table = KeyTable::open(Connector::parse(database.as_str())?).await;
         let table = table.with_context(|| format!("the store in {database} cannot be opened"))?;
@@ -91,13 +90,13 @@ async fn open(place: PlaceFlags) -> anyhow::Result<Arc<dyn KeyStore>> {
     }
     let directory = DataDir::open(&config.data)?;
     let file = KeyFile::open(directory.path().to_owned()).context(
-        "the keys cannot be opened (where a service runs on this directory, ask it: POST /keys)",
+        "the keys cannot be opened (if a service runs on this directory, use POST /keys)",
     )?;
     Ok(Arc::new(file))
 }
 
-async fn carry_out(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Result<()> {
-    let may = Permit::of_the_service();
+async fn execute(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Result<()> {
+    let permit = Permit::of_the_service();
     match act {
         Act::Create { name, scope, days } => {
             let expiry = expiry(&days, clock.now())?;
@@ -108,28 +107,28 @@ async fn carry_out(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Resul
                 anyhow!("the key is not valid: {}", details.join("; "))
             })?;
             let authority = Authority::of_the_service();
-            let (key, token) = desk.create(may, draft, &authority).await.map_err(failed)?;
-            show(&key, &token)
+            let (key, token) = desk.create(permit, draft, &authority).await.map_err(failed)?;
+            print(&key, &token)
         }
-        Act::List => list(&desk.list(may).await?, clock.now()),
+        Act::List => list(&desk.list(permit).await?, clock.now()),
         Act::Rotate { id, overlap } => {
-            let rotated = desk.rotate(may, key_id(&id)?, overlap * 1000).await;
+            let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000).await;
             let (key, token) = rotated.map_err(failed)?;
-            show(&key, &token)
+            print(&key, &token)
         }
         Act::Revoke { id } => {
-            let key = desk.revoke(may, key_id(&id)?).await.map_err(failed)?;
+            let key = desk.revoke(permit, key_id(&id)?).await.map_err(failed)?;
             writeln!(io::stdout().lock(), "{} ({}) is revoked", key.id, key.name)?;
             Ok(())
         }
     }
 }
 
-/// The key on stdout, for programs; what it is on stderr, for people.
-fn show(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
+/// Prints the key on stdout, for programs, and its description on stderr.
+fn print(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
     let ends = key.expires_at.map_or("never ends".to_owned(), |end| format!("ends {end}"));
     let ApiKey { id, name, scopes, .. } = key;
-    writeln!(io::stderr().lock(), "{id} ({name}): {scopes}; {ends}; shown this once:")?;
+    writeln!(io::stderr().lock(), "{id} ({name}): {scopes}; {ends}; printed only once:")?;
     writeln!(io::stdout().lock(), "{}", token.reveal())?;
     Ok(())
 }
@@ -150,7 +149,7 @@ fn scopes(words: &[String]) -> anyhow::Result<Scopes> {
     }
     let scope = |word: &String| {
         let known = || Scope::ALL.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
-        Scope::parse(word).ok_or_else(|| anyhow!("{word:?} is no scope: name some of {}", known()))
+        Scope::parse(word).ok_or_else(|| anyhow!("{word:?} is not a scope; scopes are {}", known()))
     };
     words.iter().map(scope).collect()
 }
@@ -162,7 +161,7 @@ fn expiry(days: &str, now: Timestamp) -> anyhow::Result<Expiry> {
     }
     let days: i64 =
         days.parse().ok().filter(|days| (1..=36_500).contains(days)).with_context(|| {
-            format!("{days:?} is no number of days from 1 to 36500, and not `never`")
+            format!("{days:?} is not a number of days from 1 to 36500, nor `never`")
         })?;
     Ok(Expiry::At(Timestamp::from_millis(now.as_millis().saturating_add(days * DAY_MS))))
 }
@@ -170,7 +169,7 @@ fn expiry(days: &str, now: Timestamp) -> anyhow::Result<Expiry> {
 fn key_id(text: &str) -> anyhow::Result<KeyId> {
     match KeyId::parse(text) {
         Some(id) => Ok(id),
-        None => bail!("{text:?} is no id of a key: roster keys list shows them"),
+        None => bail!("{text:?} is not the id of a key; `roster keys list` prints the ids"),
     }
 }
 
@@ -180,8 +179,10 @@ fn failed(failure: KeyFailure) -> anyhow::Error {
         KeyFailure::Refused(KeyRefusal::NotFound) => anyhow!("no key has this id"),
         KeyFailure::Refused(KeyRefusal::Ended) => anyhow!("the key was revoked or has expired"),
         KeyFailure::Refused(KeyRefusal::TooMany) => {
-            anyhow!("there are {} keys already: revoke those nobody needs", limits::KEYS_MAX)
+            anyhow!("there are {} keys already: revoke unused keys", limits::KEYS_MAX)
         }
-        KeyFailure::Refused(KeyRefusal::IdTaken) => anyhow!("the key's id is taken; try again"),
+        KeyFailure::Refused(KeyRefusal::IdTaken) => {
+            anyhow!("the key's id already exists; try again")
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! The process's log: lines on stderr, for people or as JSON, with times in UTC.
+//! The log of the process: lines on stderr, as text or JSON, with times in UTC.
 //!
-//! A log line never holds personal data. Our own code writes none; other crates might repeat what
-//! they were given, so they are heard from warnings up only, and a panic is logged by its place
-//! without its message.
+//! A log line never contains personal data. Our code logs none. Other crates might log their input,
+//! so they log only warnings and errors. A panic is logged with its location and without its
+//! message.
 
 use std::io::{self, IsTerminal};
 use std::panic;
@@ -15,10 +15,10 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 use crate::config::{LogFormat, LogLevel};
 
-/// What the targets of our own crates start with.
+/// The prefix of the targets of our crates.
 const OURS: &str = "roster";
 
-/// Installs the log of the process; it can be done once.
+/// Installs the log of the process, once.
 pub(super) fn install(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
         LogFormat::Text => {
@@ -28,13 +28,13 @@ pub(super) fn install(level: LogLevel, format: LogFormat) -> anyhow::Result<()> 
     };
     tracing_subscriber::registry().with(lines.with_filter(filter(level))).try_init()?;
     panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(place, "a fault in the program was caught");
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(location, "a panic was caught");
     }));
     Ok(())
 }
 
-/// Ours from `level` up, others from warnings up.
+/// Our crates from `level`, others from warnings.
 fn filter(level: LogLevel) -> Targets {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -52,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_crates_are_heard_from_warnings_up_only() {
+    fn other_crates_log_only_warnings_and_errors() {
         let debug = filter(LogLevel::Debug);
         assert!(debug.would_enable("roster::cli", &Level::DEBUG));
-        assert!(debug.would_enable("roster_http::front", &Level::DEBUG));
+        assert!(debug.would_enable("roster_http::server", &Level::DEBUG));
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
         let error = filter(LogLevel::Error);

@@ -1,17 +1,18 @@
-//! The command line: what can be asked of the binary, and its exit status.
+//! The command line: the commands of the binary and their exit status.
 //!
-//! Each command is a file. Whatever fails is written to stderr once, in words for whoever typed
-//! the command: wrong settings end with 78 (`EX_CONFIG`), a wrong command line with 2, everything
-//! else with 1. Output that programs read goes to stdout.
+//! Each command is a module. An error is written to stderr once. Invalid settings exit with 78
+//! (`EX_CONFIG`), an invalid command line with 2, any other error with 1. Output for programs goes
+//! to stdout.
 
 mod backup;
 mod banner;
+mod bind_check;
 mod check;
 mod check_config;
 mod data_flags;
-mod exposure;
 mod flags;
 mod health;
+mod jwt_settings;
 mod keys;
 mod listener;
 mod logging;
@@ -20,14 +21,13 @@ mod open_files;
 mod policy;
 mod prepare;
 mod restore;
-mod secured;
 mod serve;
 mod stop;
 mod supervisor;
-mod trusted;
-mod turn;
+mod takeover;
+mod tls_settings;
+mod unverified_tls;
 mod version;
-mod whoever;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ use clap::{Parser, Subcommand};
 use crate::config::{EXIT_CONFIG, Faults};
 use flags::{ServeFlags, SettingFlags};
 
-/// A user directory in one binary: it keeps a collection of users and serves it over HTTP.
+/// A user directory in one binary: stores users and serves them over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "roster", version)]
 struct Cli {
@@ -47,69 +47,69 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the users over HTTP until a signal says stop
+    /// Serve the users over HTTP
     ///
-    /// A setting is taken from its flag, else from its environment variable, else from the file
-    /// of --config, else from its default. SIGTERM or SIGINT (Ctrl-C) stops: what is under way is
-    /// finished first; a second signal ends at once.
+    /// A setting comes from its flag, else from its environment variable, else from the file of
+    /// --config, else from its default. SIGTERM or SIGINT (Ctrl-C) stops the service after running
+    /// requests are finished. A second signal ends it immediately.
     Serve(ServeFlags),
-    /// Write all data into one file, while the service runs or not
+    /// Write all data into one file, also while the service runs
     ///
-    /// The file holds one moment of the store, users, deleted users and change log, and is checked
-    /// before it gets its name. A file that is there already is not overwritten. Keep it as safe
-    /// as the data: it holds all of it.
+    /// The file contains the users, deleted users and change log of one point in time, and is
+    /// checked before it gets its name. An existing file is not overwritten. Protect it like the
+    /// data: it contains all of it.
     Backup(backup::BackupFlags),
-    /// Make a data directory from a backup
+    /// Create a data directory from a backup
     ///
-    /// A backup of which any byte has changed is refused, and so is a directory that holds a
-    /// database already. The restored change log has a new identity: whoever followed the old one
-    /// is told to begin anew.
+    /// A backup that was changed is rejected, and so is a directory that contains a database. The
+    /// restored change log has a new identity: subscribers of the old log must start again.
     Restore(restore::RestoreFlags),
-    /// Move all data from a data directory into an empty PostgreSQL database
+    /// Copy all data from a data directory into an empty PostgreSQL database
     ///
-    /// Ids, versions, times, deleted users, the change log with its positions, cursors and
-    /// requests that may come again: all is kept, and compared in the end. The directory is not
-    /// changed; no service may run on it. If it is interrupted, the same command goes on, and
-    /// until it is finished the database is not served.
+    /// Copies everything: ids, versions, times, deleted users, the change log with its positions,
+    /// cursors and idempotency records. Compares both stores at the end. The directory is not
+    /// changed, and no service may run on it. If the command is interrupted, run it again: it
+    /// continues. The database cannot be served before it is complete.
     Migrate(migrate::MigrateFlags),
-    /// Create the schema of a PostgreSQL database, or bring it up to this release
+    /// Create or update the schema of a PostgreSQL database
     ///
-    /// `roster serve` does the same where its role owns the schema. Run this as the owner where
-    /// the service has a role of its own, which may only read and write rows (--service-role).
+    /// `roster serve` does the same if its role owns the schema. Run this as the owner if the
+    /// service has its own role, which may only read and write rows (--service-role).
     Prepare(prepare::PrepareFlags),
-    /// Make, list, rotate and revoke the keys of callers
+    /// Create, list, rotate and revoke API keys
     ///
-    /// On a data directory that no service runs on, or on a PostgreSQL database, served or not. A
-    /// running service does the same over HTTP, at /keys.
+    /// Works on a data directory that is not served, or on a PostgreSQL database, also while it is
+    /// served. A running service does the same over HTTP, at /keys.
     Keys(keys::KeysFlags),
-    /// Show or change which values users may share
+    /// Print or change which values users may share
     ///
     /// The policy belongs to the store: all processes that serve it apply the same one. A
-    /// PostgreSQL database may be served meanwhile, and its processes follow within seconds. A
-    /// data directory may not.
+    /// PostgreSQL database may be served at the same time, and its processes apply a change within
+    /// seconds. A data directory must not be served.
     Policy(policy::PolicyFlags),
-    /// Check all data of a directory, a PostgreSQL database or a backup, served or not
+    /// Check all data of a directory, a PostgreSQL database or a backup
     ///
-    /// Compares the counters, the keys, the words and the change log with the records, and prints a
-    /// line for each table. Changes nothing. Exit status 1 tells of faults.
+    /// Compares the counters, keys, words and change log with the records, and prints a line for
+    /// each table. Changes nothing, and also works while the store is served. Exits with 1 if there
+    /// are faults.
     Check(check::CheckFlags),
-    /// Print every setting with its value and where the value comes from
+    /// Print every setting with its value and origin
     ///
-    /// Takes the flags of `roster serve` and reads what it would read, but starts nothing. What is
-    /// printed can be kept as a settings file. Wrong settings are all named, with exit status 78.
+    /// Accepts the flags of `roster serve` and reads the same sources, but starts nothing. The
+    /// output can be used as a settings file. Reports all invalid settings, with exit status 78.
     CheckConfig(SettingFlags),
-    /// Ask the service that runs with these settings whether it is ready
+    /// Check whether the service with these settings is ready
     ///
-    /// For the health check of a container, which has no other program to ask with. Exit status 0
-    /// says that it is, 1 that it is not or does not answer.
+    /// For the health check of a container without another HTTP client. Exits with 0 if the service
+    /// is ready, and with 1 if it is not or does not respond.
     Health(SettingFlags),
     /// Print the version
     Version,
 }
 
-/// Reads the command line, does what it asks and returns the exit status.
+/// Runs the command and returns the exit status.
 pub fn run() -> ExitCode {
-    // Any file that a command creates may hold personal data: its owner alone may read it.
+    // Files that a command creates may contain personal data, so only their owner may read them.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let outcome = match Cli::parse().command {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
@@ -130,7 +130,7 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// Writes a line to stderr. Where even that fails, the exit status is all that is left to tell.
+/// Writes a line to stderr. If that fails, only the exit status reports the error.
 fn say(line: &str) {
     writeln!(io::stderr().lock(), "{line}").unwrap_or_default();
 }

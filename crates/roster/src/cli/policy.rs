@@ -1,7 +1,7 @@
-//! `roster policy`: show and change the uniqueness policy of a store.
+//! `roster policy`: prints and changes the uniqueness policy of a store.
 //!
-//! On a PostgreSQL database, served or not: its processes follow within seconds. On a data
-//! directory that no service runs on.
+//! Works on a PostgreSQL database, also while it is served: its processes apply a change within
+//! seconds. A data directory must not be served.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,14 +12,14 @@ use roster_core::{PolicyKey, Sharing};
 use roster_postgres::Connector;
 use roster_sqlite::OpenError;
 
-use super::data_flags::PlaceFlags;
+use super::data_flags::StoreFlags;
 use crate::config::Config;
 
 /// The flags of `roster policy`.
 #[derive(Debug, Args)]
 pub(super) struct PolicyFlags {
     #[command(flatten)]
-    place: PlaceFlags,
+    store: StoreFlags,
 
     #[command(subcommand)]
     act: Act,
@@ -27,11 +27,11 @@ pub(super) struct PolicyFlags {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Print the policy, a line for each name
+    /// Print the policy, one line per name
     Show,
     /// Change the policy
     ///
-    /// Refused where users share what is to be unique; some of them are listed by their ids.
+    /// Fails if users share values that are to be unique, and lists ids of some of them.
     Set {
         /// email-uniqueness or unique-external-id
         name: String,
@@ -47,7 +47,7 @@ pub(super) fn run(flags: PolicyFlags) -> anyhow::Result<ExitCode> {
         Act::Show => None,
         Act::Set { name, value } => Some(parse(&name, &value)?),
     };
-    let config = flags.place.load()?;
+    let config = flags.store.load()?;
     let policy = if let Some(database) = &config.database {
         let connector = Connector::parse(database.as_str())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -82,7 +82,7 @@ fn in_directory(config: &Config, wanted: Option<(PolicyKey, Sharing)>) -> anyhow
         Ok(policy) => Ok(policy),
         Err(error @ OpenError::Locked { .. }) => Err(error).context(
             "the policy cannot be used while a service runs on the directory: stop the service, \
-             run this command, and start it again (GET / shows the policy meanwhile)",
+             run this command, and start it again (GET / returns the policy meanwhile)",
         ),
         Err(error) => Err(error.into()),
     }
@@ -91,9 +91,11 @@ fn in_directory(config: &Config, wanted: Option<(PolicyKey, Sharing)>) -> anyhow
 fn parse(name: &str, value: &str) -> anyhow::Result<(PolicyKey, Sharing)> {
     let names: Vec<&str> = PolicyKey::ALL.iter().map(|key| key.name()).collect();
     let key = PolicyKey::ALL.iter().copied().find(|key| key.name() == name);
-    let key = key.with_context(|| format!("{name:?} is no policy: name {}", names.join(" or ")))?;
+    let key = key.with_context(|| {
+        format!("{name:?} is not a policy; policies are {}", names.join(" or "))
+    })?;
     let values = [Sharing::Unique, Sharing::Shared].map(|sharing| key.value(sharing));
     let sharing = key.parse_value(value);
-    let refused = || anyhow!("{name} cannot be {value:?}: say {}", values.join(" or "));
+    let refused = || anyhow!("{name} cannot be {value:?}; values are {}", values.join(" or "));
     Ok((key, sharing.ok_or_else(refused)?))
 }

@@ -1,6 +1,6 @@
-//! `roster restore`: a backup as the store of a data directory that holds none.
+//! `roster restore`: restores a backup to a data directory without a store.
 //!
-//! The backup is judged before the directory is touched.
+//! The backup is checked before the directory is changed.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) struct RestoreFlags {
     #[command(flatten)]
     data: DataFlags,
 
-    /// Print what was restored as JSON
+    /// Print a description of the backup as JSON
     #[arg(long)]
     json: bool,
 
@@ -28,21 +28,21 @@ pub(super) struct RestoreFlags {
     file: PathBuf,
 }
 
-/// Restores the backup and tells what it held.
+/// Restores the backup and prints a description of it.
 pub(super) fn run(flags: RestoreFlags) -> anyhow::Result<ExitCode> {
     let data = flags.data.load()?;
     let mut sealed = Sealed::open(&flags.file)?;
     let directory = DataDir::open(&data)?;
     let log_id = sealed.restore(directory.path())?;
     let manifest = sealed.manifest();
-    let told = if flags.json {
+    let text = if flags.json {
         let mut members = manifest.members();
         members.push(("new_log_id".to_owned(), Json::Text(log_id.to_string())));
         text(members)
     } else {
-        let place = directory.path().display();
-        format!("{place}: {manifest}; its log goes on as {log_id}")
+        let path = directory.path().display();
+        format!("{path}: {manifest}; the new log id is {log_id}")
     };
-    writeln!(io::stdout().lock(), "{told}")?;
+    writeln!(io::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }

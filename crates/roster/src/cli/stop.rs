@@ -1,8 +1,8 @@
-//! How the process is told to stop.
+//! Signals that stop the process.
 //!
-//! The first SIGTERM or SIGINT begins the drain: whoever holds a [`Drain`] sees it and finishes
-//! what is under way. A second signal ends the process now, with the status that shells give for
-//! a death by that signal. Signals are caught before anything is opened, so that none is lost.
+//! The first SIGTERM or SIGINT begins the drain: every [`Drain`] reports it, and running work is
+//! finished. A second signal ends the process immediately, with the status that shells use for that
+//! signal. Handlers are installed before anything is opened, so no signal is lost.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -10,9 +10,9 @@ use std::process::ExitCode;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// 128 + SIGINT, as shells report it.
+/// 128 + SIGINT.
 const EXIT_SIGINT: u8 = 130;
-/// 128 + SIGTERM, as shells report it.
+/// 128 + SIGTERM.
 const EXIT_SIGTERM: u8 = 143;
 
 /// The signals that stop the process.
@@ -22,20 +22,20 @@ pub(super) struct StopSignals {
     terminate: Signal,
 }
 
-/// Tells its holder when to stop taking new work.
+/// Reports when the drain begins.
 #[derive(Debug, Clone)]
 pub(super) struct Drain(watch::Receiver<bool>);
 
 impl Drain {
     /// Returns once the drain has begun.
     pub(super) async fn begun(&mut self) {
-        // The other end gone means that the process is at its end: that is a drain as well.
+        // A closed channel means that the process ends, which is a drain too.
         self.0.wait_for(|begun| *begun).await.map(|_| ()).unwrap_or_default();
     }
 }
 
 impl StopSignals {
-    /// Begins to catch the signals; needs a runtime.
+    /// Installs the handlers. Needs a runtime.
     pub(super) fn catch() -> anyhow::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -43,7 +43,7 @@ impl StopSignals {
         })
     }
 
-    /// Runs `work` to its end; the first signal begins its drain, the second drops it.
+    /// Runs `work` to its end. The first signal begins its drain, the second drops it.
     pub(super) async fn watch<W, F>(mut self, work: W) -> anyhow::Result<ExitCode>
     where
         W: FnOnce(Drain) -> F,
@@ -56,20 +56,20 @@ impl StopSignals {
             outcome = &mut work => return outcome.map(|()| ExitCode::SUCCESS),
             status = self.next() => tracing::info!(
                 signal = status - 128,
-                "stopping: what is under way is finished; a second signal ends at once"
+                "stopping: running requests are finished; a second signal ends it immediately"
             ),
         }
         begin.send_replace(true);
         tokio::select! {
             outcome = &mut work => outcome.map(|()| ExitCode::SUCCESS),
             status = self.next() => {
-                tracing::warn!("ended by a second signal before all was finished");
+                tracing::warn!("ended by a second signal before all requests were finished");
                 Ok(ExitCode::from(status))
             }
         }
     }
 
-    /// The exit status that the next signal stands for.
+    /// The exit status of the next signal.
     async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.interrupt.recv() => EXIT_SIGINT,
@@ -93,7 +93,7 @@ mod tests {
 
     // One test, because signals reach the whole process of the tests.
     #[tokio::test]
-    async fn the_first_signal_drains_and_the_second_ends_now() {
+    async fn the_first_signal_drains_and_the_second_ends_the_process() {
         let signals = StopSignals::catch().unwrap();
         let finished = signals.watch(async |mut drain| {
             send("TERM");

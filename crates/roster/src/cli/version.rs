@@ -1,4 +1,4 @@
-//! `roster version`: which build this is, for a bug report.
+//! `roster version`: the version of this build, for bug reports.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,9 +1,8 @@
-//! The URL that callers write before `/users`.
+//! The base URL: what callers write before `/users`.
 //!
-//! It is fixed at start and never taken from a request. It is absolute, http or https, has no
-//! query, fragment or user, and ends without a slash; its path is where the routes are mounted.
-//! What a URL parser would silently rewrite in a path is refused, so that the mount is what the
-//! operator typed.
+//! It is fixed at start and never taken from a request. It is an absolute http or https URL without
+//! query, fragment or user, and ends without a slash. The routes are mounted at its path. A path
+//! that a URL parser would change is rejected, so the mount is exactly what the operator typed.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +16,7 @@ use super::host_name;
 pub struct BaseUrl {
     /// Scheme, host and port, as in `https://directory.example.com`.
     origin: String,
-    /// The host alone, an IPv6 address in brackets.
+    /// The host; an IPv6 address has brackets.
     host: String,
     /// Host and port as a caller sends them in `Host`.
     authority: String,
@@ -26,11 +25,11 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// Reads a base URL; the error says what is wrong with it.
+    /// Parses a base URL; the error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let no_url = "is not an absolute URL, as in https://directory.example.com/v1";
         let scheme = text.split_once("://").map(|(scheme, _)| scheme).ok_or(no_url)?;
-        // The parser would drop or turn these without a word.
+        // The parser would silently drop or replace these.
         if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
             return Err("must not have spaces or backslashes".to_owned());
         }
@@ -44,7 +43,7 @@ impl BaseUrl {
         if url.query().is_some() || url.fragment().is_some() {
             return Err("must not have a query (?) or a fragment (#)".to_owned());
         }
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or("names no host")?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or("must have a host")?;
         let authority = match url.port() {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
@@ -53,11 +52,11 @@ impl BaseUrl {
         Ok(Self { origin, host: host.to_owned(), authority, mount: mount_of(text)? })
     }
 
-    /// The base URL of a service that is reached at its own address, under TLS or not.
+    /// The base URL of a service without a configured one.
     pub fn of_address(address: SocketAddr, tls: bool) -> Self {
         let (scheme, usual) = if tls { ("https", ":443") } else { ("http", ":80") };
         let authority = address.to_string();
-        // A default port is left out of `Host` by clients, so it is left out here.
+        // Clients leave the default port out of `Host`.
         let authority = authority.strip_suffix(usual).unwrap_or(&authority).to_owned();
         let host = match address.ip() {
             IpAddr::V4(address) => address.to_string(),
@@ -71,17 +70,17 @@ impl BaseUrl {
         &self.origin
     }
 
-    /// Host and port as a caller sends them in `Host`; a scheme's default port is left out.
+    /// Host and port as in `Host`, without the scheme's default port.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// Whether it names this machine.
+    /// Whether it is a URL of this machine.
     pub fn is_loopback(&self) -> bool {
         host_name::is_loopback(&self.host)
     }
 
-    /// The path that the routes are mounted at: empty, or as in `/v1`.
+    /// The path of the routes: empty, or for example `/v1`.
     pub fn mount(&self) -> &str {
         &self.mount
     }
@@ -93,7 +92,7 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// The path as it was typed, without the slash at its end.
+/// The path as typed, without a slash at its end.
 fn mount_of(text: &str) -> Result<String, String> {
     let after_scheme = text.split_once("://").map(|(_, rest)| rest).unwrap_or_default();
     let path = after_scheme.find('/').and_then(|start| after_scheme.get(start..));

@@ -1,9 +1,9 @@
-//! Settings whose value is one of a few words.
+//! Settings whose value is one of several words.
 //!
-//! Each is an enum whose words are written once; the table, the help and the errors take them
-//! from here. Words are lower case and never change their meaning.
+//! Each is an enum that defines its words; the table, the help and the errors use them. Words are
+//! lower case and never change their meaning.
 
-/// Makes an enum with the words that stand for its variants.
+/// Defines an enum with a word for each variant.
 macro_rules! choice {
     (
         $(#[$doc:meta])*
@@ -16,10 +16,10 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// Every word, in the order of the variants.
+            /// All words, in the order of the variants.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The variant that a word stands for.
+            /// The variant of a word.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$variant),)+
@@ -31,45 +31,45 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How much is logged.
+    /// The minimum level of log lines.
     LogLevel {
-        /// Only what failed and needs somebody.
+        /// Failures that need an operator.
         Error = "error",
-        /// Also what may need somebody soon.
+        /// Also conditions that may soon need one.
         Warn = "warn",
-        /// Also the course of the process: start, stop, each request's outcome.
+        /// Also start, stop and the result of each request.
         Info = "info",
-        /// Also what helps to find a fault.
+        /// Also details for finding faults.
         Debug = "debug"
     }
 }
 
 choice! {
-    /// How a log line is written.
+    /// The format of log lines.
     LogFormat {
-        /// For people.
+        /// Text.
         Text = "text",
-        /// One JSON object a line, for programs.
+        /// One JSON object per line.
         Json = "json"
     }
 }
 
 choice! {
-    /// Which e-mail addresses must be unique among live users.
+    /// Which e-mail addresses are unique among live users.
     EmailUniqueness {
         /// The primary address of each user.
         Primary = "primary",
-        /// None: mailboxes may be shared.
+        /// None: users may share addresses.
         None = "none"
     }
 }
 
 choice! {
-    /// The least version of TLS that is spoken.
+    /// The minimum version of TLS.
     TlsMin {
-        /// What Mozilla calls intermediate.
+        /// Mozilla's intermediate configuration.
         V1_2 = "1.2",
-        /// What Mozilla calls modern.
+        /// Mozilla's modern configuration.
         V1_3 = "1.3"
     }
 }

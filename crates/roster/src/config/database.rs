@@ -1,41 +1,41 @@
 //! The URL of a PostgreSQL database.
 //!
-//! It may hold a password, which is never shown: what is printed is made anew of the parts that
-//! may be seen.
+//! It may contain a password, which is never printed. `Display` prints only user, hosts and
+//! database.
 
 use std::fmt;
 
 use roster_postgres::Connector;
 
-/// Where the users are, if not in the data directory.
+/// The URL of the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     url: String,
-    shown: String,
+    printable: String,
 }
 
 impl DatabaseUrl {
-    /// Reads a URL; the error says what is wrong with it.
+    /// Parses a URL; the error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
             return Err("must start with postgres://".to_owned());
         }
         match Connector::parse(text) {
-            Ok(connector) => Ok(Self { url: text.to_owned(), shown: connector.shown() }),
+            Ok(connector) => Ok(Self { url: text.to_owned(), printable: connector.shown() }),
             Err(error) => Err(format!("cannot be used: {error}")),
         }
     }
 
-    /// The URL itself, for whoever connects.
+    /// The URL, with its password.
     pub fn as_str(&self) -> &str {
         &self.url
     }
 }
 
-/// User, hosts and name of the database.
+/// User, hosts and database.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.printable)
     }
 }
 
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_not_shown() {
-        for (url, shown) in [
+    fn a_password_is_not_printed() {
+        for (url, printable) in [
             ("postgres://ada:s3cret@db/users", "postgres://ada@db:5432/users"),
             ("postgres://ada:s3?cret@db/users", "postgres://ada@db:5432/users"),
             (
@@ -61,13 +61,13 @@ mod tests {
             ("postgresql://db/users?user=ada&password=s3", "postgres://ada@db:5432/users"),
         ] {
             let url = DatabaseUrl::parse(url).unwrap();
-            assert_eq!(url.to_string(), shown);
+            assert_eq!(url.to_string(), printable);
             assert!(!format!("{url:?}").contains("s3"), "{url:?}");
         }
     }
 
     #[test]
-    fn what_is_no_url_of_postgresql_is_refused() {
+    fn urls_of_other_databases_are_rejected() {
         for url in ["mysql://db", "postgres://", "postgres://db/u", "db", "postgres://a@b:x/c"] {
             assert!(DatabaseUrl::parse(url).is_err(), "{url}");
         }

@@ -1,8 +1,8 @@
-//! The environment as a source of settings.
+//! The environment.
 //!
-//! Every variable that starts with `ROSTER_` is ours, so an unknown one is a fault: a mistyped
-//! name would else be a setting that silently does nothing. The one exception are the variables
-//! that Kubernetes puts into every container for a service that is called `roster`.
+//! Every variable that starts with `ROSTER_` belongs to Roster, so an unknown one is a fault:
+//! otherwise a misspelled name would silently have no effect. The exception are variables that
+//! Kubernetes sets in every container for a service called `roster`.
 
 use std::ffi::OsString;
 
@@ -12,15 +12,15 @@ use super::nearest::did_you_mean;
 use super::resolve::Claim;
 use super::table::SETTINGS;
 
-/// What every variable of ours starts with.
+/// The prefix of all variables.
 const PREFIX: &str = "ROSTER_";
 
-/// What the environment says: the settings file and the values of settings.
+/// The settings file and the values in the environment.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
-    /// The file that `ROSTER_CONFIG` names, where it is set and not empty.
+    /// The file in `ROSTER_CONFIG`, if set and not empty.
     pub config_file: Option<OsString>,
-    /// One claim for each setting that is given.
+    /// The given settings.
     pub claims: Vec<Claim>,
 }
 
@@ -29,17 +29,17 @@ pub(super) fn read() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// Sorts variables into claims, and reports the unknown ones of ours.
+/// Finds the settings among variables, and reports unknown ones.
 pub(super) fn sort(variables: Vec<(OsString, OsString)>, faults: &mut Faults) -> Environment {
     let mut environment = Environment::default();
-    let mut ours: Vec<(String, OsString)> = variables
+    let mut roster: Vec<(String, OsString)> = variables
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
         .filter(|(name, _)| name.starts_with(PREFIX))
         .collect();
-    // The system gives variables in no order; a report must read the same every time.
-    ours.sort();
-    for (name, value) in ours {
+    // The system's order is not defined; the report must always be the same.
+    roster.sort();
+    for (name, value) in roster {
         if name == CONFIG_FILE_ENV {
             environment.config_file = Some(value).filter(|path| !path.is_empty());
         } else if let Some(setting) = SETTINGS.iter().find(|setting| setting.env == name) {
@@ -57,8 +57,8 @@ pub(super) fn sort(variables: Vec<(OsString, OsString)>, faults: &mut Faults) ->
     environment
 }
 
-/// Whether Kubernetes made the variable, because a service is called `roster`: it is not a
-/// setting that somebody mistyped, and the operator cannot take it away.
+/// Whether Kubernetes set the variable because a service is called `roster`. It is not a misspelled
+/// setting, and the operator cannot remove it.
 fn is_service_link(name: &str) -> bool {
     name == "ROSTER_SERVICE_HOST"
         || name == "ROSTER_PORT"

@@ -1,7 +1,7 @@
 //! Where a value came from, and what is wrong with it.
 //!
-//! A fault always names its origin in words that the reader can act on: the flag, the variable,
-//! or the line of the file. Faults are collected, never thrown at the first.
+//! A fault always names its origin: the flag, the variable, or the line of the file. All faults are
+//! collected before they are reported.
 
 use std::error::Error;
 use std::fmt;
@@ -10,20 +10,20 @@ use std::path::PathBuf;
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A flag of the command line, by its name without dashes.
+    /// A flag, by its name without dashes.
     Flag(&'static str),
-    /// An environment variable, by its name.
+    /// An environment variable.
     Environment(String),
     /// A line of the settings file.
     File {
-        /// The file, as it was named.
+        /// The path of the file, as given.
         path: PathBuf,
-        /// The line, counted from 1; none where the whole file is meant.
+        /// The line, counted from 1; `None` for the whole file.
         line: Option<usize>,
     },
-    /// The supervisor of the process, by a socket that it hands over.
+    /// The socket that the supervisor passes.
     Supervisor,
-    /// Nobody gave it: the table's default.
+    /// The default of the table.
     Default,
 }
 
@@ -40,12 +40,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong with the settings.
+/// A fault of the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Who said it.
+    /// The origin of the value.
     pub origin: Origin,
-    /// What is wrong and what would be right.
+    /// What is wrong, and what is expected.
     pub detail: String,
 }
 
@@ -55,22 +55,22 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Everything that is wrong with the settings; never empty where it is an error.
+/// All faults of the settings. Not empty if it is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Adds one fault.
+    /// Adds a fault.
     pub fn push(&mut self, origin: Origin, detail: impl Into<String>) {
         self.0.push(Fault { origin, detail: detail.into() });
     }
 
-    /// The faults in the order they were met.
+    /// The faults, in order.
     pub fn as_slice(&self) -> &[Fault] {
         &self.0
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,8 +1,8 @@
-//! The settings file (TOML) as a source of settings.
+//! The settings file (TOML).
 //!
-//! One flat table: each key is a key of the settings table, each value has that setting's own
-//! TOML type. Unknown keys are faults that name the nearest known key. Each claim remembers its
-//! line, so that a fault can be found.
+//! One flat table: each key is the key of a setting, each value has its TOML type. An unknown key
+//! is a fault that suggests the nearest known key. Each value has its line, so a fault can be
+//! found.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::nearest::did_you_mean;
 use super::resolve::Claim;
 use super::table::{SETTINGS, Setting};
 
-/// Reads the file at `path` into claims; whatever cannot be read is a fault.
+/// Reads the file at `path`; an error is a fault.
 pub(super) fn read(path: &Path, faults: &mut Faults) -> Vec<Claim> {
     match std::fs::read_to_string(path) {
         Ok(text) => parse(path, &text, faults),
@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path, faults: &mut Faults) -> Vec<Claim> {
     }
 }
 
-/// Reads the text of a file into claims.
+/// Parses the text of a file.
 pub(super) fn parse(path: &Path, text: &str, faults: &mut Faults) -> Vec<Claim> {
     let origin_at = |span: Option<Range<usize>>| Origin::File {
         path: path.to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn parse(path: &Path, text: &str, faults: &mut Faults) -> Vec<Claim> 
             return Vec::new();
         }
     };
-    // The parser gives keys in alphabetical order; people read a file from its top.
+    // The parser returns keys in alphabetical order; report them in the order of the file.
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     let mut claims = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn parse(path: &Path, text: &str, faults: &mut Faults) -> Vec<Claim> 
     claims
 }
 
-/// The value as the text that a flag would give, where it has the setting's TOML type.
+/// The value as text, if it has the TOML type of the setting.
 fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
     let expected = match (&setting.kind, value) {
         (Kind::Switch(_) | Kind::OptionalSwitch(_), DeValue::Boolean(on)) => {
@@ -99,7 +99,7 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
     Err(format!("{} must be {expected}", setting.key))
 }
 
-/// The line, counted from 1, that a byte of the text stands on.
+/// The line of a byte, counted from 1.
 fn line_of(text: &str, offset: usize) -> Option<usize> {
     text.get(..offset).map(|before| before.matches('\n').count() + 1)
 }

@@ -1,31 +1,30 @@
-//! The headings that settings stand under, in the help and in the manual.
+//! The headings of settings in the help and in the manual, in order.
 //!
-//! Their order is that of the variants. A heading says what its settings are about; which settings
-//! those are, the table says.
+//! The table assigns settings to headings.
 
 /// A heading of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// Where the service listens and where its data lies.
+    /// Listening address and storage.
     Place,
-    /// Who may call.
+    /// Callers.
     Access,
-    /// How connections are protected.
+    /// TLS.
     Tls,
-    /// What is logged.
+    /// Logs.
     Logs,
-    /// What a user may be and how it may be written.
+    /// Rules for users and writes.
     Rules,
-    /// How long what is no longer in use is kept.
+    /// Retention times.
     Retention,
-    /// What a caller may cost.
+    /// Limits for callers.
     Limits,
-    /// What the process takes of the machine.
+    /// Resources of the machine.
     Resources,
 }
 
 impl Group {
-    /// The heading's words.
+    /// The text of the heading.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Place => "Place",

@@ -1,8 +1,8 @@
 //! A name that callers may send in `Host`.
 //!
-//! Kept as it is compared: lower case, international names as A-labels (RFC 5890). A name without
-//! a port stands for every port. There is no wildcard: the list is what protects a browser's user
-//! against DNS rebinding.
+//! Stored as it is compared: lower case, international names as A-labels (RFC 5890). A name without
+//! a port matches every port. There is no wildcard: the list protects users of browsers against DNS
+//! rebinding.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ pub struct HostName {
 }
 
 impl HostName {
-    /// Reads `name`, `name:port`, an IPv4 address or a bracketed IPv6 address.
+    /// Parses `name`, `name:port`, an IPv4 address or an IPv6 address in brackets.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (host, port) = split_port(text)?;
         let wrong = || format!("{text:?} is not a host name, as in directory.example.com");
-        // The URL standard takes more in a host than a name may have, a wildcard for one.
+        // The URL standard accepts more in a host than a name may contain, such as a wildcard.
         let fits = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "-._[]:".contains(c);
         if host.is_empty() || !host.chars().all(fits) {
             return Err(wrong());
@@ -29,17 +29,17 @@ impl HostName {
         Ok(Self { host: host.to_string(), port })
     }
 
-    /// The name, lower case, an IPv6 address in brackets.
+    /// The name in lower case; an IPv6 address has brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether the name is one of this machine.
+    /// Whether it is a name of this machine.
     pub fn is_loopback(&self) -> bool {
         is_loopback(&self.host)
     }
 
-    /// The port that must be sent with the name; none where any will do.
+    /// The required port; `None` for any.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
@@ -54,8 +54,8 @@ impl fmt::Display for HostName {
     }
 }
 
-/// Whether a host, as a URL has it, is this machine: a loopback address, `localhost` or a name
-/// below it (RFC 6761 section 6.3).
+/// Whether a host of a URL is this machine: a loopback address, `localhost` or a name below it (RFC
+/// 6761 section 6.3).
 pub(super) fn is_loopback(host: &str) -> bool {
     match Host::parse(host) {
         Ok(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

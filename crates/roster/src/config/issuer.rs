@@ -1,36 +1,36 @@
-//! The settings of issuers of tokens: how each is read, and the issuers that they make together.
+//! The settings of token issuers, and the issuers that they define.
 //!
-//! Several issuers are told apart by names, which the change log uses too, so that nobody of one is
-//! taken for somebody of another. What is set beside their URLs holds for all, or for the one that
-//! it names. Whether all of it fits together is judged once everything is read.
+//! Several issuers have names. The change log uses the names, so subjects of different issuers are
+//! not confused. A setting applies to all issuers, or to the one that it names. The combination is
+//! checked after all settings are read.
 
 use roster_http::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
 
 use super::Config;
 
-/// The name of an issuer that was given none.
+/// The name of an issuer without a given name.
 const NAME: &str = "jwt";
-/// Names that the change log has for other actors.
-const TAKEN: [&str; 3] = ["key", "system", "anonymous"];
-/// Most characters of a name.
+/// Names that the change log uses for other actors.
+const RESERVED: [&str; 3] = ["key", "system", "anonymous"];
+/// Maximum length of a name, in characters.
 const NAME_CHARS_MAX: usize = 32;
-/// Most characters of a text.
+/// Maximum length of a text, in characters.
 const CHARS_MAX: usize = 255;
 
-/// The algorithms that there are, for the manual; a test holds it to them.
+/// The algorithms, for the manual. A test compares it with the implemented ones.
 pub(super) const ALGORITHMS: &str =
     "some of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA";
 
-/// An issuer by its name.
+/// A named issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedIssuer {
-    /// The name, as the change log spells it.
+    /// The name in the change log.
     pub name: String,
-    /// Its URL.
+    /// The URL.
     pub url: IssuerUrl,
 }
 
-/// Texts for issuers: one for all of them, and some for single ones, by their names.
+/// Texts for issuers: one for all, and texts for single issuers by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForIssuers {
     all: Option<String>,
@@ -38,12 +38,12 @@ pub struct ForIssuers {
 }
 
 impl ForIssuers {
-    /// A text for every issuer.
+    /// One text for all issuers.
     pub(super) fn all(text: &str) -> Self {
         Self { all: Some(text.to_owned()), named: Vec::new() }
     }
 
-    /// Reads what stands between commas; empty is nothing.
+    /// Parses a list separated by commas; empty for none.
     fn parse(text: &str) -> Result<Self, String> {
         let mut read = Self::default();
         for part in parts(text) {
@@ -67,18 +67,18 @@ impl ForIssuers {
         Ok(read)
     }
 
-    /// The text for the issuer of that name.
+    /// The text for an issuer.
     pub fn of(&self, name: &str) -> Option<&str> {
         let own = self.named.iter().find(|(given, _)| given == name).map(|(_, text)| text);
         own.or(self.all.as_ref()).map(String::as_str)
     }
 
-    /// The names of single issuers.
+    /// The names of issuers with their own text.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Whether nothing is given.
+    /// Whether there is no text.
     pub const fn is_empty(&self) -> bool {
         self.all.is_none() && self.named.is_empty()
     }
@@ -89,7 +89,7 @@ impl ForIssuers {
     }
 }
 
-/// Reads the URLs of issuers; empty is none.
+/// Parses the URLs of issuers; empty for none.
 pub(super) fn urls(config: &mut Config, text: &str) -> Result<(), String> {
     let mut issuers: Vec<NamedIssuer> = Vec::new();
     for part in parts(text) {
@@ -97,7 +97,7 @@ pub(super) fn urls(config: &mut Config, text: &str) -> Result<(), String> {
         let name = name.unwrap_or(NAME);
         let echo = if url.contains('@') { "the URL" } else { url };
         let url = IssuerUrl::parse(url).map_err(|detail| format!("{echo} {detail}"))?;
-        if TAKEN.contains(&name) {
+        if RESERVED.contains(&name) {
             return Err(format!("{name:?} cannot be the name of an issuer"));
         }
         if issuers.iter().any(|issuer| issuer.name == name) {
@@ -109,26 +109,26 @@ pub(super) fn urls(config: &mut Config, text: &str) -> Result<(), String> {
         issuers.push(NamedIssuer { name: name.to_owned(), url });
     }
     if issuers.len() > ISSUERS_MAX {
-        return Err(format!("there may be {ISSUERS_MAX} issuers"));
+        return Err(format!("at most {ISSUERS_MAX} issuers are allowed"));
     }
     config.jwt_issuer = issuers;
     Ok(())
 }
 
-/// Reads algorithms with commas between them.
+/// Parses a list of algorithms separated by commas.
 pub(super) fn algorithms(config: &mut Config, text: &str) -> Result<(), String> {
     let read = |name: &str| {
         let algorithm = TokenAlgorithm::parse(name.trim());
         algorithm.ok_or_else(|| {
             let known: Vec<_> = TokenAlgorithm::ALL.iter().map(|one| one.as_str()).collect();
-            format!("{name:?} is none of {}", known.join(", "))
+            format!("{name:?} is not one of {}", known.join(", "))
         })
     };
     config.jwt_algorithms = text.split(',').map(read).collect::<Result<_, _>>()?;
     Ok(())
 }
 
-/// Reads audiences; empty is none.
+/// Parses audiences; empty for none.
 pub(super) fn audience(config: &mut Config, text: &str) -> Result<(), String> {
     let read = ForIssuers::parse(text)?;
     if read.has_empty() {
@@ -138,7 +138,7 @@ pub(super) fn audience(config: &mut Config, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the names of claims.
+/// Parses names of claims.
 pub(super) fn scope_claim(config: &mut Config, text: &str) -> Result<(), String> {
     let read = ForIssuers::parse(text)?;
     if read.is_empty() || read.has_empty() {
@@ -148,18 +148,18 @@ pub(super) fn scope_claim(config: &mut Config, text: &str) -> Result<(), String>
     Ok(())
 }
 
-/// Reads what stands before a scope; empty is nothing.
+/// Parses prefixes of scopes; empty for none.
 pub(super) fn scope_prefix(config: &mut Config, text: &str) -> Result<(), String> {
     config.jwt_scope_prefix = ForIssuers::parse(text)?;
     Ok(())
 }
 
-/// What stands between commas.
+/// The parts of a list separated by commas.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// The name before a value, if there is one.
+/// Splits a name from its value.
 fn named(part: &str) -> (Option<&str>, &str) {
     let is_name = |name: &str| {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -180,7 +180,7 @@ fn plain(text: &str) -> Result<String, String> {
 }
 
 impl Config {
-    /// The issuers whose tokens let callers in.
+    /// The issuers of accepted tokens.
     pub fn issuers(&self) -> Vec<TokenIssuer> {
         let issuer = |NamedIssuer { name, url }: &NamedIssuer| {
             let text = |texts: &ForIssuers| texts.of(name).unwrap_or_default().to_owned();
@@ -225,27 +225,27 @@ mod tests {
         let one = config(&[(urls, "https://a.example/x"), (audience, "https://roster.example")]);
         let issuers = one.issuers();
         assert_eq!(issuers.len(), 1);
-        let told = &issuers[0];
-        assert_eq!((told.name.as_str(), told.url.as_str()), ("jwt", "https://a.example/x"));
-        assert_eq!(told.audience, "https://roster.example");
-        assert_eq!((told.scope_claim.as_str(), told.scope_prefix.as_str()), ("scope", ""));
+        let found = &issuers[0];
+        assert_eq!((found.name.as_str(), found.url.as_str()), ("jwt", "https://a.example/x"));
+        assert_eq!(found.audience, "https://roster.example");
+        assert_eq!((found.scope_claim.as_str(), found.scope_prefix.as_str()), ("scope", ""));
     }
 
     #[test]
-    fn what_names_an_issuer_goes_before_what_is_for_all() {
+    fn a_text_for_one_issuer_overrides_the_text_for_all() {
         let several = config(&[
             (urls, "staff=https://a.example, partners=https://b.example/x=y,https://c.example"),
             (audience, "urn:roster=1, partners=api://roster"),
             (scope_claim, "scope,partners=scp"),
             (scope_prefix, "staff=roster:"),
         ]);
-        let told: Vec<_> = several
+        let found: Vec<_> = several
             .issuers()
             .into_iter()
             .map(|one| [one.name, one.audience, one.scope_claim, one.scope_prefix])
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 ["staff", "urn:roster=1", "scope", "roster:"],
                 ["partners", "api://roster", "scp", ""],
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_things_is_refused() {
+    fn ambiguous_issuers_are_rejected() {
         let many: Vec<_> =
             (0..=ISSUERS_MAX).map(|n| format!("n{n}=https://n{n}.example")).collect();
         let many = many.join(",");
@@ -266,7 +266,7 @@ mod tests {
             (urls, "key=https://a.example", "cannot be the name"),
             (urls, "A=https://a.example", "A=https://a.example "),
             (urls, "a=http://a.example", "http://a.example "),
-            (urls, &many, "there may be 16 issuers"),
+            (urls, &many, "at most 16 issuers are allowed"),
             (audience, "one,two", "is given twice for all issuers"),
             (audience, "a=one,a=two", "is given twice for \"a\""),
             (audience, "a=", "must name an audience"),

@@ -1,7 +1,7 @@
-//! The types that a setting can have: how its text is read, where it goes, how it is shown.
+//! The types of settings: how text is parsed, stored and printed.
 //!
-//! A kind carries the place of its field in [`Config`], so that a setting's type and its field's
-//! type cannot differ. What is shown is TOML: it can be read back.
+//! A kind has a function that returns its field in [`Config`], so the types of a setting and of its
+//! field cannot differ. Values are printed as TOML, which can be parsed again.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use super::Config;
 use super::base_url::BaseUrl;
 use super::database::DatabaseUrl;
 use super::host_name::HostName;
-use super::keep;
 use super::network;
+use super::retention;
 use super::web_origin::WebOrigin;
 
-/// Where a setting's value stands in the settings.
+/// Returns the field of a setting.
 pub type Slot<T> = fn(&mut Config) -> &mut T;
 
 /// The type of a setting.
@@ -27,76 +27,76 @@ pub enum Kind {
     Address(Slot<SocketAddr>),
     /// A directory.
     Directory(Slot<PathBuf>),
-    /// A file; empty is none.
+    /// A file; empty for none.
     File(Slot<Option<PathBuf>>),
-    /// The URL of a database; empty is none.
+    /// The URL of a database; empty for none.
     Database(Slot<Option<DatabaseUrl>>),
-    /// A base URL; empty is none.
+    /// A base URL; empty for none.
     BaseUrl(Slot<Option<BaseUrl>>),
-    /// Host names, separated by commas; empty is none.
+    /// Host names, separated by commas; empty for none.
     Hosts(Slot<Vec<HostName>>),
-    /// Addresses and networks, separated by commas; empty is none.
+    /// Addresses and networks, separated by commas; empty for none.
     Networks(Slot<Vec<IpNet>>),
-    /// Origins of web pages, separated by commas; empty is none.
+    /// Origins of web pages, separated by commas; empty for none.
     Origins(Slot<Vec<WebOrigin>>),
-    /// A text of its own kind.
+    /// A text with its own parser.
     Text {
-        /// What the help writes in its place.
+        /// The placeholder in the help.
         placeholder: &'static str,
-        /// What it is, in words.
+        /// A description.
         what: &'static str,
-        /// Reads it and puts it in its place, or says what is wrong.
+        /// Parses and stores the text, or says what is wrong.
         put: fn(&mut Config, &str) -> Result<(), String>,
     },
-    /// On or off.
+    /// True or false.
     Switch(Slot<bool>),
-    /// On or off; empty is neither.
+    /// True, false, or empty for neither.
     OptionalSwitch(Slot<Option<bool>>),
-    /// One of a few words.
+    /// One of several words.
     Choice {
         /// The words.
         words: &'static [&'static str],
-        /// Puts a word's meaning in its place; false where the word is none of them.
+        /// Stores the value of a word; false for an unknown word.
         set: fn(&mut Config, &str) -> bool,
     },
-    /// A number of things.
+    /// A count.
     Count {
-        /// The least allowed.
+        /// The minimum.
         min: u64,
-        /// The most allowed.
+        /// The maximum.
         max: u64,
-        /// Its place.
+        /// The field.
         slot: Slot<usize>,
     },
-    /// A number of bytes, or of bytes a second.
+    /// A number of bytes, or of bytes per second.
     Bytes {
-        /// The least allowed.
+        /// The minimum.
         min: u64,
-        /// The most allowed.
+        /// The maximum.
         max: u64,
-        /// Its place.
+        /// The field.
         slot: Slot<u64>,
     },
     /// A time in milliseconds.
     Millis {
-        /// The shortest allowed.
+        /// The minimum.
         min: u64,
-        /// The longest allowed.
+        /// The maximum.
         max: u64,
-        /// Its place.
+        /// The field.
         slot: Slot<Duration>,
     },
-    /// How long something is kept: a number with its unit, or `never` an end.
-    Keep {
-        /// The shortest allowed, in seconds.
+    /// A retention time: a number with a unit, or `never`.
+    Retention {
+        /// The minimum, in seconds.
         min: u64,
-        /// Its place; none is for good.
+        /// The field; `None` for `never`.
         slot: Slot<Option<Duration>>,
     },
 }
 
 impl Kind {
-    /// Reads `text`, puts the value in its place and returns it as TOML; or says what is wrong.
+    /// Parses `text`, stores the value, and returns it as TOML; or says what is wrong.
     pub(super) fn put(&self, config: &mut Config, text: &str) -> Result<String, String> {
         match self {
             Self::Address(slot) => {
@@ -114,15 +114,15 @@ impl Kind {
             }
             Self::Database(slot) => {
                 let url = database(text)?;
-                let shown = url.as_ref().map(ToString::to_string).unwrap_or_default();
+                let printed = url.as_ref().map(ToString::to_string).unwrap_or_default();
                 *slot(config) = url;
-                Ok(quoted(shown))
+                Ok(quoted(printed))
             }
             Self::BaseUrl(slot) => {
                 let url = base_url(text)?;
-                let shown = url.as_ref().map(ToString::to_string).unwrap_or_default();
+                let printed = url.as_ref().map(ToString::to_string).unwrap_or_default();
                 *slot(config) = url;
-                Ok(quoted(shown))
+                Ok(quoted(printed))
             }
             Self::Hosts(slot) => put_list(text, HostName::parse, slot(config)),
             Self::Networks(slot) => put_list(text, network::parse, slot(config)),
@@ -142,7 +142,7 @@ impl Kind {
                 let known = set(config, text);
                 known
                     .then(|| quoted(text))
-                    .ok_or_else(|| format!("{text:?} is none of {}", words.join(", ")))
+                    .ok_or_else(|| format!("{text:?} is not one of {}", words.join(", ")))
             }
             Self::Count { min, max, slot } => {
                 let count = number(text, *min, *max)?;
@@ -159,15 +159,15 @@ impl Kind {
                 *slot(config) = Duration::from_millis(millis);
                 Ok(millis.to_string())
             }
-            Self::Keep { min, slot } => {
-                let keep = keep::read(text, *min)?;
+            Self::Retention { min, slot } => {
+                let keep = retention::read(text, *min)?;
                 *slot(config) = keep;
                 Ok(quoted(text))
             }
         }
     }
 
-    /// What the help writes in the place of a value.
+    /// The placeholder of a value in the help.
     pub fn placeholder(&self) -> &'static str {
         match self {
             Self::Address(_) => "ADDRESS:PORT",
@@ -183,18 +183,18 @@ impl Kind {
             Self::Count { .. } => "N",
             Self::Bytes { .. } => "BYTES",
             Self::Millis { .. } => "MS",
-            Self::Keep { .. } => "TIME",
+            Self::Retention { .. } => "TIME",
         }
     }
 
-    /// The values that are allowed, in words; none where the placeholder says it all.
+    /// A description of allowed values; `None` if the placeholder says enough.
     pub fn range(&self) -> Option<String> {
         match self {
             Self::Choice { words, .. } => Some(words.join(", ")),
             Self::Count { min, max, .. }
             | Self::Bytes { min, max, .. }
             | Self::Millis { min, max, .. } => Some(format!("{min} to {max}")),
-            Self::Keep { min, .. } => Some(keep::range(*min)),
+            Self::Retention { min, .. } => Some(retention::range(*min)),
             Self::Address(_)
             | Self::Directory(_)
             | Self::File(_)
@@ -210,7 +210,7 @@ impl Kind {
     }
 }
 
-/// Reads an address; `localhost` stands for 127.0.0.1, as people write it.
+/// Parses an address; `localhost` is 127.0.0.1.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let literal = match text.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
@@ -221,20 +221,20 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Reads the URL of a database; it may hold a password and is not repeated.
+/// Parses the URL of a database. Errors do not contain it, because it may have a password.
 fn database(text: &str) -> Result<Option<DatabaseUrl>, String> {
     let url = (!text.is_empty()).then(|| DatabaseUrl::parse(text)).transpose();
     url.map_err(|detail| format!("the URL {detail}"))
 }
 
-/// Reads a base URL; a password in it is not repeated into a terminal or a log.
+/// Parses a base URL. Errors do not contain a password.
 fn base_url(text: &str) -> Result<Option<BaseUrl>, String> {
     let echo = if text.contains('@') { "the URL" } else { text };
     let url = (!text.is_empty()).then(|| BaseUrl::parse(text)).transpose();
     url.map_err(|detail| format!("{echo} {detail}"))
 }
 
-/// Reads a path; empty is none.
+/// Parses a path; empty for none.
 fn path(text: &str) -> Result<Option<PathBuf>, String> {
     if text.contains('\0') {
         return Err("must be a path, without a NUL in it".to_owned());
@@ -242,20 +242,20 @@ fn path(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
-/// Reads what stands between commas, puts it in its place and returns it as TOML.
+/// Parses a list separated by commas, stores it, and returns it as TOML.
 fn put_list<T: ToString>(
     text: &str,
     one: fn(&str) -> Result<T, String>,
-    place: &mut Vec<T>,
+    field: &mut Vec<T>,
 ) -> Result<String, String> {
     let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
     let list = parts.map(one).collect::<Result<Vec<_>, _>>()?;
-    let shown: Vec<_> = list.iter().map(|one| quoted(one.to_string())).collect();
-    *place = list;
-    Ok(format!("[{}]", shown.join(", ")))
+    let printed: Vec<_> = list.iter().map(|one| quoted(one.to_string())).collect();
+    *field = list;
+    Ok(format!("[{}]", printed.join(", ")))
 }
 
-/// Reads a whole number in a range.
+/// Parses an integer in a range.
 fn number(text: &str, min: u64, max: u64) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(number) if (min..=max).contains(&number) => Ok(number),

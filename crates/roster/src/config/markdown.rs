@@ -1,7 +1,6 @@
-//! The settings as tables of the manual.
+//! The settings as tables for the manual.
 //!
-//! `docs/configuration.md` holds this text, and a test holds the two equal: what the manual says
-//! of a setting is what the program does with it.
+//! `docs/configuration.md` contains this text, and a test compares both.
 
 use std::fmt::Write as _;
 
@@ -17,7 +16,7 @@ pub fn settings_as_markdown() -> String {
         if group != Some(setting.group) {
             group = Some(setting.group);
             let gap = if text.is_empty() { "" } else { "\n" };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _infallible = writeln!(
                 text,
                 "{gap}### {}\n\n| Key | Default | Values | What it does |\n|---|---|---|---|",
@@ -49,7 +48,7 @@ fn values(setting: &Setting) -> String {
         Kind::Text { what, .. } => (*what).to_owned(),
         Kind::Switch(_) | Kind::OptionalSwitch(_) => "true, false".to_owned(),
         Kind::Choice { words, .. } => words.join(", "),
-        Kind::Count { .. } | Kind::Keep { .. } => range.unwrap_or_default(),
+        Kind::Count { .. } | Kind::Retention { .. } => range.unwrap_or_default(),
         Kind::Bytes { .. } => format!("{} bytes", range.unwrap_or_default()),
         Kind::Millis { .. } => format!("{} ms", range.unwrap_or_default()),
     }

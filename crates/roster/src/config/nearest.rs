@@ -1,11 +1,11 @@
-//! The known name that a mistyped one was probably meant to be.
+//! Suggests the known name nearest to a misspelled one.
 //!
-//! Only a near name is offered: a wrong guess costs the reader more than none.
+//! Only a near name is suggested: a wrong suggestion is worse than none.
 
-/// Edits that a name may differ by, for each three characters it has.
+/// Allowed edits per three characters of the name.
 const CHARS_PER_EDIT: usize = 3;
 
-/// The nearest of `known` to `typed`, if one is near enough to be meant.
+/// The name in `known` that is nearest to `typed`, if near enough.
 pub(super) fn nearest(
     typed: &str,
     known: impl Iterator<Item = &'static str>,
@@ -18,7 +18,7 @@ pub(super) fn nearest(
         .map(|(_, name)| name)
 }
 
-/// The end of a sentence about an unknown name: the one that was meant, or nothing.
+/// The suggestion at the end of an error, or nothing.
 pub(super) fn did_you_mean(typed: &str, known: impl Iterator<Item = &'static str>) -> String {
     nearest(typed, known).map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }

@@ -1,13 +1,13 @@
-//! The address of a proxy, or a network of such addresses (CIDR notation).
+//! The address of a proxy, or a network of addresses (CIDR notation).
 //!
-//! A network is written by its first address: `10.0.0.1/8` leaves open whether one address or a
-//! whole network is meant, and is refused.
+//! A network must start with its first address: `10.0.0.1/8` could mean one address or a network,
+//! so it is rejected.
 
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// Reads an address or a network; the error says what is wrong with it.
+/// Parses an address or a network; the error says what is wrong.
 pub(super) fn parse(text: &str) -> Result<IpNet, String> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(IpNet::from(address.to_canonical()));
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<IpNet, String> {
         .parse()
         .map_err(|_| format!("{text:?} is not an address or a network, as in 10.0.0.0/8"))?;
     if network.prefix_len() == 0 {
-        return Err(format!("{text} holds every address: anyone could claim to be anyone"));
+        return Err(format!("{text} holds every address, so every client could claim any address"));
     }
     if network != network.trunc() {
         let whole = network.trunc();

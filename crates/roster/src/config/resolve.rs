@@ -1,8 +1,7 @@
-//! Puts the sources together: flag over environment over file over default.
+//! Merges the sources: flags over environment over file over defaults.
 //!
-//! Pure but for the settings file. Weak sources are put first and stronger ones over them, so
-//! each given value is checked, also where a stronger one replaces it: a file that is wrong is
-//! wrong even while a flag hides it.
+//! Pure except for reading the settings file. Weak sources are applied first and stronger ones over
+//! them, so each given value is checked even if another one replaces it.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,14 +14,14 @@ use super::issuer::ForIssuers;
 use super::table::{SETTINGS, Setting};
 use super::{Config, environment, file};
 
-/// What the command line gave.
+/// The command line.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// The values of setting flags, by the setting's key.
+    /// The values of flags, by key of the setting.
     pub flags: Vec<(&'static str, OsString)>,
     /// The file of `--config`.
     pub config_file: Option<PathBuf>,
-    /// Whether `--dev` was given.
+    /// Whether `--dev` is set.
     pub dev: bool,
 }
 
@@ -40,25 +39,25 @@ pub struct ReportLine {
     pub key: &'static str,
     /// The value as TOML.
     pub value: String,
-    /// Who gave it.
+    /// The origin.
     pub origin: Origin,
 }
 
 impl Report {
-    /// Who gave the value of `key`; the default for a key that is none.
+    /// The origin of the value of `key`; the default for an unknown key.
     pub fn origin_of(&self, key: &str) -> Origin {
         let line = self.lines.iter().find(|line| line.key == key);
         line.map_or(Origin::Default, |line| line.origin.clone())
     }
 
-    /// Adds what is wrong with the value of `key`, which only showed beside other values.
+    /// Adds a fault of the value of `key` that depends on other values.
     pub fn fault(&self, faults: &mut Faults, key: &str, detail: &str) {
         let origin = self.origin_of(key);
         let detail = named(&origin, key, detail);
         faults.push(origin, detail);
     }
 
-    /// Says that the value of `key` is not what the settings say, but what `origin` gave.
+    /// Records that `origin` replaces the value of `key`.
     pub fn overrule(&mut self, key: &str, origin: &Origin) {
         for line in self.lines.iter_mut().filter(|line| line.key == key) {
             line.origin = origin.clone();
@@ -66,18 +65,18 @@ impl Report {
     }
 }
 
-/// A value that some source gave to a setting, not yet read.
+/// A value from one source, not yet parsed.
 #[derive(Debug)]
 pub(super) struct Claim {
     /// The setting.
     pub setting: &'static Setting,
     /// The value as text.
     pub text: String,
-    /// Who gave it.
+    /// The origin.
     pub origin: Origin,
 }
 
-/// Settings and report from the command line and the variables of the environment.
+/// Merges the command line and the environment.
 pub(super) fn resolve(
     given: &Given,
     variables: Vec<(OsString, OsString)>,
@@ -115,7 +114,7 @@ pub(super) fn resolve(
     if faults.is_empty() { Ok((config, Report { lines })) } else { Err(faults) }
 }
 
-/// The claims of the command line.
+/// The values of the command line.
 fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
     let mut claims = Vec::new();
     for setting in SETTINGS {
@@ -135,7 +134,7 @@ fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
     claims
 }
 
-/// The detail of a fault, with the key where the origin does not tell it.
+/// The detail of a fault, with the key if the origin does not contain it.
 fn named(origin: &Origin, key: &str, detail: &str) -> String {
     match origin {
         Origin::File { .. } | Origin::Default => format!("{key}: {detail}"),
@@ -143,8 +142,8 @@ fn named(origin: &Origin, key: &str, detail: &str) -> String {
     }
 }
 
-/// Settings before any default was put in. Nobody sees these values: the table has a default for
-/// every field but `dev`, which is set apart (a test holds the table to that).
+/// Settings before defaults are applied. No value of these remains: the table has a default for
+/// every field except `dev`, which is set separately (a test checks this).
 pub(super) fn unset() -> Config {
     Config {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),

@@ -1,8 +1,8 @@
-//! The table of settings: the one place where a setting is described.
+//! The table of settings. Each setting is described only here.
 //!
-//! Flags, help, environment, file, errors and `roster check-config` are made from it. The order
-//! is the order of the help. `data` and the others may be given by any source; what is a matter
-//! of one run only (`--dev`, `--config`) is no setting and does not stand here.
+//! Flags, help, environment, file, errors and `roster check-config` are built from it. Its order is
+//! the order of the help. `--dev` and `--config` apply to one run, so they are flags and not
+//! settings.
 
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 use super::group::Group;
@@ -12,23 +12,23 @@ use super::kind::Kind;
 /// One setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its key in the settings file.
+    /// The key in the settings file.
     pub key: &'static str,
-    /// Its environment variable.
+    /// The environment variable.
     pub env: &'static str,
-    /// Its flag, without the dashes.
+    /// The flag, without dashes.
     pub flag: &'static str,
-    /// The heading it stands under.
+    /// The heading in the help.
     pub group: Group,
-    /// Its type, range and place.
+    /// The type, range and field.
     pub kind: Kind,
-    /// The value nobody has to give, as a flag would give it; empty is none.
+    /// The default as text; empty for none.
     pub default: &'static str,
-    /// What it does, in one sentence.
+    /// One sentence that describes it.
     pub doc: &'static str,
 }
 
-/// Every setting.
+/// All settings.
 pub static SETTINGS: &[Setting] = &[
     Setting {
         key: "listen",
@@ -46,7 +46,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::Directory(|config| &mut config.data),
         default: "./roster-data",
-        doc: "Directory of the data, made at the first start for its owner alone.",
+        doc: "Data directory, created at the first start with access for its owner only.",
     },
     Setting {
         key: "database",
@@ -55,7 +55,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::Database(|config| &mut config.database),
         default: "",
-        doc: "URL of the PostgreSQL database that keeps the users; none: the data directory does.",
+        doc: "URL of the PostgreSQL database; none: the users are in the data directory.",
     },
     Setting {
         key: "base_url",
@@ -64,7 +64,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::BaseUrl(|config| &mut config.base_url),
         default: "",
-        doc: "URL that callers write before /users, path included; none: the address listened on.",
+        doc: "URL that callers write before /users, with its path; none: the listening address.",
     },
     Setting {
         key: "hosts",
@@ -73,7 +73,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::Hosts(|config| &mut config.hosts),
         default: "",
-        doc: "Host names that requests may carry beside loopback and that of base_url.",
+        doc: "Accepted names in Host, in addition to loopback names and the host of base_url.",
     },
     Setting {
         key: "trusted_proxies",
@@ -82,7 +82,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::Networks(|config| &mut config.trusted_proxies),
         default: "",
-        doc: "Addresses and networks of proxies whose word on the client's address is believed.",
+        doc: "Addresses and networks of proxies that may supply the client's address.",
     },
     Setting {
         key: "require_key",
@@ -91,7 +91,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::Switch(|config| &mut config.require_key),
         default: "false",
-        doc: "Admit nobody without a key or token, also before the first key is made.",
+        doc: "Require a key or token even before the first key exists.",
     },
     Setting {
         key: "first_key_file",
@@ -100,7 +100,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::File(|config| &mut config.first_key_file),
         default: "",
-        doc: "File that a start which finds no key writes the first one into; none: it makes none.",
+        doc: "File for a first key, which a start creates if no key exists; none: create no key.",
     },
     Setting {
         key: "cors_origins",
@@ -109,7 +109,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::Origins(|config| &mut config.cors_origins),
         default: "",
-        doc: "Origins whose web pages may call from a browser, with a key; none: no page.",
+        doc: "Origins of web pages that may call from a browser, with a key; none: no origin.",
     },
     Setting {
         key: "jwt_issuer",
@@ -122,7 +122,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::urls,
         },
         default: "",
-        doc: "URL of each issuer whose tokens let callers in, as iss spells it; none: keys do.",
+        doc: "URL of each issuer of accepted tokens, exactly as in iss; none: keys only.",
     },
     Setting {
         key: "jwt_audience",
@@ -135,7 +135,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::audience,
         },
         default: "",
-        doc: "What must be among aud of a token; needed with jwt_issuer.",
+        doc: "Value that aud of a token must contain; required with jwt_issuer.",
     },
     Setting {
         key: "jwt_algorithms",
@@ -148,7 +148,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::algorithms,
         },
         default: "RS256,PS256,ES256,EdDSA",
-        doc: "Algorithms that tokens may be signed with, separated by commas.",
+        doc: "Accepted signature algorithms of tokens, separated by commas.",
     },
     Setting {
         key: "jwt_scope_claim",
@@ -161,7 +161,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::scope_claim,
         },
         default: "scope",
-        doc: "Claim of a token that tells its scopes: a text with spaces between them, or a list.",
+        doc: "Claim with the scopes of a token: a text separated by spaces, or a list.",
     },
     Setting {
         key: "jwt_scope_prefix",
@@ -174,7 +174,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::scope_prefix,
         },
         default: "",
-        doc: "What stands before each scope in it, as in roster:users:read; others are ignored.",
+        doc: "Prefix of each scope, as in roster:users:read; other words are ignored.",
     },
     Setting {
         key: "tls_certificate",
@@ -183,7 +183,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Tls,
         kind: Kind::File(|config| &mut config.tls_certificate),
         default: "",
-        doc: "PEM file of the certificate, then of those in between; the port speaks TLS then.",
+        doc: "PEM file of the certificate and its intermediates; the port then accepts only TLS.",
     },
     Setting {
         key: "tls_key",
@@ -204,7 +204,7 @@ pub static SETTINGS: &[Setting] = &[
             set: |config, word| TlsMin::from_word(word).map(|to| config.tls_min = to).is_some(),
         },
         default: "1.2",
-        doc: "Least version of TLS that is spoken.",
+        doc: "Minimum version of TLS.",
     },
     Setting {
         key: "log",
@@ -216,7 +216,7 @@ pub static SETTINGS: &[Setting] = &[
             set: |config, word| LogLevel::from_word(word).map(|to| config.log = to).is_some(),
         },
         default: "info",
-        doc: "Least severe level that is logged.",
+        doc: "Minimum level of log lines.",
     },
     Setting {
         key: "log_format",
@@ -230,7 +230,7 @@ pub static SETTINGS: &[Setting] = &[
             },
         },
         default: "text",
-        doc: "Log lines for people or one JSON object a line, on stderr.",
+        doc: "Format of log lines on stderr: text, or one JSON object per line.",
     },
     Setting {
         key: "email_uniqueness",
@@ -245,7 +245,7 @@ pub static SETTINGS: &[Setting] = &[
             },
         },
         default: "",
-        doc: "What `roster policy` must show, or the start is refused; primary in a new store.",
+        doc: "Required policy of the store, see `roster policy`; primary in a new store.",
     },
     Setting {
         key: "unique_external_id",
@@ -254,7 +254,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::OptionalSwitch(|config| &mut config.unique_external_id),
         default: "",
-        doc: "What `roster policy` must show, or the start is refused; false in a new store.",
+        doc: "Required policy of the store, see `roster policy`; false in a new store.",
     },
     Setting {
         key: "put_guard",
@@ -263,7 +263,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.put_guard),
         default: "false",
-        doc: "Answer 428 to a PUT without a precondition that would clear stored members.",
+        doc: "Return 428 for a PUT without a precondition that would clear stored members.",
     },
     Setting {
         key: "delete_guard",
@@ -272,7 +272,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.delete_guard),
         default: "false",
-        doc: "Answer 428 to a DELETE without a precondition.",
+        doc: "Return 428 for a DELETE without a precondition.",
     },
     Setting {
         key: "scim_filter_guard",
@@ -281,25 +281,25 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.scim_filter_guard),
         default: "false",
-        doc: "Answer 403 to a filter of SCIM in a URL, which logs keep: it goes to `.search`.",
+        doc: "Return 403 for a SCIM filter in a URL, which logs contain; clients use `.search`.",
     },
     Setting {
         key: "deleted_keep",
         env: "ROSTER_DELETED_KEEP",
         flag: "deleted-keep",
         group: Group::Retention,
-        kind: Kind::Keep { min: 1, slot: |config| &mut config.deleted_keep },
+        kind: Kind::Retention { min: 1, slot: |config| &mut config.deleted_keep },
         default: "30d",
-        doc: "How long a deleted user is kept before it is purged, history included.",
+        doc: "Time after which a deleted user and its history are purged.",
     },
     Setting {
         key: "events_keep",
         env: "ROSTER_EVENTS_KEEP",
         flag: "events-keep",
         group: Group::Retention,
-        kind: Kind::Keep { min: 86_400, slot: |config| &mut config.events_keep },
+        kind: Kind::Retention { min: 86_400, slot: |config| &mut config.events_keep },
         default: "400d",
-        doc: "How long an event of the change log is kept.",
+        doc: "Time after which an event of the change log is deleted.",
     },
     Setting {
         key: "body_bytes_max",
@@ -312,7 +312,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.body_bytes_max,
         },
         default: "1048576",
-        doc: "Largest request body; a larger one is answered 413.",
+        doc: "Maximum size of a request body; a larger one returns 413.",
     },
     Setting {
         key: "header_timeout_ms",
@@ -321,7 +321,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Millis { min: 100, max: 600_000, slot: |config| &mut config.header_timeout },
         default: "10000",
-        doc: "Time a request's head may take to arrive before the connection is closed.",
+        doc: "Time limit for a request's head; then the connection is closed.",
     },
     Setting {
         key: "idle_timeout_ms",
@@ -330,7 +330,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Millis { min: 100, max: 3_600_000, slot: |config| &mut config.idle_timeout },
         default: "75000",
-        doc: "Time a connection may stand between two requests before it is closed.",
+        doc: "Time after which an idle connection is closed.",
     },
     Setting {
         key: "body_floor_bytes_per_s",
@@ -343,7 +343,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.body_floor_bytes_per_s,
         },
         default: "1024",
-        doc: "Slowest request body that is waited for; a slower one is answered 408; 0: no floor.",
+        doc: "Minimum speed of a request body; a slower one returns 408; 0: no minimum.",
     },
     Setting {
         key: "write_floor_bytes_per_s",
@@ -356,7 +356,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.write_floor_bytes_per_s,
         },
         default: "1024",
-        doc: "Slowest reader of an answer before its connection is closed; 0: no floor.",
+        doc: "Minimum speed of a reader; a slower one is disconnected; 0: no minimum.",
     },
     Setting {
         key: "connections_max",
@@ -365,7 +365,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Count { min: 1, max: 1_000_000, slot: |config| &mut config.connections_max },
         default: "10000",
-        doc: "Connections that may be open at once.",
+        doc: "Maximum number of open connections.",
     },
     Setting {
         key: "connections_per_address_max",
@@ -378,7 +378,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.connections_per_address_max,
         },
         default: "1000",
-        doc: "Connections that one address (or IPv6 /64) but loopback may have open; 0: no limit.",
+        doc: "Open connections per address (IPv6 /64), except loopback; 0: no limit.",
     },
     Setting {
         key: "rate_limit_per_s",
@@ -387,7 +387,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Count { min: 0, max: 1_000_000, slot: |config| &mut config.rate_limit_per_s },
         default: "0",
-        doc: "Requests a second that a caller may keep up; more are answered 429; 0: no limit.",
+        doc: "Continuous requests per second of a caller; more return 429; 0: no limit.",
     },
     Setting {
         key: "rate_limit_burst",
@@ -396,7 +396,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Count { min: 1, max: 10_000_000, slot: |config| &mut config.rate_limit_burst },
         default: "1000",
-        doc: "Requests that a caller may make at once after a rest, where there is a rate limit.",
+        doc: "Requests that a caller may send at once after a pause, if there is a rate limit.",
     },
     Setting {
         key: "failed_auth_per_minute",
@@ -409,7 +409,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.failed_auth_per_minute,
         },
         default: "30",
-        doc: "Failed attempts to authenticate that an address may make before 429; 0: no limit.",
+        doc: "Failed authentications per minute of an address; more return 429; 0: no limit.",
     },
     Setting {
         key: "drain_delay_ms",
@@ -418,7 +418,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Millis { min: 0, max: 600_000, slot: |config| &mut config.drain_delay },
         default: "0",
-        doc: "Time after a stop signal in which /readyz says no and connections are still taken.",
+        doc: "Time after a stop signal in which /readyz returns 503 and connections are accepted.",
     },
     Setting {
         key: "drain_timeout_ms",
@@ -427,7 +427,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Millis { min: 0, max: 3_600_000, slot: |config| &mut config.drain_timeout },
         default: "25000",
-        doc: "Time that requests under way may take to finish once no connection is taken.",
+        doc: "Time limit for running requests after the last connection was accepted.",
     },
     Setting {
         key: "cache_entries",
@@ -436,7 +436,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Count { min: 0, max: 100_000_000, slot: |config| &mut config.cache_entries },
         default: "100000",
-        doc: "Users that are kept in memory; 0 turns the cache off.",
+        doc: "Number of users in the byte cache; 0 turns the cache off.",
     },
     Setting {
         key: "disk_floor_bytes",
@@ -449,7 +449,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.disk_floor_bytes,
         },
         default: "67108864",
-        doc: "Free disk space below which /readyz reports that the service is not ready.",
+        doc: "Free disk space below which /readyz returns 503.",
     },
     Setting {
         key: "takeover_wait_ms",
@@ -458,7 +458,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Millis { min: 0, max: 3_600_000, slot: |config| &mut config.takeover_wait },
         default: "0",
-        doc: "Time that a start waits for another process to leave its data directory and port.",
+        doc: "Time to wait at a start until another process releases data directory and port.",
     },
     Setting {
         key: "workers",
@@ -467,7 +467,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Count { min: 0, max: 1_024, slot: |config| &mut config.workers },
         default: "0",
-        doc: "Threads that serve requests; 0 is one for each core.",
+        doc: "Number of threads that serve requests; 0: one per core.",
     },
     Setting {
         key: "read_wait_max_ms",
@@ -476,7 +476,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Millis { min: 100, max: 600_000, slot: |config| &mut config.read_wait_max },
         default: "30000",
-        doc: "Time that a reading may take; afterwards it is given up. Callers may ask for less.",
+        doc: "Time limit for a read. Callers can set a shorter one.",
     },
     Setting {
         key: "write_wait_max_ms",
@@ -485,7 +485,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Millis { min: 100, max: 600_000, slot: |config| &mut config.write_wait_max },
         default: "5000",
-        doc: "Time that a write may wait for the writer; afterwards it is refused and not begun.",
+        doc: "Time limit in the writer's queue; then the write is rejected and not begun.",
     },
     Setting {
         key: "write_queue_max",
@@ -494,6 +494,6 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Count { min: 1, max: 1_000_000, slot: |config| &mut config.write_queue_max },
         default: "4096",
-        doc: "Writes that may wait for the writer before more are answered 503.",
+        doc: "Maximum number of writes in the writer's queue; more return 503.",
     },
 ];

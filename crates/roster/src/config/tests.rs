@@ -163,7 +163,7 @@ fn the_table_covers_every_field() {
 fn flag_and_variable_follow_from_the_key() {
     let mut keys = HashSet::new();
     for setting in SETTINGS {
-        assert!(keys.insert(setting.key), "{} stands twice", setting.key);
+        assert!(keys.insert(setting.key), "{} occurs twice", setting.key);
         assert_eq!(setting.flag, setting.key.replace('_', "-"));
         assert_eq!(setting.env, format!("ROSTER_{}", setting.key.to_uppercase()));
         assert!(setting.doc.ends_with('.') && setting.doc.len() > 20, "{}", setting.key);
@@ -200,14 +200,14 @@ fn the_flag_for_the_file_wins_over_its_variable() {
 }
 
 #[test]
-fn every_setting_is_taken_from_every_source() {
+fn every_setting_is_read_from_every_source() {
     for setting in SETTINGS {
         let sample = sample(setting);
         let by_flag = none().flag(setting.key, sample).resolve().unwrap().1;
         let by_env = none().env(setting.env, sample).resolve().unwrap().1;
         let flag_line = by_flag.lines.iter().find(|line| line.key == setting.key).unwrap();
         let env_line = by_env.lines.iter().find(|line| line.key == setting.key).unwrap();
-        // What is shown is what a file takes.
+        // A file accepts the printed value.
         let text = format!("{} = {}\n", setting.key, flag_line.value);
         let (config, by_file) = none().file(&text).resolve().unwrap();
         let file_line = by_file.lines.iter().find(|line| line.key == setting.key).unwrap();
@@ -236,14 +236,14 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::Count { .. } => "17",
         Kind::Bytes { .. } => "65537",
         Kind::Millis { .. } => "1234",
-        Kind::Keep { .. } => "36h",
+        Kind::Retention { .. } => "36h",
         Kind::Networks(_) => "10.0.0.0/8,127.0.0.1/32,2001:db8::/32",
         Kind::Origins(_) => "https://a.example,http://localhost:3000",
     }
 }
 
 #[test]
-fn every_bad_value_is_named_with_its_origin_and_all_at_once() {
+fn all_faults_are_reported_at_once_with_their_origins() {
     let file = "# ours\nlisten = 8080\nlisen = \"x\"\nput_guard = \"yes\"\nworkers = 1025\n\
                 log = \"loud\"\nhosts = \"a.example\"\ncache_entries = 0x10\n";
     let faults = none()
@@ -268,7 +268,7 @@ fn every_bad_value_is_named_with_its_origin_and_all_at_once() {
             "file FILE:8: cache_entries must be a decimal number",
             "flag --listen: \"8080\" is not an address with a port, as in 127.0.0.1:8080 or \
              [::1]:8080",
-            "file FILE:6: log: \"loud\" is none of error, warn, info, debug",
+            "file FILE:6: log: \"loud\" is not one of error, warn, info, debug",
             "flag --events-keep: \"23h\" is not within 1d to 36500d, or never",
             "flag --header-timeout-ms: \"-1\" is not a whole number within 100 to 600000",
             "environment ROSTER_CACHE_ENTRIES: \"many\" is not a whole number within 0 to \
@@ -279,7 +279,7 @@ fn every_bad_value_is_named_with_its_origin_and_all_at_once() {
 }
 
 #[test]
-fn what_is_kept_for_good_is_told_in_a_word() {
+fn never_is_a_retention_time_and_zero_is_not() {
     let (config, report) = none().file("deleted_keep = \"never\"").resolve().unwrap();
     assert_eq!(config.deleted_keep, None);
     let line = report.lines.iter().find(|line| line.key == "deleted_keep").unwrap();
@@ -296,13 +296,13 @@ fn what_is_kept_for_good_is_told_in_a_word() {
 }
 
 #[test]
-fn a_fault_that_a_stronger_source_hides_is_still_named() {
+fn a_fault_that_another_source_overrides_is_reported() {
     let faults = none().file("workers = 9999").flag("workers", "2").faults();
     assert_eq!(faults, ["file FILE:1: workers: 9999 is not within 0 to 1024"]);
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named() {
+fn an_unreadable_file_is_reported() {
     let faults = none().env("ROSTER_CONFIG", "/nonexistent/roster.toml").faults();
     assert_eq!(faults.len(), 1);
     let fault = faults.first().unwrap();
@@ -310,7 +310,7 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_file_that_is_not_toml_is_named_with_its_line() {
+fn a_file_that_is_not_toml_is_reported_with_its_line() {
     for (text, line) in [("workers = 1\nlog = loud\n", 2), ("workers = 1\nworkers = 2\n", 2)] {
         let faults = none().file(text).faults();
         assert_eq!(faults.len(), 1, "{faults:?}");
@@ -320,13 +320,13 @@ fn a_file_that_is_not_toml_is_named_with_its_line() {
 }
 
 #[test]
-fn what_belongs_to_one_run_is_no_setting() {
+fn flags_of_one_run_are_not_settings() {
     let faults = none().file("dev = true\nconfig = \"x\"\n").env("ROSTER_DEV", "1").faults();
     assert_eq!(faults.len(), 3, "{faults:?}");
 }
 
 #[test]
-fn the_limits_of_each_range_are_taken_and_what_is_beyond_is_not() {
+fn the_limits_of_each_range_are_accepted_and_values_beyond_are_not() {
     for setting in SETTINGS {
         let (Kind::Count { min, max, .. }
         | Kind::Bytes { min, max, .. }
@@ -347,7 +347,7 @@ fn the_limits_of_each_range_are_taken_and_what_is_beyond_is_not() {
 }
 
 #[test]
-fn variables_that_kubernetes_makes_for_a_service_are_passed_over() {
+fn variables_that_kubernetes_sets_for_a_service_are_ignored() {
     let linked = none()
         .env("ROSTER_SERVICE_HOST", "10.0.0.1")
         .env("ROSTER_SERVICE_PORT", "80")
@@ -367,7 +367,7 @@ fn a_variable_that_is_not_utf_8_is_named() {
 }
 
 #[test]
-fn dev_with_a_data_flag_contradicts_itself() {
+fn dev_and_a_data_flag_are_a_fault() {
     let mut sources = none().flag("data", "/srv/roster");
     sources.given.dev = true;
     assert_eq!(

@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep};
 
 use super::failures::Failures;
 
-/// How often pending erasures are looked for.
-const EVERY: Duration = Duration::from_secs(1);
+/// Interval of the search for pending erasures.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The erasures of one process.
+/// The erasure task of a process.
 pub struct Erasures {
     directory: Directory,
     metrics: HousekeepingMetrics,
@@ -19,21 +19,21 @@ pub struct Erasures {
 }
 
 impl Erasures {
-    /// The erasures of a directory.
+    /// Creates the task for a directory.
     pub fn new(directory: Directory, metrics: HousekeepingMetrics) -> Self {
         let failures = Failures::new(metrics.clone());
         Self { directory, metrics, failures }
     }
 
-    /// Erases what purges leave, and never ends. It may be dropped at any moment.
+    /// Runs rounds forever. May be dropped at any time.
     pub(super) async fn run(mut self) {
         loop {
             self.round().await;
-            sleep(EVERY).await;
+            sleep(INTERVAL).await;
         }
     }
 
-    /// Erases everything that is pending; an erasure that fails does not hold up the others.
+    /// Erases everything that is pending. An erasure that fails does not delay the others.
     pub async fn round(&mut self) {
         let pending = match self.directory.pending_erasures().await {
             Ok(pending) => pending,
@@ -58,7 +58,7 @@ impl Erasures {
             if erasure != Erasure::Pending {
                 return Ok(erasure);
             }
-            // Writers get as much time as the steps take.
+            // Leaves writers as much time as the step took.
             sleep(began.elapsed()).await;
         }
     }

@@ -1,11 +1,11 @@
-//! Failures of housekeeping: each is counted, and the same one is logged once.
+//! Failures of housekeeping: each is counted, and a repeated one is logged once.
 
 use std::collections::BTreeSet;
 
 use roster_core::{StoreError, UserId};
 use roster_http::{Duty, HousekeepingMetrics};
 
-/// Most failures that are remembered as logged.
+/// Maximum number of logged failures to remember.
 const LOGGED_MAX: usize = 1000;
 
 /// The failures of one task.
@@ -20,7 +20,7 @@ impl Failures {
         Self { metrics, logged: BTreeSet::new() }
     }
 
-    /// Counts a failure, of one user or of a whole duty.
+    /// Counts a failure of one user or of a whole task.
     pub(super) fn failed(&mut self, duty: Duty, user: Option<UserId>, error: &StoreError) {
         self.metrics.failed(duty);
         if self.logged.len() >= LOGGED_MAX {
@@ -31,10 +31,10 @@ impl Failures {
         }
         let error = error.with_causes();
         let user_id = user.map(|id| id.to_string());
-        tracing::warn!(?duty, user_id, error, "housekeeping failed; it goes on and tries again");
+        tracing::warn!(?duty, user_id, error, "housekeeping failed; it will try again");
     }
 
-    /// A duty succeeded: its next failure is logged.
+    /// A task succeeded: its next failure is logged.
     pub(super) fn succeeded(&mut self, duty: Duty) {
         self.logged.remove(&(duty, None));
     }

@@ -1,9 +1,8 @@
-//! Keeps the certificate up to date with its files.
+//! Reloads the certificate when its files change.
 //!
-//! What is in the files is compared, not their times, so that it does not matter how they are
-//! replaced: written over, renamed, or by a link that leads elsewhere. New contents are taken once
-//! two looks have found the same, for the two files change one after the other. This module must
-//! not know what a connection is.
+//! The contents are compared, not the modification times, so the files may be overwritten, renamed
+//! or replaced by a symbolic link. New contents are used only if two checks in a row read the same,
+//! because the two files change one after the other. This module does not know connections.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -14,114 +13,127 @@ use tokio::{
 };
 
 use super::{
-    Shown,
-    pair::{Contents, Mark, PairError, PairFiles},
+    CurrentCertificate,
+    pair::{Contents, ContentsDigest, PairError, PairFiles},
 };
 
-/// How often the files are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Interval of checks.
+const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Looks at the files, and shows what is new in them.
+/// Checks the files and publishes new contents.
 #[derive(Debug)]
 pub struct Follower {
     files: PairFiles,
-    pub(super) shown: Arc<Shown>,
-    /// What the pair that is shown was made of.
-    shown_mark: Mark,
-    /// What the last look found.
-    seen: Seen,
-    /// Whether that was already judged.
-    judged: bool,
+    pub(super) current: Arc<CurrentCertificate>,
+    /// The digest of the published pair.
+    current_digest: ContentsDigest,
+    /// The result of the last check.
+    last_found: Found,
+    /// Whether that result was already processed.
+    processed: bool,
 }
 
-/// What a look finds.
+/// The contents at one check.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
-    Contents(Mark),
-    /// One of the files could not be read, for this reason.
+enum Found {
+    Contents(ContentsDigest),
+    /// A file could not be read, for this reason.
     Unreadable(String),
 }
 
-/// What came of a look.
+/// The result of a check.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is nothing new, or not yet for certain.
+    /// No change, or a change that is not confirmed.
     Nothing,
-    /// The files hold what is shown.
+    /// The files contain the published pair.
     Same,
-    /// Another pair is shown from now on.
+    /// Another pair was published.
     Renewed,
-    /// The pair before stays, for this reason.
+    /// The old pair stays, for this reason.
     Kept(String),
 }
 
 impl Follower {
-    pub(super) fn new(files: PairFiles, contents: &Contents, shown: Arc<Shown>) -> Self {
-        let mark = contents.mark();
-        Self { files, shown, shown_mark: mark, seen: Seen::Contents(mark), judged: true }
+    pub(super) fn new(
+        files: PairFiles,
+        contents: &Contents,
+        current: Arc<CurrentCertificate>,
+    ) -> Self {
+        let digest = contents.digest();
+        Self {
+            files,
+            current,
+            current_digest: digest,
+            last_found: Found::Contents(digest),
+            processed: true,
+        }
     }
 
-    /// Looks every few seconds, and at once for every signal; for ever.
-    pub async fn follow(mut self, mut asked: Signal) {
-        let mut ticker = interval(LOOK_EVERY);
+    /// Checks at intervals and at every signal, forever.
+    pub async fn follow(mut self, mut hangup: Signal) {
+        let mut ticker = interval(INTERVAL);
         ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let at_once = tokio::select! {
                 _ = ticker.tick() => false,
-                _ = asked.recv() => true,
+                _ = hangup.recv() => true,
             };
-            // Files may lie where reading takes its time.
-            let look = spawn_blocking(move || {
-                let outcome = self.look(at_once);
+            // The files may be on a slow file system.
+            let check = spawn_blocking(move || {
+                let outcome = self.check(at_once);
                 (self, outcome)
             });
-            let Ok((follower, outcome)) = look.await else { return pending().await };
+            let Ok((follower, outcome)) = check.await else { return pending().await };
             self = follower;
-            self.tell(&outcome, at_once);
+            self.log(&outcome, at_once);
         }
     }
 
-    /// Looks once. What is new is taken at the second look, or when it is asked for at once.
-    pub(super) fn look(&mut self, at_once: bool) -> Outcome {
+    /// Checks once. A change is used at the second check, or immediately after a signal.
+    pub(super) fn check(&mut self, at_once: bool) -> Outcome {
         let found = self.files.read();
-        let seen = match &found {
-            Ok(contents) => Seen::Contents(contents.mark()),
-            Err(error) => Seen::Unreadable(error.to_string()),
+        let last_found = match &found {
+            Ok(contents) => Found::Contents(contents.digest()),
+            Err(error) => Found::Unreadable(error.to_string()),
         };
-        if seen != self.seen {
-            self.judged = false;
-            self.seen = seen;
+        if last_found != self.last_found {
+            self.processed = false;
+            self.last_found = last_found;
             if !at_once {
                 return Outcome::Nothing;
             }
-        } else if self.judged && !at_once {
+        } else if self.processed && !at_once {
             return Outcome::Nothing;
         }
-        self.judged = true;
-        self.judge(found)
+        self.processed = true;
+        self.publish(found)
     }
 
-    fn judge(&mut self, found: Result<Contents, PairError>) -> Outcome {
-        let taken = found.and_then(|contents| {
-            let mark = contents.mark();
-            if mark != self.shown_mark {
-                self.shown.show(self.files.pair(&contents)?);
-                self.shown_mark = mark;
+    fn publish(&mut self, found: Result<Contents, PairError>) -> Outcome {
+        let outcome = found.and_then(|contents| {
+            let digest = contents.digest();
+            if digest != self.current_digest {
+                self.current.set(self.files.pair(&contents)?);
+                self.current_digest = digest;
                 return Ok(Outcome::Renewed);
             }
             Ok(Outcome::Same)
         });
-        taken.unwrap_or_else(|error| Outcome::Kept(error.to_string()))
+        outcome.unwrap_or_else(|error| Outcome::Kept(error.to_string()))
     }
 
-    fn tell(&self, outcome: &Outcome, asked: bool) {
+    fn log(&self, outcome: &Outcome, hangup: bool) {
         let certificate = self.files.certificate.display();
         match outcome {
-            Outcome::Renewed => tracing::info!(%certificate, "a new certificate is shown"),
+            Outcome::Renewed => tracing::info!(%certificate, "a new certificate is in use"),
             Outcome::Kept(reason) => {
-                tracing::warn!(reason, "the certificate before is shown on, the new one cannot be");
+                tracing::warn!(
+                    reason,
+                    "the new certificate cannot be used; the old one stays in use"
+                );
             }
-            Outcome::Same if asked => tracing::info!(%certificate, "the certificate is the same"),
+            Outcome::Same if hangup => tracing::info!(%certificate, "the certificate is unchanged"),
             Outcome::Same | Outcome::Nothing => {}
         }
     }

@@ -1,8 +1,8 @@
-//! The certificate that the port shows, from two files that may change while it is served.
+//! The certificate of the port, from two files that may change while the service runs.
 //!
-//! The files are judged before the port is opened. From then on a pair is shown only if its key
-//! fits its certificate, and whatever is wrong with newer files leaves the one before in its
-//! place. This module must not know the handshake, nor what is offered in it.
+//! The files are checked before the port is opened. Later, a pair is used only if the key belongs
+//! to the certificate; if new files are not valid, the old pair stays. This module does not know
+//! the handshake.
 
 mod follow;
 mod pair;
@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use roster_http::front::{LeastTls, tls_config};
+use roster_http::server::{LeastTls, tls_config};
 use tokio_rustls::rustls::{
     ServerConfig,
     server::{ClientHello, ResolvesServerCert},
@@ -25,7 +25,7 @@ use tokio_rustls::rustls::{
 pub use follow::Follower;
 pub use pair::{PairError, PairFiles, Part};
 
-/// TLS with the certificate of two files.
+/// TLS with a certificate from two files.
 #[derive(Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
@@ -34,17 +34,17 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads the files; what keeps them from being served is a [`PairError`].
+    /// Reads the files. A [`PairError`] reports files that are not valid.
     pub fn open(files: PairFiles, least: LeastTls) -> anyhow::Result<Self> {
         let contents = files.read()?;
-        let shown = Arc::new(Shown(RwLock::new(Arc::new(files.pair(&contents)?))));
+        let current = Arc::new(CurrentCertificate(RwLock::new(Arc::new(files.pair(&contents)?))));
         let exposed = files.others_may_read_key().then(|| files.key.clone());
-        let certificates: Arc<dyn ResolvesServerCert> = Arc::<Shown>::clone(&shown);
-        let config = tls_config(least, certificates).context("TLS cannot be spoken")?;
-        Ok(Self { config, follower: Follower::new(files, &contents, shown), exposed })
+        let certificates: Arc<dyn ResolvesServerCert> = Arc::<CurrentCertificate>::clone(&current);
+        let config = tls_config(least, certificates).context("TLS cannot be configured")?;
+        Ok(Self { config, follower: Follower::new(files, &contents, current), exposed })
     }
 
-    /// How TLS is spoken, with whichever certificate is the present one.
+    /// The TLS configuration, which always uses the current certificate.
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
@@ -54,30 +54,30 @@ impl Tls {
         self.exposed.as_ref()
     }
 
-    /// What keeps the certificate up to date.
+    /// The task that reloads the certificate.
     pub fn into_follower(self) -> Follower {
         self.follower
     }
 }
 
-/// The pair that the next handshake shows.
+/// The pair for the next handshake.
 #[derive(Debug)]
-struct Shown(RwLock<Arc<CertifiedKey>>);
+struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
 
-impl Shown {
-    fn now(&self) -> Arc<CertifiedKey> {
+impl CurrentCertificate {
+    fn get(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn show(&self, pair: CertifiedKey) {
+    fn set(&self, pair: CertifiedKey) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pair);
     }
 }
 
-impl ResolvesServerCert for Shown {
-    /// One certificate, whatever name is asked for: callers judge it, and the host guard judges
-    /// them.
+impl ResolvesServerCert for CurrentCertificate {
+    /// Returns the same certificate for every requested name: clients verify it, and the host guard
+    /// checks their requests.
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.now())
+        Some(self.get())
     }
 }

@@ -1,7 +1,6 @@
-//! A certificate and its key, as they lie in two files in the PEM format.
+//! A certificate and its private key in two PEM files.
 //!
-//! Each error is a sentence that names the file and what would be right. No text of a key is ever
-//! in one.
+//! Each error names the file and what is expected. Errors never contain text of a key.
 
 use std::{
     error::Error,
@@ -24,31 +23,31 @@ use tokio_rustls::rustls::{
     sign::CertifiedKey,
 };
 
-/// More than a certificate with all those in between needs.
+/// More than a certificate with its intermediates needs.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Where the two lie.
+/// The paths of both files.
 #[derive(Debug, Clone)]
 pub struct PairFiles {
-    /// The certificate, and after it those that lead to an authority.
+    /// The certificate, followed by its intermediates.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
 }
 
-/// Which of the two files is meant.
+/// One of the two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// That of the certificate.
+    /// The certificate's.
     Certificate,
-    /// That of the key.
+    /// The key's.
     Key,
 }
 
-/// Why two files make no pair.
+/// Why two files are not a valid pair.
 #[derive(Debug)]
 pub struct PairError {
-    /// The file that is at fault.
+    /// The file with the fault.
     pub part: Part,
     detail: String,
 }
@@ -61,48 +60,48 @@ impl fmt::Display for PairError {
 
 impl Error for PairError {}
 
-/// What was in the files at one moment.
+/// The contents of both files at one time.
 pub(super) struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
-/// By which contents are told apart.
-pub(super) type Mark = [u8; 32];
+/// A digest of contents.
+pub(super) type ContentsDigest = [u8; 32];
 
 impl Contents {
-    pub(super) fn mark(&self) -> Mark {
+    pub(super) fn digest(&self) -> ContentsDigest {
         let certificate = Sha256::digest(&self.certificate);
         Sha256::new().chain_update(certificate).chain_update(&self.key).finalize().into()
     }
 }
 
 impl PairFiles {
-    /// What is in the files now.
+    /// Reads both files.
     pub(super) fn read(&self) -> Result<Contents, PairError> {
         let certificate = read(Part::Certificate, &self.certificate)?;
         Ok(Contents { certificate, key: read(Part::Key, &self.key)? })
     }
 
-    /// The pair that these contents make.
+    /// Parses the contents.
     pub(super) fn pair(&self, contents: &Contents) -> Result<CertifiedKey, PairError> {
         let chain = self.chain(&contents.certificate)?;
         let key = self.key(&contents.key)?;
         let key = default_provider().key_provider.load_private_key(key).map_err(|_| {
             let path = self.key.display();
-            let kinds = "a kind that is not known: take ECDSA on P-256 or P-384, RSA of 2048 bits \
+            let kinds = "a kind that is not known: use ECDSA on P-256 or P-384, RSA of 2048 bits \
                          or more, or Ed25519";
             PairError { part: Part::Key, detail: format!("the key in {path} is of {kinds}") }
         })?;
         let pair = CertifiedKey::new(chain, key);
         match pair.keys_match() {
             Ok(()) => Ok(pair),
-            Err(rustls::Error::InconsistentKeys(_)) => Err(self.unfit()),
+            Err(rustls::Error::InconsistentKeys(_)) => Err(self.mismatch()),
             Err(error) => Err(self.unreadable_certificate(&error)),
         }
     }
 
-    /// Whether anybody on this machine may read the key.
+    /// Whether all users of this machine may read the key.
     pub(super) fn others_may_read_key(&self) -> bool {
         fs::metadata(&self.key).is_ok_and(|about| about.mode() & 0o004 != 0)
     }
@@ -114,7 +113,7 @@ impl PairFiles {
         if chain.is_empty() {
             return Err(empty(part, &self.certificate, "certificate"));
         }
-        // One that callers could not read is better refused here than by each of them.
+        // Reject a certificate that clients could not parse.
         for certificate in &chain {
             ParsedCertificate::try_from(certificate)
                 .map_err(|error| self.unreadable_certificate(&error))?;
@@ -132,7 +131,7 @@ impl PairFiles {
         })
     }
 
-    fn unfit(&self) -> PairError {
+    fn mismatch(&self) -> PairError {
         let (certificate, key) = (self.certificate.display(), self.key.display());
         let detail = format!(
             "the key in {key} is not that of the first certificate in {certificate}: the service's \
@@ -153,9 +152,9 @@ fn read(part: Part, path: &Path) -> Result<Vec<u8>, PairError> {
         let detail = format!("{} cannot be read: {error}", path.display());
         PairError { part, detail }
     };
-    // Asked before it is opened: who opens a pipe may wait for ever.
+    // Checked before opening, because opening a pipe may block forever.
     if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(unreadable(io::Error::other("it is no file")));
+        return Err(unreadable(io::Error::other("it is not a file")));
     }
     let file = File::open(path).map_err(unreadable)?;
     let mut text = Vec::new();
@@ -164,11 +163,11 @@ fn read(part: Part, path: &Path) -> Result<Vec<u8>, PairError> {
 }
 
 fn empty(part: Part, path: &Path, what: &str) -> PairError {
-    PairError { part, detail: format!("{} holds no {what} in the PEM format", path.display()) }
+    PairError { part, detail: format!("{} contains no {what} in the PEM format", path.display()) }
 }
 
 fn malformed(part: Part, path: &Path, error: &PemError) -> PairError {
-    // Some of the library's errors repeat what they could not read, which may be of a key.
+    // Some errors of the library contain the text that they could not parse, which may be of a key.
     let what = match part {
         Part::Certificate => error.to_string(),
         Part::Key => "its PEM format is broken".to_owned(),

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{follow::Outcome, *};
 
-/// A certificate and its key, as they stand in files.
+/// A certificate and its key, as PEM.
 struct Made {
     certificate: String,
     key: String,
@@ -23,44 +23,44 @@ fn of(key: &KeyPair) -> Made {
     Made { certificate, key: key.serialize_pem() }
 }
 
-fn put(place: &Path, made: &Made) {
-    fs::write(place.join("tls.crt"), &made.certificate).unwrap();
-    fs::write(place.join("tls.key"), &made.key).unwrap();
+fn put(directory: &Path, made: &Made) {
+    fs::write(directory.join("tls.crt"), &made.certificate).unwrap();
+    fs::write(directory.join("tls.key"), &made.key).unwrap();
 }
 
-fn files(place: &Path) -> PairFiles {
-    PairFiles { certificate: place.join("tls.crt"), key: place.join("tls.key") }
+fn files(directory: &Path) -> PairFiles {
+    PairFiles { certificate: directory.join("tls.crt"), key: directory.join("tls.key") }
 }
 
-/// What keeps the files from being served.
-fn refused(place: &Path) -> (Part, String) {
-    let error = Tls::open(files(place), LeastTls::V1_2).unwrap_err();
+/// The error for invalid files.
+fn refused(directory: &Path) -> (Part, String) {
+    let error = Tls::open(files(directory), LeastTls::V1_2).unwrap_err();
     let error = error.downcast::<PairError>().unwrap();
-    (error.part, error.to_string().replace(place.to_str().unwrap(), "DIR"))
+    (error.part, error.to_string().replace(directory.to_str().unwrap(), "DIR"))
 }
 
 struct Watched {
-    place: TempDir,
+    directory: TempDir,
     follower: Follower,
 }
 
 impl Watched {
     fn new(made: &Made) -> Self {
-        let place = tempfile::tempdir().unwrap();
-        put(place.path(), made);
-        let follower = Tls::open(files(place.path()), LeastTls::V1_2).unwrap().into_follower();
-        Self { place, follower }
+        let directory = tempfile::tempdir().unwrap();
+        put(directory.path(), made);
+        let follower = Tls::open(files(directory.path()), LeastTls::V1_2).unwrap().into_follower();
+        Self { directory, follower }
     }
 
-    fn look(&mut self) -> Outcome {
-        self.follower.look(false)
+    fn check(&mut self) -> Outcome {
+        self.follower.check(false)
     }
 
-    /// Whether this is what the next handshake shows.
-    fn shows(&self, made: &Made) -> bool {
-        let shown = self.follower.shown.now();
+    /// Whether the next handshake uses this certificate.
+    fn uses(&self, made: &Made) -> bool {
+        let current = self.follower.current.get();
         let pem = der(&made.certificate);
-        shown.end_entity_cert().unwrap().as_ref() == pem
+        current.end_entity_cert().unwrap().as_ref() == pem
     }
 }
 
@@ -74,68 +74,68 @@ fn is_kept(outcome: &Outcome, word: &str) -> bool {
 }
 
 #[test]
-fn a_pair_of_each_usual_kind_is_taken() {
-    let place = tempfile::tempdir().unwrap();
+fn a_pair_of_each_usual_kind_is_accepted() {
+    let directory = tempfile::tempdir().unwrap();
     for kind in [None, Some(&PKCS_ECDSA_P384_SHA384), Some(&PKCS_ED25519)] {
         let key = kind.map_or_else(KeyPair::generate, KeyPair::generate_for).unwrap();
-        put(place.path(), &of(&key));
-        assert!(Tls::open(files(place.path()), LeastTls::V1_2).is_ok(), "{kind:?}");
+        put(directory.path(), &of(&key));
+        assert!(Tls::open(files(directory.path()), LeastTls::V1_2).is_ok(), "{kind:?}");
     }
-    // The certificates of authorities follow the own one.
+    // The certificates of authorities follow the certificate of the service.
     let (own, authority) = (made(), made());
     let chain = format!("{}\n{}", own.certificate, authority.certificate);
-    put(place.path(), &Made { certificate: chain, key: own.key });
-    assert!(Tls::open(files(place.path()), LeastTls::V1_3).is_ok());
+    put(directory.path(), &Made { certificate: chain, key: own.key });
+    assert!(Tls::open(files(directory.path()), LeastTls::V1_3).is_ok());
 }
 
 #[test]
-fn what_makes_no_pair_is_refused_by_the_file_that_is_at_fault() {
-    let place = tempfile::tempdir().unwrap();
-    let place = place.path();
-    let (part, detail) = refused(place);
+fn an_invalid_pair_is_rejected_and_the_file_at_fault_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let (part, detail) = refused(directory);
     assert_eq!(part, Part::Certificate);
     assert!(detail.starts_with("DIR/tls.crt cannot be read: No such file"), "{detail}");
 
     let (one, other) = (made(), made());
-    fs::write(place.join("tls.crt"), &one.certificate).unwrap();
-    let (part, detail) = refused(place);
+    fs::write(directory.join("tls.crt"), &one.certificate).unwrap();
+    let (part, detail) = refused(directory);
     assert_eq!(part, Part::Key);
     assert!(detail.starts_with("DIR/tls.key cannot be read: No such file"), "{detail}");
 
-    put(place, &Made { certificate: one.certificate.clone(), key: other.key.clone() });
-    let (part, detail) = refused(place);
+    put(directory, &Made { certificate: one.certificate.clone(), key: other.key.clone() });
+    let (part, detail) = refused(directory);
     assert_eq!(part, Part::Key);
     assert!(detail.contains("is not that of the first certificate in DIR/tls.crt"), "{detail}");
 
     let turned = format!("{}\n{}", other.certificate, one.certificate);
-    put(place, &Made { certificate: turned, key: one.key.clone() });
-    assert!(refused(place).1.contains("the service's own certificate comes first"));
+    put(directory, &Made { certificate: turned, key: one.key.clone() });
+    assert!(refused(directory).1.contains("the service's own certificate comes first"));
 
-    put(place, &Made { certificate: String::new(), key: one.key.clone() });
+    put(directory, &Made { certificate: String::new(), key: one.key.clone() });
     assert_eq!(
-        refused(place),
-        (Part::Certificate, "DIR/tls.crt holds no certificate in the PEM format".to_owned())
+        refused(directory),
+        (Part::Certificate, "DIR/tls.crt contains no certificate in the PEM format".to_owned())
     );
 
-    put(place, &Made { certificate: one.certificate.clone(), key: "secret".to_owned() });
-    let expected = "DIR/tls.key holds no private key that can be read without a password in the \
+    put(directory, &Made { certificate: one.certificate.clone(), key: "secret".to_owned() });
+    let expected = "DIR/tls.key contains no private key that can be read without a password in the \
                     PEM format";
-    assert_eq!(refused(place), (Part::Key, expected.to_owned()));
+    assert_eq!(refused(directory), (Part::Key, expected.to_owned()));
 
     let half = one.certificate.get(..one.certificate.len() / 2).unwrap().to_owned();
-    put(place, &Made { certificate: half, key: one.key.clone() });
-    let (part, detail) = refused(place);
+    put(directory, &Made { certificate: half, key: one.key.clone() });
+    let (part, detail) = refused(directory);
     assert_eq!(part, Part::Certificate);
     assert!(detail.starts_with("DIR/tls.crt "), "{detail}");
 
-    fs::remove_file(place.join("tls.crt")).unwrap();
-    fs::create_dir(place.join("tls.crt")).unwrap();
-    assert_eq!(refused(place).1, "DIR/tls.crt cannot be read: it is no file");
+    fs::remove_file(directory.join("tls.crt")).unwrap();
+    fs::create_dir(directory.join("tls.crt")).unwrap();
+    assert_eq!(refused(directory).1, "DIR/tls.crt cannot be read: it is not a file");
 }
 
 #[test]
-fn no_error_repeats_anything_of_a_key() {
-    let place = tempfile::tempdir().unwrap();
+fn no_error_contains_text_of_a_key() {
+    let directory = tempfile::tempdir().unwrap();
     let one = made();
     let lines: Vec<_> = one.key.lines().collect();
     let body = lines.get(1).unwrap();
@@ -148,89 +148,89 @@ fn no_error_repeats_anything_of_a_key() {
         format!("-----BEGIN {body}\n{}", one.key),
     ];
     for key in broken {
-        put(place.path(), &Made { certificate: one.certificate.clone(), key });
-        if let Err(error) = Tls::open(files(place.path()), LeastTls::V1_2) {
-            let told = format!("{error:#} {error:?}");
-            assert!(!told.contains(body.get(..12).unwrap()), "{told}");
+        put(directory.path(), &Made { certificate: one.certificate.clone(), key });
+        if let Err(error) = Tls::open(files(directory.path()), LeastTls::V1_2) {
+            let text = format!("{error:#} {error:?}");
+            assert!(!text.contains(body.get(..12).unwrap()), "{text}");
         }
     }
 }
 
 #[test]
-fn a_new_pair_is_shown_once_two_looks_have_found_it() {
+fn a_new_pair_is_used_after_two_equal_checks() {
     let (one, other) = (made(), made());
     let mut watched = Watched::new(&one);
-    assert_eq!(watched.look(), Outcome::Nothing);
-    put(watched.place.path(), &other);
-    assert_eq!(watched.look(), Outcome::Nothing);
-    assert!(watched.shows(&one));
-    assert_eq!(watched.look(), Outcome::Renewed);
-    assert!(watched.shows(&other));
-    assert_eq!(watched.look(), Outcome::Nothing);
+    assert_eq!(watched.check(), Outcome::Nothing);
+    put(watched.directory.path(), &other);
+    assert_eq!(watched.check(), Outcome::Nothing);
+    assert!(watched.uses(&one));
+    assert_eq!(watched.check(), Outcome::Renewed);
+    assert!(watched.uses(&other));
+    assert_eq!(watched.check(), Outcome::Nothing);
 }
 
 #[test]
-fn whoever_asks_is_served_at_once_and_always_told() {
+fn a_signal_reloads_immediately_and_always_reports() {
     let (one, other) = (made(), made());
     let mut watched = Watched::new(&one);
-    assert_eq!(watched.follower.look(true), Outcome::Same);
-    put(watched.place.path(), &other);
-    assert_eq!(watched.follower.look(true), Outcome::Renewed);
-    assert!(watched.shows(&other));
-    fs::write(watched.place.path().join("tls.crt"), "").unwrap();
+    assert_eq!(watched.follower.check(true), Outcome::Same);
+    put(watched.directory.path(), &other);
+    assert_eq!(watched.follower.check(true), Outcome::Renewed);
+    assert!(watched.uses(&other));
+    fs::write(watched.directory.path().join("tls.crt"), "").unwrap();
     for _ in 0..2 {
-        assert!(is_kept(&watched.follower.look(true), "holds no certificate"));
+        assert!(is_kept(&watched.follower.check(true), "contains no certificate"));
     }
-    assert_eq!(watched.look(), Outcome::Nothing);
+    assert_eq!(watched.check(), Outcome::Nothing);
 }
 
 #[test]
-fn files_that_change_one_after_the_other_keep_the_pair_before_until_they_fit() {
+fn the_old_pair_stays_until_both_files_have_changed() {
     let (one, other) = (made(), made());
     let mut watched = Watched::new(&one);
-    let place = watched.place.path().to_owned();
-    fs::write(place.join("tls.crt"), &other.certificate).unwrap();
-    // For as long as the key is late.
-    assert_eq!(watched.look(), Outcome::Nothing);
-    assert!(is_kept(&watched.look(), "is not that of the first certificate"));
-    assert_eq!(watched.look(), Outcome::Nothing, "it was told once");
-    assert!(watched.shows(&one));
-    fs::write(place.join("tls.key"), &other.key).unwrap();
-    assert_eq!(watched.look(), Outcome::Nothing);
-    assert_eq!(watched.look(), Outcome::Renewed);
-    assert!(watched.shows(&other));
+    let directory = watched.directory.path().to_owned();
+    fs::write(directory.join("tls.crt"), &other.certificate).unwrap();
+    // Until the key follows.
+    assert_eq!(watched.check(), Outcome::Nothing);
+    assert!(is_kept(&watched.check(), "is not that of the first certificate"));
+    assert_eq!(watched.check(), Outcome::Nothing, "it was reported once");
+    assert!(watched.uses(&one));
+    fs::write(directory.join("tls.key"), &other.key).unwrap();
+    assert_eq!(watched.check(), Outcome::Nothing);
+    assert_eq!(watched.check(), Outcome::Renewed);
+    assert!(watched.uses(&other));
 }
 
 #[test]
-fn broken_files_are_told_once_for_each_change_and_keep_the_pair_before() {
+fn invalid_files_are_reported_once_for_each_change_and_the_old_pair_stays() {
     let (one, other) = (made(), made());
     let mut watched = Watched::new(&one);
-    let place = watched.place.path().to_owned();
+    let directory = watched.directory.path().to_owned();
     for broken in ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-        fs::write(place.join("tls.crt"), broken).unwrap();
-        assert_eq!(watched.look(), Outcome::Nothing);
-        assert!(is_kept(&watched.look(), "tls.crt"), "{broken}");
-        assert_eq!((watched.look(), watched.look()), (Outcome::Nothing, Outcome::Nothing));
+        fs::write(directory.join("tls.crt"), broken).unwrap();
+        assert_eq!(watched.check(), Outcome::Nothing);
+        assert!(is_kept(&watched.check(), "tls.crt"), "{broken}");
+        assert_eq!((watched.check(), watched.check()), (Outcome::Nothing, Outcome::Nothing));
     }
-    fs::remove_file(place.join("tls.key")).unwrap();
-    assert_eq!(watched.look(), Outcome::Nothing);
-    assert!(is_kept(&watched.look(), "tls.key cannot be read"));
-    assert_eq!(watched.look(), Outcome::Nothing);
-    assert!(watched.shows(&one));
-    // The old ones come back: nothing is new. New ones are taken.
-    put(&place, &one);
-    assert_eq!((watched.look(), watched.look()), (Outcome::Nothing, Outcome::Same));
-    put(&place, &other);
-    assert_eq!((watched.look(), watched.look()), (Outcome::Nothing, Outcome::Renewed));
-    assert!(watched.shows(&other));
+    fs::remove_file(directory.join("tls.key")).unwrap();
+    assert_eq!(watched.check(), Outcome::Nothing);
+    assert!(is_kept(&watched.check(), "tls.key cannot be read"));
+    assert_eq!(watched.check(), Outcome::Nothing);
+    assert!(watched.uses(&one));
+    // The old files come back: no change. New files are used.
+    put(&directory, &one);
+    assert_eq!((watched.check(), watched.check()), (Outcome::Nothing, Outcome::Same));
+    put(&directory, &other);
+    assert_eq!((watched.check(), watched.check()), (Outcome::Nothing, Outcome::Renewed));
+    assert!(watched.uses(&other));
 }
 
 #[test]
-fn links_that_lead_elsewhere_are_followed() {
-    // As it is mounted from a secret: tls.crt leads through ..data, which alone is changed.
+fn changed_symbolic_links_are_followed() {
+    // As Kubernetes mounts a secret: tls.crt links through ..data, and only that link changes.
     let (one, other) = (made(), made());
-    let place = tempfile::tempdir().unwrap();
-    let at = |name: &str| place.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     for (name, made) in [("..1", &one), ("..2", &other)] {
         fs::create_dir(at(name)).unwrap();
         put(&at(name), made);
@@ -238,26 +238,26 @@ fn links_that_lead_elsewhere_are_followed() {
     symlink("..1", at("..data")).unwrap();
     symlink("..data/tls.crt", at("tls.crt")).unwrap();
     symlink("..data/tls.key", at("tls.key")).unwrap();
-    let follower = Tls::open(files(place.path()), LeastTls::V1_2).unwrap().into_follower();
+    let follower = Tls::open(files(directory.path()), LeastTls::V1_2).unwrap().into_follower();
     symlink("..2", at("..data_tmp")).unwrap();
     fs::rename(at("..data_tmp"), at("..data")).unwrap();
     fs::remove_dir_all(at("..1")).unwrap();
-    let mut watched = Watched { place, follower };
-    assert!(watched.shows(&one));
-    assert_eq!((watched.look(), watched.look()), (Outcome::Nothing, Outcome::Renewed));
-    assert!(watched.shows(&other));
+    let mut watched = Watched { directory, follower };
+    assert!(watched.uses(&one));
+    assert_eq!((watched.check(), watched.check()), (Outcome::Nothing, Outcome::Renewed));
+    assert!(watched.uses(&other));
 }
 
 #[test]
-fn a_key_that_anybody_may_read_is_told() {
+fn a_key_that_all_users_may_read_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let place = tempfile::tempdir().unwrap();
-    put(place.path(), &made());
-    let key = place.path().join("tls.key");
-    for (mode, told) in [(0o600, false), (0o640, false), (0o644, true)] {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), &made());
+    let key = directory.path().join("tls.key");
+    for (mode, is_exposed) in [(0o600, false), (0o640, false), (0o644, true)] {
         fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
-        let tls = Tls::open(files(place.path()), LeastTls::V1_2).unwrap();
-        assert_eq!(tls.exposed().is_some(), told, "{mode:o}");
+        let tls = Tls::open(files(directory.path()), LeastTls::V1_2).unwrap();
+        assert_eq!(tls.exposed().is_some(), is_exposed, "{mode:o}");
     }
 }

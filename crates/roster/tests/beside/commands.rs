@@ -4,15 +4,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use roster_testkit::process::Answer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::process::{Service, roster};
+use super::process::{roster, serve};
 
 /// A place with a data directory of two users that was served and stopped.
 fn served() -> TempDir {
     let place = tempfile::tempdir().unwrap();
-    let service = Service::start(place.path(), "data");
+    let service = serve(place.path(), "data");
     service.create(r#"{"email":"ada@example.com","name":"Ada Lovelace"}"#);
     service.create(r#"{"email":"grace@example.com","name":"Grace Hopper"}"#);
     service.stop();
@@ -31,8 +32,9 @@ fn names(path: &Path) -> Vec<String> {
 fn a_backup_of_a_running_service_restores_to_the_same_users() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
-    let service = Service::start(place, "data");
+    let service = serve(place, "data");
     let ada = service.create(r#"{"email":"ada@example.com","name":"Ada Lovelace"}"#);
+    let ada = service.get(&ada).body;
     let told = roster(place, "backup --data data --json today.backup").success();
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((&told["users"], &told["position"]), (&1.into(), &1.into()));
@@ -43,8 +45,8 @@ fn a_backup_of_a_running_service_restores_to_the_same_users() {
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["users"], 1);
     assert_ne!(told["new_log_id"], told["log_id"]);
-    let restored = Service::start(place, "again");
-    let (head, users) = restored.get("/users");
+    let restored = serve(place, "again");
+    let Answer { head, body: users, .. } = restored.get("/users");
     assert_eq!(users["items"], Value::Array(vec![ada]));
     let position = format!("{}-1", told["new_log_id"].as_str().unwrap());
     assert!(head.to_lowercase().contains(&format!("roster-position: {position}")), "{head}");
@@ -65,7 +67,7 @@ fn each_command_tells_in_a_line_what_it_did() {
     assert!(told.ends_with(&format!(", {bytes} bytes\n")), "{told}");
     let told = roster(place, "restore today.backup --data again").success();
     assert!(told.contains("again: 2 users and 0 deleted users, log "), "{told}");
-    assert!(told.contains("; its log goes on as "), "{told}");
+    assert!(told.contains("; the new log id is "), "{told}");
     assert_eq!(told.lines().count(), 1);
 }
 
@@ -245,7 +247,7 @@ fn a_start_takes_the_permissions_of_others_from_the_files_of_the_store() {
     for name in names(&data) {
         fs::set_permissions(data.join(name), fs::Permissions::from_mode(0o644)).unwrap();
     }
-    let service = Service::start(place.path(), "data");
+    let service = serve(place.path(), "data");
     service.create(r#"{"email":"alan@example.com"}"#);
     let names: Vec<String> = modes(&data)
         .into_iter()

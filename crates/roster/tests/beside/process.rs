@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::Command;
 
 use roster_testkit::process::Process;
-use serde_json::Value;
 
 /// Exit status, stdout and stderr of a command.
 #[derive(Debug)]
@@ -39,33 +38,9 @@ pub(crate) fn roster(place: &Path, words: &str) -> Outcome {
     Outcome { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// A service on the directory `data`.
-pub(crate) struct Service(Process);
-
-impl Service {
-    pub(crate) fn start(place: &Path, data: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data", data]);
-        Self(Process::start(command.current_dir(place).env_clear()))
-    }
-
-    pub(crate) fn address(&self) -> &str {
-        self.0.address()
-    }
-
-    pub(crate) fn get(&self, path: &str) -> (String, Value) {
-        let answer = self.0.ask("GET", path, "");
-        (answer.head, answer.body)
-    }
-
-    pub(crate) fn create(&self, user: &str) -> Value {
-        let answer = self.0.ask("POST", "/users", user);
-        assert_eq!(answer.status, 201, "{answer:?}");
-        answer.body
-    }
-
-    /// Stops the service as an operator does.
-    pub(crate) fn stop(self) {
-        self.0.stop();
-    }
+/// A service on a directory of a place.
+pub(crate) fn serve(place: &Path, data: &str) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data", data]);
+    Process::start(command.current_dir(place).env_clear())
 }

@@ -9,7 +9,7 @@ use roster_core::{Event, EventsQuery, Rules, Store};
 use roster_sqlite::{Settings, Sqlite};
 use roster_testkit::{process::ask, replay::replay};
 
-use super::process::{Service, roster};
+use super::process::{roster, serve};
 
 /// Creates, changes and deletes users until it is told to stop.
 fn write(address: &str, caller: usize, done: &AtomicBool) {
@@ -50,7 +50,7 @@ fn open(path: &Path) -> Sqlite {
 fn backups_under_writes_restore_to_prefixes_of_the_truth() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
-    let service = Service::start(place, "data");
+    let service = serve(place, "data");
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for caller in 0..4 {

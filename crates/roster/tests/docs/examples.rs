@@ -1,7 +1,9 @@
 //! The curl examples of a document: `console` blocks of `$ curl` lines with their answers.
 
 use crate::answer::{Words, folded};
-use crate::service::Service;
+use roster_testkit::process::Process;
+
+use crate::service::curl;
 
 /// A document, cut at its examples.
 pub(crate) struct Examples {
@@ -56,7 +58,7 @@ impl Examples {
     }
 
     /// Runs the examples in their order.
-    pub(crate) fn run(self, service: &Service) -> Outcome {
+    pub(crate) fn run(self, service: &Process) -> Outcome {
         let mut words = Words::default();
         let mut outcome = Outcome { count: 0, difference: None, text: String::new() };
         for part in self.parts {
@@ -65,7 +67,7 @@ impl Examples {
                 Part::Example { command, told } => {
                     outcome.count += 1;
                     let line = command.trim_start_matches("$ ").trim_end();
-                    let answer = service.curl(&words.translated(line));
+                    let answer = curl(service, &words.translated(line));
                     let difference = words.compare(&told, &answer);
                     outcome.text.push_str(&command);
                     if let Some(difference) = difference {

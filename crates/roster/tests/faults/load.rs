@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use roster_testkit::process::Answer;
+use roster_testkit::process::{Answer, Process};
 use serde_json::Value;
 
-use crate::service::Service;
+use crate::service::create;
 
 const WRITERS: usize = 4;
 
@@ -31,7 +31,7 @@ pub(crate) struct Attempt {
 /// some are acknowledged. Ends when every writer was refused often enough. Gives all attempts, in
 /// the order they were sent in, and the moment when the fault had begun.
 pub(crate) fn across(
-    service: &Service,
+    service: &Process,
     name: &str,
     fault: impl FnOnce(),
 ) -> (Vec<Attempt>, Instant) {
@@ -60,7 +60,7 @@ pub(crate) fn across(
 }
 
 fn write(
-    service: &Service,
+    service: &Process,
     name: &str,
     acknowledged: &AtomicUsize,
     over: &AtomicBool,
@@ -70,7 +70,7 @@ fn write(
     while refusals < REFUSALS && attempts.len() < REQUESTS_MAX && !over.load(Ordering::Relaxed) {
         let username = format!("{name}-{}", attempts.len());
         let sent = Instant::now();
-        let answer = service.create(&username);
+        let answer = create(service, &username);
         if answer.status == 201 {
             acknowledged.fetch_add(1, Ordering::Relaxed);
         } else {

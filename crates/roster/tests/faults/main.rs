@@ -19,12 +19,13 @@ use std::time::Instant;
 use serde_json::Value;
 
 use load::{Attempt, acknowledged, across};
-use service::{Disk, Service};
+use roster_testkit::process::Process;
+use service::{Disk, create, has, must_have, refused, start};
 
 /// Every kind of write, of a user that is there and of one that is not, is refused as unknown.
-fn every_write_is_refused(service: &Service, user: &Value) {
+fn every_write_is_refused(service: &Process, user: &Value) {
     let path = format!("/users/{}", user["id"].as_str().unwrap());
-    service.create("late").must_be(503, "unavailable");
+    create(service, "late").must_be(503, "unavailable");
     service.ask("PUT", &path, r#"{"username":"late"}"#).must_be(503, "unavailable");
     service.ask("PATCH", &path, r#"{"name":"late"}"#).must_be(503, "unavailable");
     service.ask("DELETE", &path, "").must_be(503, "unavailable");
@@ -44,13 +45,13 @@ fn none_was_acknowledged_after(attempts: &[Attempt], begun: Instant, (status, co
 }
 
 /// After a restart without the fault, all is there and writes work.
-fn a_restart_brings_all_back(disk: &Disk, service: Service, users: &[Value]) {
+fn a_restart_brings_all_back(disk: &Disk, service: Process, users: &[Value]) {
     service.stop();
-    let service = Service::start(disk);
+    let service = start(disk);
     assert_eq!(service.get("/readyz").status, 200);
-    service.must_have(users);
-    assert!(!service.knows("late"), "what was refused is not there");
-    assert_eq!(service.create("late").status, 201);
+    must_have(&service, users);
+    assert!(!has(&service, "late"), "what was refused is not there");
+    assert_eq!(create(&service, "late").status, 201);
     let path = format!("/users/{}", users[0]["id"].as_str().unwrap());
     assert_eq!(service.ask("DELETE", &path, "").status, 204);
     assert_eq!(service.get(&path).status, 404);
@@ -60,20 +61,20 @@ fn a_restart_brings_all_back(disk: &Disk, service: Service, users: &[Value]) {
 /// Writes under this fault stop until a restart, which finds all that was acknowledged.
 fn writes_stop_until_a_restart(fault: &str) {
     let disk = Disk::new();
-    let service = Service::start(&disk);
+    let service = start(&disk);
     let (attempts, begun) = across(&service, "user", || disk.begin(fault));
     none_was_acknowledged_after(&attempts, begun, (503, "unavailable"));
     let users = acknowledged(&attempts);
     service.wait_for("/readyz", 503);
     every_write_is_refused(&service, &users[0]);
-    service.must_have(&users);
+    must_have(&service, &users);
 
     disk.end(fault);
     every_write_is_refused(&service, &users[0]);
     service.get("/readyz").must_be(503, "unavailable");
-    service.must_have(&users);
+    must_have(&service, &users);
     for attempt in attempts.iter().filter(|attempt| attempt.answer.status != 201) {
-        assert!(!service.knows(&attempt.username), "{} is shown", attempt.username);
+        assert!(!has(&service, &attempt.username), "{} is shown", attempt.username);
     }
     a_restart_brings_all_back(&disk, service, &users);
 }
@@ -91,15 +92,15 @@ fn after_a_failed_write_of_the_log_writes_stop_until_a_restart_and_reads_go_on()
 #[test]
 fn when_copying_the_log_cannot_be_synced_writes_stop_and_the_log_is_kept() {
     let disk = Disk::new();
-    let service = Service::start(&disk);
+    let service = start(&disk);
     disk.begin("fail-sync-database");
-    let users = ["ada", "ben", "cyd"].map(|username| service.create(username).body);
+    let users = ["ada", "ben", "cyd"].map(|username| create(&service, username).body);
     let log_bytes = disk.log_bytes();
     // At rest the log is copied.
     service.wait_for("/readyz", 503);
     disk.end("fail-sync-database");
     every_write_is_refused(&service, &users[0]);
-    service.must_have(&users);
+    must_have(&service, &users);
     assert!(log_bytes > 0 && disk.log_bytes() >= log_bytes, "the log was cut");
     a_restart_brings_all_back(&disk, service, &users);
 }
@@ -107,9 +108,9 @@ fn when_copying_the_log_cannot_be_synced_writes_stop_and_the_log_is_kept() {
 #[test]
 fn on_a_full_disk_writes_are_refused_until_there_is_room_and_reads_go_on() {
     let disk = Disk::new();
-    let service = Service::start(&disk);
+    let service = start(&disk);
     let mut users = Vec::new();
-    let first = service.create("first");
+    let first = create(&service, "first");
     assert_eq!(first.status, 201, "{first:?}");
     users.push(first.body);
     for round in ["once", "again"] {
@@ -118,7 +119,7 @@ fn on_a_full_disk_writes_are_refused_until_there_is_room_and_reads_go_on() {
         none_was_acknowledged_after(&attempts, begun, (507, "storage-full"));
         users.extend(acknowledged(&attempts));
         service.wait_for("/readyz", 503);
-        service.must_have(&users);
+        must_have(&service, &users);
         let path = format!("/users/{}", users[0]["id"].as_str().unwrap());
         service.ask("PUT", &path, r#"{"username":"late"}"#).must_be(507, "storage-full");
         service.ask("PATCH", &path, r#"{"name":"late"}"#).must_be(507, "storage-full");
@@ -126,37 +127,37 @@ fn on_a_full_disk_writes_are_refused_until_there_is_room_and_reads_go_on() {
 
         disk.end("full");
         for attempt in attempts.iter().filter(|attempt| attempt.answer.status != 201) {
-            assert!(!service.knows(&attempt.username), "{} is shown", attempt.username);
+            assert!(!has(&service, &attempt.username), "{} is shown", attempt.username);
         }
-        let answer = service.create(&format!("{round}-there-is-room"));
+        let answer = create(&service, &format!("{round}-there-is-room"));
         assert_eq!(answer.status, 201, "{answer:?}");
         users.push(answer.body);
         service.wait_for("/readyz", 200);
     }
-    service.must_have(&users);
+    must_have(&service, &users);
     a_restart_brings_all_back(&disk, service, &users);
 }
 
 #[test]
 fn a_start_on_a_full_disk_is_refused_by_name_and_loses_nothing() {
     let disk = Disk::new();
-    let service = Service::start(&disk);
-    let users = ["ada", "ben"].map(|username| service.create(username).body);
+    let service = start(&disk);
+    let users = ["ada", "ben"].map(|username| create(&service, username).body);
     service.kill();
     disk.begin("full");
-    let error = Service::refused(&disk);
+    let error = refused(&disk);
     assert!(error.contains("the disk is full"), "{error}");
     disk.end("full");
-    a_restart_brings_all_back(&disk, Service::start(&disk), &users);
+    a_restart_brings_all_back(&disk, start(&disk), &users);
 }
 
 /// Reads these users over and over while `act` runs.
-fn beside_reads<T>(service: &Service, users: &[Value], act: impl FnOnce() -> T) -> T {
+fn beside_reads<T>(service: &Process, users: &[Value], act: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let reads = scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                service.must_have(users);
+                must_have(service, users);
             }
         });
         let result = panic::catch_unwind(AssertUnwindSafe(act));

@@ -5,14 +5,10 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use roster_testkit::process::{Answer, Process};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// Longest wait for a state that is to come.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A directory for the data, the shim and the switches of its faults.
 pub(crate) struct Disk(TempDir);
@@ -46,73 +42,39 @@ impl Disk {
     }
 }
 
-/// A running service.
-pub(crate) struct Service(Process);
+/// Starts the service on this disk and waits until it listens.
+pub(crate) fn start(disk: &Disk) -> Process {
+    Process::start(serve(disk).stderr(Stdio::null()))
+}
 
-impl Service {
-    /// Starts the service on this disk and waits until it listens.
-    pub(crate) fn start(disk: &Disk) -> Self {
-        Self(Process::start(serve(disk).stderr(Stdio::null())))
-    }
+/// Starts the service on a disk that does not let it; what it says on stderr.
+pub(crate) fn refused(disk: &Disk) -> String {
+    let output = serve(disk).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8(output.stderr).unwrap()
+}
 
-    /// Starts the service on a disk that does not let it; what it says on stderr.
-    pub(crate) fn refused(disk: &Disk) -> String {
-        let output = serve(disk).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        String::from_utf8(output.stderr).unwrap()
-    }
+/// Creates a user of that name.
+pub(crate) fn create(service: &Process, username: &str) -> Answer {
+    service.ask("POST", "/users", &format!(r#"{{"username":"{username}"}}"#))
+}
 
-    /// Sends a request on a connection of its own.
-    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
-        self.0.ask(method, path, body)
-    }
+/// Whether there is a user of that name.
+pub(crate) fn has(service: &Process, username: &str) -> bool {
+    let answer = service.get(&format!("/users?username={username}"));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    !answer.body["items"].as_array().unwrap().is_empty()
+}
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, "")
+/// Reads go on: each of these users is answered as it was when its write was answered.
+#[track_caller]
+pub(crate) fn must_have(service: &Process, users: &[Value]) {
+    for user in users {
+        let answer = service.get(&format!("/users/{}", user["id"].as_str().unwrap()));
+        assert_eq!((answer.status, &answer.body), (200, user));
     }
-
-    /// Creates a user of that name.
-    pub(crate) fn create(&self, username: &str) -> Answer {
-        self.ask("POST", "/users", &format!(r#"{{"username":"{username}"}}"#))
-    }
-
-    /// Whether there is a user of that name.
-    pub(crate) fn knows(&self, username: &str) -> bool {
-        let answer = self.get(&format!("/users?username={username}"));
-        assert_eq!(answer.status, 200, "{answer:?}");
-        !answer.body["items"].as_array().unwrap().is_empty()
-    }
-
-    /// Reads go on: each of these users is answered as it was when its write was answered.
-    #[track_caller]
-    pub(crate) fn must_have(&self, users: &[Value]) {
-        for user in users {
-            let answer = self.get(&format!("/users/{}", user["id"].as_str().unwrap()));
-            assert_eq!((answer.status, &answer.body), (200, user));
-        }
-        assert_eq!(self.get("/users").status, 200);
-        assert_eq!(self.get("/livez").status, 200);
-    }
-
-    /// Waits until a path answers with that status.
-    #[track_caller]
-    pub(crate) fn wait_for(&self, path: &str, status: u16) {
-        let begin = Instant::now();
-        while self.get(path).status != status {
-            assert!(begin.elapsed() < PATIENCE, "{path} never answers {status}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Ends the service without warning.
-    pub(crate) fn kill(self) {
-        self.0.kill();
-    }
-
-    /// Stops the service as an operator does; it must end with success.
-    pub(crate) fn stop(self) {
-        self.0.stop();
-    }
+    assert_eq!(service.get("/users").status, 200);
+    assert_eq!(service.get("/livez").status, 200);
 }
 
 /// The command that serves this disk.

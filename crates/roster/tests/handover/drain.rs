@@ -3,7 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use super::process::{Caller, Service, ask, ended, roster};
+use roster_testkit::process::Process;
+
+use super::process::{Caller, ask, ended, roster, start};
 
 const SERVE: &str = "serve --listen 127.0.0.1:0 --data data";
 
@@ -11,12 +13,12 @@ const SERVE: &str = "serve --listen 127.0.0.1:0 --data data";
 fn a_stop_turns_readiness_off_while_callers_are_still_served() {
     let place = tempfile::tempdir().unwrap();
     let words = format!("{SERVE} --drain-delay-ms 1500");
-    let (mut service, address) = Service::start(&mut roster(place.path(), &words));
+    let (mut service, address) = start(&mut roster(place.path(), &words));
     let mut kept = Caller::of(address);
     let ready = kept.ask("GET", "/readyz", "");
     assert!(ready.starts_with("HTTP/1.1 200 ") && !ready.contains("connection: close"), "{ready}");
 
-    service.terminate();
+    service.signal("TERM");
     std::thread::sleep(Duration::from_millis(300));
     let unready = ask(address, "GET", "/readyz", "");
     assert!(unready.starts_with("HTTP/1.1 503 "), "{unready}");
@@ -33,7 +35,7 @@ fn a_stop_turns_readiness_off_while_callers_are_still_served() {
 #[test]
 fn after_a_stop_all_data_is_in_the_database_and_nothing_in_its_log() {
     let place = tempfile::tempdir().unwrap();
-    let (service, address) = Service::start(&mut roster(place.path(), SERVE));
+    let (service, address) = start(&mut roster(place.path(), SERVE));
     let log = place.path().join("data/roster.db-wal");
     ask(address, "POST", "/users", "{\"username\":\"lovelace\"}");
     assert!(fs::metadata(&log).unwrap().len() > 0, "the log was never used");
@@ -46,21 +48,21 @@ fn after_a_stop_all_data_is_in_the_database_and_nothing_in_its_log() {
 #[test]
 fn a_second_process_on_the_directory_fails_at_once_unless_it_is_told_to_wait() {
     let place = tempfile::tempdir().unwrap();
-    let (first, address) = Service::start(&mut roster(place.path(), SERVE));
+    let (first, address) = start(&mut roster(place.path(), SERVE));
     let (status, log) = ended(&mut roster(place.path(), SERVE));
     assert_eq!(status, Some(1), "{log}");
     assert!(log.contains("another process holds"), "{log}");
 
     // It waits for the port too.
     let words = format!("serve --listen {address} --data data --takeover-wait-ms");
-    let mut second = Service::spawn(&mut roster(place.path(), &format!("{words} 20000")));
-    let mut third = Service::spawn(&mut roster(place.path(), &format!("{words} 20000")));
+    let mut second = Process::spawn(&mut roster(place.path(), &format!("{words} 20000")));
+    let mut third = Process::spawn(&mut roster(place.path(), &format!("{words} 20000")));
     std::thread::sleep(Duration::from_millis(300));
     ask(address, "POST", "/users", "{\"username\":\"ada\"}");
-    third.terminate();
+    third.signal("TERM");
     assert_eq!(third.end().0, Some(0), "told to stop while it waits, it stops");
     first.stop();
-    assert_eq!(second.listening(), address);
+    assert_eq!(second.listens(), address.to_string());
     let users = ask(address, "GET", "/users", "");
     assert!(users.contains("\"username\":\"ada\""), "{users}");
 
@@ -74,10 +76,10 @@ fn a_second_process_on_the_directory_fails_at_once_unless_it_is_told_to_wait() {
 fn health_asks_the_service_of_the_same_settings() {
     let place = tempfile::tempdir().unwrap();
     let words = format!("{SERVE} --drain-delay-ms 1500");
-    let (mut service, address) = Service::start(&mut roster(place.path(), &words));
+    let (mut service, address) = start(&mut roster(place.path(), &words));
     let health = || ended(&mut roster(place.path(), &format!("health --listen {address}")));
     assert_eq!(health(), (Some(0), String::new()));
-    service.terminate();
+    service.signal("TERM");
     std::thread::sleep(Duration::from_millis(300));
     let (status, said) = health();
     assert_eq!(status, Some(1));
@@ -85,7 +87,7 @@ fn health_asks_the_service_of_the_same_settings() {
     assert_eq!(service.end().0, Some(0));
     let (status, said) = health();
     assert_eq!(status, Some(1));
-    assert!(said.contains(&format!("nobody answers at {address}")), "{said}");
+    assert!(said.contains(&format!("no response from {address}")), "{said}");
     let (_, said) = ended(&mut roster(place.path(), "health --listen 127.0.0.1:0"));
     assert!(said.contains("name it with --listen"), "{said}");
 }

@@ -1,12 +1,14 @@
 //! The binary with a supervisor's socket or without, and a caller who keeps its connection.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use roster_testkit::process::Process;
 
 /// How long anything may take before a test gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -19,6 +21,7 @@ const HAND_OVER: &str =
 pub(crate) fn roster(place: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(words.split(' ')).current_dir(place).env_clear().env("PATH", "/usr/bin:/bin");
+    command.stderr(Stdio::piped());
     command
 }
 
@@ -27,7 +30,7 @@ pub(crate) fn with_socket(place: &Path, socket: &TcpListener, words: &str) -> Co
     let mut command = Command::new("sh");
     command.args(["-c", HAND_OVER, "sh", env!("CARGO_BIN_EXE_roster")]);
     command.args(words.split(' ')).current_dir(place).env_clear().env("PATH", "/usr/bin:/bin");
-    command.stdin(OwnedFd::from(socket.try_clone().unwrap()));
+    command.stdin(OwnedFd::from(socket.try_clone().unwrap())).stderr(Stdio::piped());
     command
 }
 
@@ -37,66 +40,11 @@ pub(crate) fn ended(command: &mut Command) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A process, killed where a test fails.
-pub(crate) struct Service(Child);
-
-impl Service {
-    /// Starts it, and waits for nothing.
-    pub(crate) fn spawn(command: &mut Command) -> Self {
-        Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-    }
-
-    /// Starts it and waits for its banner.
-    pub(crate) fn start(command: &mut Command) -> (Self, SocketAddr) {
-        let mut service = Self::spawn(command);
-        let address = service.listening();
-        (service, address)
-    }
-
-    /// Waits for the banner; where the service listens.
-    pub(crate) fn listening(&mut self) -> SocketAddr {
-        let mut banner = String::new();
-        let mut out = BufReader::new(self.0.stdout.as_mut().unwrap());
-        while !banner.contains("Try:") {
-            assert_ne!(out.read_line(&mut banner).unwrap(), 0, "ended early: {banner}");
-        }
-        let (_, rest) = banner.split_once("listens on http://").unwrap();
-        rest.lines().next().unwrap().parse().unwrap()
-    }
-
-    pub(crate) fn terminate(&self) {
-        let kill = format!("kill -TERM {}", self.0.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-    }
-
-    /// Waits for the end; exit status and log.
-    pub(crate) fn end(&mut self) -> (Option<i32>, String) {
-        let began = Instant::now();
-        let status = loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                break status;
-            }
-            assert!(began.elapsed() < PATIENCE, "it never ended");
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        let mut log = String::new();
-        self.0.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-        (status.code(), log)
-    }
-
-    /// Stops it as an operator does; it must end with success.
-    pub(crate) fn stop(mut self) {
-        self.terminate();
-        let (status, log) = self.end();
-        assert_eq!(status, Some(0), "{log}");
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
+/// Starts a service and waits for its banner; where it listens.
+pub(crate) fn start(command: &mut Command) -> (Process, SocketAddr) {
+    let service = Process::start(command);
+    let address = service.address().parse().unwrap();
+    (service, address)
 }
 
 /// A connection that is kept from request to request.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use roster::housekeeping::{Keep, Round};
+use roster::housekeeping::{Retention, Round};
 use roster_core::EventsQuery;
 use roster_http::HousekeepingMetrics;
 use roster_testkit::process::Engine;
@@ -11,7 +11,8 @@ use super::store::{Place, block_on, may};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const DAY: Duration = Duration::from_hours(24);
-const KEEP: Keep = Keep { deleted: Some(Duration::from_hours(24 * 30)), events: Some(DAY) };
+const KEEP: Retention =
+    Retention { deleted: Some(Duration::from_hours(24 * 30)), events: Some(DAY) };
 const HOUR_MS: i64 = 3_600_000;
 
 /// How far the wall clock jumps.
@@ -89,7 +90,7 @@ fn a_jump_before_the_first_start_deletes_nothing(engine: Engine) {
 fn a_jump_is_believed_after_seven_days_of_uptime(engine: Engine) {
     block_on(async {
         let (place, metrics) = (store(engine).await, HousekeepingMetrics::default());
-        let keep = Keep { events: None, ..KEEP };
+        let keep = Retention { events: None, ..KEEP };
         let mut housekeeping = place.start(keep, &metrics);
         housekeeping.round().await;
         place.clock.step(JUMPS_MS[1]);
@@ -110,7 +111,7 @@ fn a_jump_is_believed_after_seven_days_of_uptime(engine: Engine) {
 fn a_clock_that_returns_ends_the_wait(engine: Engine) {
     block_on(async {
         let (place, metrics) = (store(engine).await, HousekeepingMetrics::default());
-        let mut housekeeping = place.start(Keep { events: None, ..KEEP }, &metrics);
+        let mut housekeeping = place.start(Retention { events: None, ..KEEP }, &metrics);
         housekeeping.round().await;
         place.clock.step(JUMPS_MS[1]);
         for _ in 0..6 {
@@ -131,7 +132,7 @@ fn a_clock_that_returns_ends_the_wait(engine: Engine) {
 fn a_quiet_directory_purges_on_day_thirty(engine: Engine) {
     block_on(async {
         let (place, metrics) = (store(engine).await, HousekeepingMetrics::default());
-        let mut housekeeping = place.start(Keep { events: None, ..KEEP }, &metrics);
+        let mut housekeeping = place.start(Retention { events: None, ..KEEP }, &metrics);
         housekeeping.round().await;
         let mut purged = Vec::new();
         for hour in 1..=60 * 24 {
@@ -147,7 +148,7 @@ fn a_quiet_directory_purges_on_day_thirty(engine: Engine) {
 fn two_processes_do_not_count_time_twice(engine: Engine) {
     block_on(async {
         let (place, metrics) = (store(engine).await, HousekeepingMetrics::default());
-        let keep = Keep { events: None, ..KEEP };
+        let keep = Retention { events: None, ..KEEP };
         let mut processes = [place.start(keep, &metrics), place.start(keep, &metrics)];
         processes[0].round().await;
         // From here on the mark advances by uptime alone.

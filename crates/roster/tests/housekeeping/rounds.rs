@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use roster::housekeeping::{Housekeeping, Keep, Round};
+use roster::housekeeping::{Housekeeping, Retention, Round};
 use roster_core::{
     Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Rules,
     Terms, UserId,
@@ -34,12 +34,16 @@ impl Harness {
 
     /// Housekeeping that has had its first round.
     pub(crate) async fn housekeeping(&self, deleted: Option<Duration>) -> Housekeeping {
-        let keep = Keep { deleted, events: Some(10 * DAY) };
+        let keep = Retention { deleted, events: Some(10 * DAY) };
         self.keeping(keep, HousekeepingMetrics::default()).await
     }
 
     /// Housekeeping that keeps things for so long, and has had its first round.
-    pub(crate) async fn keeping(&self, keep: Keep, metrics: HousekeepingMetrics) -> Housekeeping {
+    pub(crate) async fn keeping(
+        &self,
+        keep: Retention,
+        metrics: HousekeepingMetrics,
+    ) -> Housekeeping {
         let mut housekeeping = Housekeeping::new(self.directory.clone(), keep, metrics);
         assert_eq!(housekeeping.round().await, Round::default());
         housekeeping
@@ -127,7 +131,7 @@ async fn what_is_kept_for_good_is_never_purged() {
     let harness = Harness::new(Rules::default());
     let ada = harness.create("ada").await;
     harness.delete(ada).await;
-    let keep = Keep { deleted: None, events: None };
+    let keep = Retention { deleted: None, events: None };
     let mut housekeeping = harness.keeping(keep, HousekeepingMetrics::default()).await;
     harness.elapse(100_000 * DAY);
     assert_eq!(housekeeping.round().await, Round::default());
@@ -228,7 +232,7 @@ async fn a_user_whose_purge_fails_is_skipped_and_tried_again() {
         ids.push(id);
     }
     let (keep, metrics) = (Some(DAY), HousekeepingMetrics::default());
-    let keep = Keep { deleted: keep, events: Some(DAY) };
+    let keep = Retention { deleted: keep, events: Some(DAY) };
     let mut housekeeping = harness.keeping(keep, metrics.clone()).await;
     harness.store.damage([ids[0]]);
     harness.elapse(DAY + Duration::from_secs(90));

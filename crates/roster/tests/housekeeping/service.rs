@@ -7,28 +7,24 @@ use roster_testkit::process::{Engine, Place, Process};
 /// Longest wait for what is to come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running service, ended with the test.
-struct Service(Process);
+/// A service that keeps deleted users for so long.
+fn serve(place: &Place, keep: &str) -> Process {
+    let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
+    Process::start(command.args(["--deleted-keep", keep]))
+}
 
-impl Service {
-    fn start(place: &Place, keep: &str) -> Self {
-        let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
-        Self(Process::start(command.args(["--deleted-keep", keep])))
-    }
+/// Creates and deletes a user.
+fn delete_one(service: &Process) {
+    let path = service.create(r#"{"username":"ada"}"#);
+    let deleted = service.ask("DELETE", &path, "");
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+}
 
-    /// Creates and deletes a user.
-    fn delete_one(&self) {
-        let path = self.0.create(r#"{"username":"ada"}"#);
-        let deleted = self.0.ask("DELETE", &path, "");
-        assert_eq!(deleted.status, 204, "{deleted:?}");
-    }
-
-    /// How many deleted users are kept.
-    fn kept(&self) -> usize {
-        let metrics = self.0.ask("GET", "/metrics", "").text;
-        let line = "roster_users{status=\"deleted\"} ";
-        metrics.lines().find_map(|text| text.strip_prefix(line)).unwrap().parse().unwrap()
-    }
+/// How many deleted users are kept.
+fn kept(service: &Process) -> usize {
+    let metrics = service.get("/metrics").text;
+    let line = "roster_users{status=\"deleted\"} ";
+    metrics.lines().find_map(|text| text.strip_prefix(line)).unwrap().parse().unwrap()
 }
 
 roster_testkit::over_each_engine! {
@@ -38,10 +34,10 @@ roster_testkit::over_each_engine! {
 
 fn a_deleted_user_is_purged_by_itself(engine: Engine) {
     let place = Place::new(engine);
-    let service = Service::start(&place, "1s");
-    service.delete_one();
+    let service = serve(&place, "1s");
+    delete_one(&service);
     let begin = Instant::now();
-    while service.kept() > 0 {
+    while kept(&service) > 0 {
         assert!(begin.elapsed() < PATIENCE, "nobody purges");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -49,8 +45,8 @@ fn a_deleted_user_is_purged_by_itself(engine: Engine) {
 
 fn a_deleted_user_is_kept_as_long_as_it_is_told_to(engine: Engine) {
     let place = Place::new(engine);
-    let service = Service::start(&place, "never");
-    service.delete_one();
+    let service = serve(&place, "never");
+    delete_one(&service);
     std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(service.kept(), 1);
+    assert_eq!(kept(&service), 1);
 }

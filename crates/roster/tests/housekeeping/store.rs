@@ -2,7 +2,7 @@
 
 use std::{any::Any, sync::Arc};
 
-use roster::housekeeping::{Housekeeping, Keep};
+use roster::housekeeping::{Housekeeping, Retention};
 use roster_core::{
     Actor, Caller, Directory, Draft, Rules, Store, Terms, UserId,
     access::{Permit, WriteUsers},
@@ -42,7 +42,7 @@ impl Place {
     }
 
     /// Housekeeping of a process that starts now.
-    pub(crate) fn start(&self, keep: Keep, metrics: &HousekeepingMetrics) -> Housekeeping {
+    pub(crate) fn start(&self, keep: Retention, metrics: &HousekeepingMetrics) -> Housekeeping {
         Housekeeping::new(self.directory.clone(), keep, metrics.clone())
     }
 

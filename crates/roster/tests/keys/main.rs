@@ -74,12 +74,12 @@ fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
     service.stop();
 
     for (arguments, words) in [
-        (vec!["create", "x", "--scope", "root"], "is no scope: name some of users:read"),
+        (vec!["create", "x", "--scope", "root"], "is not a scope; scopes are users:read"),
         (vec!["create", "", "--scope", "scim"], "say what the key is for"),
-        (vec!["create", "x", "--scope", "scim", "--days", "0"], "no number of days"),
+        (vec!["create", "x", "--scope", "scim", "--days", "0"], "not a number of days"),
         (vec!["rotate", id(&all)], "revoked or has expired"),
         (vec!["revoke", "3hGk9PzQ7a"], "no key has this id"),
-        (vec!["revoke", "x"], "is no id of a key"),
+        (vec!["revoke", "x"], "is not the id of a key"),
     ] {
         let said = refused(&keys(&place, &arguments));
         assert!(said.contains(words), "{arguments:?}: {said}");
@@ -169,7 +169,7 @@ fn a_first_key_that_has_no_place_closes_nothing() {
     fs::write(&file, "mine").unwrap();
     let start = place.serve(BINARY).arg("--first-key-file").arg(&file).output().unwrap();
     let said = refused(&start);
-    assert!(said.contains("the first key has no place"), "{said}");
+    assert!(said.contains("for the first key cannot be created"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let service = Process::start(&mut place.serve(BINARY));
     assert_eq!(service.ask("GET", "/users", "").status, 200, "still open");

@@ -61,7 +61,7 @@ fn a_wire_that_breaks_anywhere_costs_nothing_but_time() {
                 assert!(refused.contains("is not finished"), "{refused}");
             }
             let again = store.migrate(&database.url());
-            gone_on += usize::from(again.err.contains("loading rows: going on after "));
+            gone_on += usize::from(again.err.contains("loading rows: continuing after "));
             again.success();
             assert!(!is_marked(&database), "{direction:?} {part}: {told}");
             if part % 4 == 0 {

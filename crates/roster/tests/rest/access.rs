@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roster_core::access::Scope;
 use roster_http::{
-    PressureSettings,
+    AdmissionSettings,
     operation::{Need, Operation},
 };
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ async fn bad_keys(service: &Service, whole: &str) -> Vec<(&'static str, String)>
 
 pub(crate) async fn no_credential_and_no_valid_one_open_nothing(backend: Backend) {
     // More bad credentials are tried here than anybody may.
-    let pressure = PressureSettings { failed_auth_per_minute: 0, ..PressureSettings::default() };
+    let pressure = AdmissionSettings { failed_auth_per_minute: 0, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let whole = service.close().await;
     let whole = whole["key"].as_str().expect("a key");
@@ -284,7 +284,7 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(backend: Backend
 }
 
 pub(crate) async fn a_new_key_from_a_locked_address_is_admitted(backend: Backend) {
-    let pressure = PressureSettings { failed_auth_per_minute: 5, ..PressureSettings::default() };
+    let pressure = AdmissionSettings { failed_auth_per_minute: 5, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
     let key = service.new_key(&["users:read"]).await;
@@ -321,7 +321,7 @@ pub(crate) async fn an_idempotency_key_belongs_to_its_caller(backend: Backend) {
 }
 
 pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(backend: Backend) {
-    let pressure = PressureSettings { failed_auth_per_minute: 5, ..PressureSettings::default() };
+    let pressure = AdmissionSettings { failed_auth_per_minute: 5, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
     service.get("/users").await.expect(200);
@@ -339,7 +339,7 @@ pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(backen
 }
 
 pub(crate) async fn each_key_has_an_allowance_of_its_own(backend: Backend) {
-    let mut pressure = PressureSettings::default();
+    let mut pressure = AdmissionSettings::default();
     (pressure.rate_limit_per_s, pressure.rate_limit_burst) = (1, 6);
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;

@@ -1,6 +1,6 @@
 //! The guards in front of the routes, and what a body must be before it is read.
 
-use roster_http::front::FrontSettings;
+use roster_http::server::ServerSettings;
 use serde_json::json;
 
 use crate::{
@@ -265,7 +265,7 @@ pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(backend: B
 }
 
 pub(crate) async fn a_body_that_stalls_is_given_up(backend: Backend) {
-    let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
+    let front = ServerSettings { body_grace_ms: 200, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     for (method, target) in with_body(&user) {

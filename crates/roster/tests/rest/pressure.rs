@@ -3,7 +3,7 @@
 use std::{pin::pin, time::Duration};
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use roster_http::PressureSettings;
+use roster_http::AdmissionSettings;
 use serde_json::json;
 
 use crate::{
@@ -14,22 +14,22 @@ use crate::{
 
 /// So many requests at once, and one more a second.
 fn limited(burst: u32) -> Setup {
-    let pressure = PressureSettings {
+    let pressure = AdmissionSettings {
         rate_limit_per_s: 1,
         rate_limit_burst: burst,
-        ..PressureSettings::default()
+        ..AdmissionSettings::default()
     };
     Setup { pressure, ..Setup::default() }
 }
 
 /// One place for each class.
 fn narrow() -> Setup {
-    let pressure = PressureSettings {
+    let pressure = AdmissionSettings {
         reads_max: 1,
         lists_max: 1,
         long_lists_max: 1,
         writes_max: 1,
-        ..PressureSettings::default()
+        ..AdmissionSettings::default()
     };
     Setup { pressure, ..Setup::default() }
 }

@@ -167,7 +167,7 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
         ),
         (json!({"username": ""}), "/username", "too-short"),
         (
-            json!({"username": "a", "photos": (0..21).map(photo).collect::<Vec<_>>()}),
+            json!({"username": "a", "photos": (0..501).map(photo).collect::<Vec<_>>()}),
             "/photos",
             "too-many",
         ),

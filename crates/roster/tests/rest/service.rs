@@ -16,10 +16,10 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
 use roster_http::{
-    App, HousekeepingMetrics, HttpSettings, PressureSettings, READ_WAIT_MAX, TokenIssuer,
+    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, TokenIssuer,
     TrustedProxies, URI_BYTES_MAX, description,
-    front::{FrontCounters, FrontSettings, serve},
     problem::registry,
+    server::{ServerCounters, ServerSettings, serve},
 };
 use roster_postgres::{Connector, Postgres, prepare};
 use roster_sqlite::Sqlite;
@@ -65,8 +65,8 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     /// Whether a filter of SCIM in a URL is refused.
     pub(crate) scim_filter_guard: bool,
-    pub(crate) front: FrontSettings,
-    pub(crate) pressure: PressureSettings,
+    pub(crate) front: ServerSettings,
+    pub(crate) pressure: AdmissionSettings,
     /// Origins whose pages may call.
     pub(crate) cors_origins: &'static [&'static str],
     /// Whether nobody is admitted without a credential.
@@ -85,8 +85,8 @@ impl Default for Setup {
             base_url: "http://roster.test",
             rules: Rules::default(),
             scim_filter_guard: false,
-            front: FrontSettings::default(),
-            pressure: PressureSettings::default(),
+            front: ServerSettings::default(),
+            pressure: AdmissionSettings::default(),
             require_key: false,
             issuers: Vec::new(),
             cors_origins: &[],
@@ -166,13 +166,13 @@ impl Backend {
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
             scim_filter_guard,
-            pressure,
+            admission: pressure,
             require_key,
             issuers,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
             housekeeping: HousekeepingMetrics::default(),
         };
-        let counters = Arc::new(FrontCounters::default());
+        let counters = Arc::new(ServerCounters::default());
         let users = Directory::new(store.clone(), clock.clone());
         let app = Arc::new(App::new(users, settings, Arc::clone(&counters)));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

@@ -1,7 +1,7 @@
 //! Whole answers, held against snapshots: every success, and every refusal at least once.
 
 use roster_core::{Guard, Rules, Sharing};
-use roster_http::front::FrontSettings;
+use roster_http::server::ServerSettings;
 use serde_json::json;
 
 use crate::{
@@ -110,7 +110,7 @@ pub(crate) async fn refused_users_are_answered_like_this(backend: Backend) {
 }
 
 pub(crate) async fn refused_bodies_are_answered_like_this(backend: Backend) {
-    let front = FrontSettings { body_grace_ms: 200, ..FrontSettings::default() };
+    let front = ServerSettings { body_grace_ms: 200, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let mut page = Transcript::of(&service);
     let post = |kind: &str, body: &str| service.request("POST", "/users").body(kind, body).send();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use roster_http::PressureSettings;
+use roster_http::AdmissionSettings;
 use serde_json::{Value, json};
 
 use crate::{
@@ -155,7 +155,7 @@ pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(backend: 
     for operations in [
         json!([]),
         json!({}),
-        json!([post("ada"), {"method": "GET", "path": "/Users"}]),
+        json!([post("ada"), {"method": "QUERY", "path": "/Users"}]),
         json!([post("ada"), post("ada")]),
         json!([post("ada"), {"method": "PUT", "path": "/Users/x"}]),
     ] {
@@ -246,10 +246,10 @@ pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(backend: Backen
 }
 
 pub(crate) async fn operations_beyond_the_callers_limit_are_429_each(backend: Backend) {
-    let pressure = PressureSettings {
+    let pressure = AdmissionSettings {
         rate_limit_per_s: 1,
         rate_limit_burst: 5,
-        ..PressureSettings::default()
+        ..AdmissionSettings::default()
     };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let operations: Value = (0..100).map(|number| post(&format!("u{number}"))).collect();

@@ -1,6 +1,6 @@
 //! Refusals and failures in SCIM's form, whatever gives them.
 
-use roster_http::PressureSettings;
+use roster_http::AdmissionSettings;
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(backend: Backend) {
     let service = backend.open().await;
-    for target in ["", "/", "/users", "/Users/", "/Users/a/b", "/Nothing", "/Devices"] {
+    for target in ["", "/", "/users", "/Users//", "/Users/a/b", "/Nothing", "/Devices"] {
         refused(get(&service, target).await, 404, None);
     }
     refused(ask(&service, "DELETE", "/Users").send().await, 405, None);
@@ -24,7 +24,7 @@ pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(backend: B
     let large = with(named("ada"), json!({"title": "x".repeat(1_100_000)}));
     refused(send(&service, "POST", "/Users", &large).send().await, 413, None);
     let pressure =
-        PressureSettings { rate_limit_per_s: 1, rate_limit_burst: 1, ..Default::default() };
+        AdmissionSettings { rate_limit_per_s: 1, rate_limit_burst: 1, ..Default::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     get(&service, "/Users").await.expect(200);
     let reply = refused(get(&service, "/Users").await, 429, None);
@@ -88,7 +88,7 @@ pub(crate) async fn a_body_with_many_faults_is_a_short_error(backend: Backend) {
     let user = create(&service, named("ada")).await;
     let entries = |entry: Value| Value::Array(vec![entry; 20_000]);
     for emails in [
-        entries(json!({"value": "nobody", "type": "work"})),
+        (0..20_000).map(|n| json!({"value": format!("{n}\u{1}"), "type": "work"})).collect(),
         entries(json!({"value": "a\u{1}", "type": "b\u{1}"})),
         Value::Array(vec![json!(1); 200_000]),
     ] {

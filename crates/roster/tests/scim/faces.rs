@@ -21,6 +21,18 @@ fn essence(mut user: Value) -> Value {
     user
 }
 
+/// A record as SCIM shows it unasked: without members of its own, and with the type of a primary
+/// address that has none.
+fn as_shown(mut record: Value) -> Value {
+    record.as_object_mut().expect("an object").remove("attributes");
+    for email in record.get_mut("emails").and_then(Value::as_array_mut).into_iter().flatten() {
+        if email["primary"] == true && email.get("type").is_none() {
+            email["type"] = json!("work");
+        }
+    }
+    record
+}
+
 fn id(user: &Value) -> &str {
     user["id"].as_str().expect("an id")
 }
@@ -41,7 +53,7 @@ pub(crate) async fn a_user_of_one_face_is_the_same_user_at_the_other(backend: Ba
         let made = create(&other, shown.clone()).await;
         assert_eq!(essence(made.clone()), essence(shown.clone()));
         let (here, there) = (one.now(&shown).await, other.now(&made).await);
-        assert_eq!(essence(there), essence(here.clone()));
+        assert_eq!(essence(there), as_shown(essence(here.clone())));
         // Nothing changes by sending back what either face shows.
         assert_eq!(put(&one, &shown, shown.clone()).await.expect(200).json(), shown);
         assert_eq!(one.put(&here, here.clone()).await.expect(200).json(), here);
@@ -75,8 +87,9 @@ pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(backend: Backend
                 assert_eq!(&now[member], sent, "{member} of {other}");
             }
         }
+        let attributes = record.get("attributes").cloned();
         let record = service.now(&user).await;
-        assert_eq!(record["attributes"], *at_roster(&shown, "attributes"));
+        assert_eq!(record.get("attributes"), attributes.as_ref());
         // The other face shows the whole user but for the groups, and keeps them.
         let renamed = with(record, json!({"nickname": "another", "version": null}));
         let renamed = service.put(&user, renamed).await.expect(200).json();
@@ -86,14 +99,11 @@ pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(backend: Backend
     }
     let own = json!({ROSTER_URN: {"attributes": {"team": "core"}}});
     let user = create(&service, with(named("own"), own)).await;
-    let kept = put(&service, &user, named("own")).await.expect(200).json();
-    assert_eq!(kept[ROSTER_URN]["attributes"], json!({"team": "core"}));
-    let cleared = put(&service, &user, with(named("own"), json!({ROSTER_URN: {}}))).await;
-    assert_eq!(cleared.expect(200).json()[ROSTER_URN].get("attributes"), None);
-}
-
-fn at_roster<'v>(shown: &'v Value, member: &str) -> &'v Value {
-    &shown[ROSTER_URN][member]
+    put(&service, &user, named("own")).await.expect(200);
+    assert_eq!(service.now(&user).await["attributes"], json!({"team": "core"}));
+    let empty = json!({ROSTER_URN: {"attributes": {}}});
+    put(&service, &user, with(named("own"), empty)).await.expect(200);
+    assert_eq!(service.now(&user).await.get("attributes"), None);
 }
 
 /// A write by one face or the other, under this tag; tells whether it was by SCIM.

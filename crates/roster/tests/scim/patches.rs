@@ -73,7 +73,7 @@ pub(crate) async fn a_patch_is_carried_out_whole_or_not_at_all(backend: Backend)
         &user,
         json!([
         {"op": "add", "path": "title", "value": "Countess"},
-        {"op": "add", "path": "emails", "value": [{"value": "none"}]}]),
+        {"op": "add", "path": "emails", "value": [{"value": "a\u{1}"}]}]),
     );
     refused(bad.await, 400, Some("invalidValue"));
     assert_eq!(read(&service, &at(&user)).await, user);

@@ -20,7 +20,13 @@ fn patch(operations: &Value) -> Value {
 
 /// A PATCH that may come twice.
 fn marked<'a>(service: &'a Service, target: &str, operations: &Value, key: &str) -> Request<'a> {
-    send(service, "PATCH", target, &patch(operations)).header("idempotency-key", key)
+    let request = send(service, "PATCH", target, &patch(operations));
+    let request = request.header("idempotency-key", key);
+    if target.starts_with("/Groups") {
+        request.header("prefer", "return=representation")
+    } else {
+        request
+    }
 }
 
 /// Holds an answer that is told again against the first.

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use roster_testkit::process::Process;
 use tokio_rustls::rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
     crypto::ring::default_provider,
@@ -14,7 +15,7 @@ use tokio_rustls::rustls::{
     version::{TLS12, TLS13},
 };
 
-use crate::service::{Made, Service};
+use crate::service::Made;
 
 pub(crate) const EITHER: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
 
@@ -26,14 +27,14 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Connects, trusting this certificate.
-    pub(crate) fn connect(service: &Service, trusted: &Made) -> io::Result<Self> {
+    pub(crate) fn connect(service: &Process, trusted: &Made) -> io::Result<Self> {
         Self::speaking(EITHER, service, trusted)
     }
 
     /// Connects, speaking these versions alone.
     pub(crate) fn speaking(
         versions: &[&'static SupportedProtocolVersion],
-        service: &Service,
+        service: &Process,
         trusted: &Made,
     ) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();

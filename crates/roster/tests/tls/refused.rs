@@ -42,7 +42,7 @@ fn files_that_are_missing_broken_or_of_two_pairs_are_refused() {
     fs::write(place.join("tls.key"), &other.key).unwrap();
     is_refused(place, &FILES, "flag --tls-key: the key in tls.key is not that of the first");
     fs::write(place.join("tls.crt"), "nothing").unwrap();
-    is_refused(place, &FILES, "flag --tls-certificate: tls.crt holds no certificate");
+    is_refused(place, &FILES, "flag --tls-certificate: tls.crt contains no certificate");
 }
 
 #[test]

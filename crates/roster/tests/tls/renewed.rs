@@ -7,14 +7,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use roster_testkit::process::Process;
+
 use crate::{
     caller::Caller,
-    service::{Made, Service, made},
+    service::{Made, made, serve, serve_in},
 };
 
 /// Waits until a connection that trusts this certificate alone comes about.
 #[track_caller]
-fn comes_to_show(service: &Service, made: &Made) -> Caller {
+fn comes_to_show(service: &Process, made: &Made) -> Caller {
     let began = Instant::now();
     loop {
         match Caller::connect(service, made) {
@@ -28,16 +30,16 @@ fn comes_to_show(service: &Service, made: &Made) -> Caller {
 #[test]
 fn a_certificate_that_is_replaced_serves_the_next_connection_and_the_old_one_goes_on() {
     let (one, other) = (made(), made());
-    let service = Service::start(&one, &["--idle-timeout-ms", "600000"]);
+    let (place, service) = serve(&one, &["--idle-timeout-ms", "600000"]);
     let mut before = Caller::connect(&service, &one).unwrap();
     before.is_served();
-    other.put(service.place.path());
+    other.put(place.path());
     comes_to_show(&service, &other).is_served();
     assert!(Caller::connect(&service, &one).is_err(), "the old certificate is shown on");
     before.is_served();
     let log = service.stop();
     before.ends_in_order();
-    assert_eq!(log.matches("a new certificate is shown").count(), 1, "{log}");
+    assert_eq!(log.matches("a new certificate is in use").count(), 1, "{log}");
 }
 
 #[test]
@@ -52,9 +54,9 @@ fn a_link_that_leads_elsewhere_is_a_new_certificate() {
     symlink("1", at("now")).unwrap();
     symlink("now/tls.crt", at("tls.crt")).unwrap();
     symlink("now/tls.key", at("tls.key")).unwrap();
-    let service = Service::start_in(place, &[]);
+    let service = serve_in(place.path(), &[]);
     Caller::connect(&service, &one).unwrap().is_served();
-    let at = |name: &str| service.place.path().join(name);
+    let at = |name: &str| place.path().join(name);
     symlink("2", at("next")).unwrap();
     fs::rename(at("next"), at("now")).unwrap();
     comes_to_show(&service, &other).is_served();
@@ -63,27 +65,27 @@ fn a_link_that_leads_elsewhere_is_a_new_certificate() {
 #[test]
 fn a_broken_certificate_keeps_the_one_before_and_is_told_once() {
     let (one, other) = (made(), made());
-    let service = Service::start(&one, &[]);
-    fs::write(service.place.path().join("tls.crt"), "broken").unwrap();
+    let (place, service) = serve(&one, &[]);
+    fs::write(place.path().join("tls.crt"), "broken").unwrap();
     // Three looks and more.
     thread::sleep(Duration::from_secs(7));
     Caller::connect(&service, &one).unwrap().is_served();
-    other.put(service.place.path());
+    other.put(place.path());
     comes_to_show(&service, &other).is_served();
     let log = service.stop();
     assert_eq!(log.matches("WARN").count(), 1 + log.matches("chmod 600").count(), "{log}");
-    assert!(log.contains("tls.crt holds no certificate"), "{log}");
+    assert!(log.contains("tls.crt contains no certificate"), "{log}");
 }
 
 #[test]
 fn a_hangup_signal_asks_for_the_files_at_once_and_ends_nothing() {
     let (one, other) = (made(), made());
-    let service = Service::start(&one, &[]);
+    let (place, service) = serve(&one, &[]);
     let mut before = Caller::connect(&service, &one).unwrap();
-    other.put(service.place.path());
+    other.put(place.path());
     service.signal("HUP");
     comes_to_show(&service, &other).is_served();
     before.is_served();
     let log = service.stop();
-    assert!(log.contains("a new certificate is shown"), "{log}");
+    assert!(log.contains("a new certificate is in use"), "{log}");
 }

@@ -9,13 +9,13 @@ use tokio_rustls::rustls::version::{TLS12, TLS13};
 
 use crate::{
     caller::Caller,
-    service::{FILES, Service, made, roster},
+    service::{FILES, made, roster, serve},
 };
 
 #[test]
 fn the_service_names_itself_by_https() {
     let made = made();
-    let service = Service::start(&made, &[]);
+    let (_place, service) = serve(&made, &[]);
     let users = format!("https://{}/users", service.address());
     assert!(service.banner().trim_end().ends_with(&users), "{}", service.banner());
     let mut caller = Caller::connect(&service, &made).unwrap();
@@ -31,7 +31,7 @@ fn the_service_names_itself_by_https() {
 #[test]
 fn targets_and_origins_of_https_are_the_services_own() {
     let made = made();
-    let service = Service::start(&made, &[]);
+    let (_place, service) = serve(&made, &[]);
     let address = service.address().to_owned();
     let mut caller = Caller::connect(&service, &made).unwrap();
     let mut status = |line: &str, fields: &str| {
@@ -55,7 +55,7 @@ fn targets_and_origins_of_https_are_the_services_own() {
 #[test]
 fn https_is_what_was_spoken_whatever_callers_elsewhere_write() {
     let made = made();
-    let service = Service::start(&made, &["--base-url", "http://directory.localhost"]);
+    let (_place, service) = serve(&made, &["--base-url", "http://directory.localhost"]);
     let mut caller = Caller::connect(&service, &made).unwrap();
     let line = format!("GET https://{}/users", service.address());
     let own = format!("Origin: https://{}\r\n", service.address());
@@ -65,7 +65,7 @@ fn https_is_what_was_spoken_whatever_callers_elsewhere_write() {
 
 #[test]
 fn a_request_in_the_clear_is_not_served_and_not_redirected() {
-    let service = Service::start(&made(), &[]);
+    let (_place, service) = serve(&made(), &[]);
     let mut plain = TcpStream::connect(service.address()).unwrap();
     plain.write_all(b"GET /users HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -77,17 +77,17 @@ fn a_request_in_the_clear_is_not_served_and_not_redirected() {
 #[test]
 fn the_least_version_is_a_setting() {
     let made = made();
-    let service = Service::start(&made, &[]);
+    let (_place, service) = serve(&made, &[]);
     Caller::speaking(&[&TLS12], &service, &made).unwrap().is_served();
-    let service = Service::start(&made, &["--tls-min", "1.3"]);
+    let (_place, service) = serve(&made, &["--tls-min", "1.3"]);
     assert!(Caller::speaking(&[&TLS12], &service, &made).is_err());
     Caller::speaking(&[&TLS13], &service, &made).unwrap().is_served();
 }
 
 #[test]
 fn who_asks_for_the_health_of_these_settings_speaks_tls_too() {
-    let service = Service::start(&made(), &[]);
-    let place = service.place.path();
+    let (place, service) = serve(&made(), &[]);
+    let place = place.path();
     // Another certificate by now: it is the service's health that is asked for.
     made().put(place);
     let all = [&["health", "--listen", service.address()][..], &FILES].concat();
@@ -101,7 +101,7 @@ fn who_asks_for_the_health_of_these_settings_speaks_tls_too() {
 #[test]
 fn a_stop_ends_connections_in_order() {
     let made = made();
-    let service = Service::start(&made, &[]);
+    let (_place, service) = serve(&made, &[]);
     let mut caller = Caller::connect(&service, &made).unwrap();
     caller.is_served();
     let log = service.stop();

@@ -40,43 +40,17 @@ pub(crate) fn roster(place: &Path, arguments: &[&str]) -> Command {
 /// The flags that name `tls.crt` and `tls.key` of the working directory.
 pub(crate) const FILES: [&str; 4] = ["--tls-certificate", "tls.crt", "--tls-key", "tls.key"];
 
-/// A running service, ended with the test.
-pub(crate) struct Service {
-    process: Process,
-    pub(crate) place: TempDir,
+/// Serves with this certificate at a free port. The directory goes when it is dropped.
+pub(crate) fn serve(made: &Made, arguments: &[&str]) -> (TempDir, Process) {
+    let place = tempfile::tempdir().unwrap();
+    made.put(place.path());
+    let service = serve_in(place.path(), arguments);
+    (place, service)
 }
 
-impl Service {
-    /// Serves with this certificate at a free port.
-    pub(crate) fn start(made: &Made, arguments: &[&str]) -> Self {
-        let place = tempfile::tempdir().unwrap();
-        made.put(place.path());
-        Self::start_in(place, arguments)
-    }
-
-    /// Serves with the certificate that is there.
-    pub(crate) fn start_in(place: TempDir, arguments: &[&str]) -> Self {
-        let mut command = roster(place.path(), &["serve", "--listen", "127.0.0.1:0"]);
-        command.args(FILES).args(arguments).stderr(Stdio::piped());
-        Self { process: Process::start(&mut command), place }
-    }
-
-    pub(crate) fn banner(&self) -> &str {
-        self.process.banner()
-    }
-
-    /// Host and port.
-    pub(crate) fn address(&self) -> &str {
-        self.process.address()
-    }
-
-    /// Sends a signal to this process and no other.
-    pub(crate) fn signal(&self, name: &str) {
-        self.process.signal(name);
-    }
-
-    /// Ends it as an operator does; tells its log.
-    pub(crate) fn stop(self) -> String {
-        self.process.stop()
-    }
+/// Serves with the certificate that is there.
+pub(crate) fn serve_in(place: &Path, arguments: &[&str]) -> Process {
+    let mut command = roster(place, &["serve", "--listen", "127.0.0.1:0"]);
+    command.args(FILES).args(arguments).stderr(Stdio::piped());
+    Process::start(&mut command)
 }

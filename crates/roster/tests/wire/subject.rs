@@ -5,9 +5,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    App, HousekeepingMetrics, HttpSettings, PressureSettings, READ_WAIT_MAX, TrustedProxies,
+    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, TrustedProxies,
     URI_BYTES_MAX,
-    front::{FrontCounters, FrontSettings, serve},
+    server::{ServerCounters, ServerSettings, serve},
 };
 use roster_testkit::{
     Oracle, TestClock,
@@ -29,25 +29,25 @@ enum Life {
 }
 
 /// Limits that no row should meet by accident.
-pub(crate) fn patient() -> FrontSettings {
-    FrontSettings::default()
+pub(crate) fn patient() -> ServerSettings {
+    ServerSettings::default()
 }
 
 /// Limits that a test can wait for.
-pub(crate) fn impatient() -> FrontSettings {
-    FrontSettings {
+pub(crate) fn impatient() -> ServerSettings {
+    ServerSettings {
         header_timeout_ms: 400,
         idle_timeout_ms: 1_500,
         body_grace_ms: 400,
         write_grace_ms: 400,
         close_timeout_ms: 400,
-        ..FrontSettings::default()
+        ..ServerSettings::default()
     }
 }
 
 impl Subject {
     /// The service over the oracle.
-    pub(crate) fn over_the_oracle(front: FrontSettings) -> Self {
+    pub(crate) fn over_the_oracle(front: ServerSettings) -> Self {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
@@ -71,13 +71,13 @@ impl Subject {
             deleted_keep: Some(Duration::from_hours(24 * 30)),
             events_keep: Some(Duration::from_hours(24 * 400)),
             scim_filter_guard: false,
-            pressure: PressureSettings::default(),
+            admission: AdmissionSettings::default(),
             require_key: false,
             issuers: Vec::new(),
             has_room: Arc::new(|| true),
             housekeeping: HousekeepingMetrics::default(),
         };
-        let counters = Arc::new(FrontCounters::default());
+        let counters = Arc::new(ServerCounters::default());
         let app = Arc::new(App::new(directory, settings, Arc::clone(&counters)));
         runtime.spawn(serve(listener, app, front, counters, std::future::pending()));
         Self { address, _life: Life::Here { _runtime: runtime } }

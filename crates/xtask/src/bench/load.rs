@@ -1,10 +1,13 @@
-//! The load generator: one thread, one request under way on each connection, keep-alive.
+//! The load generator: one thread, keep-alive connections, one request under way on each.
 //!
-//! It shares the machine with the server that is measured, so it does as little as it can: no
-//! thread of its own per connection, no allocation per request. A closed loop: what it tells is
-//! how fast callers who wait for their answers are served, not how an overload is borne.
+//! In a closed loop a connection sends its next request once it has a response. In an open loop
+//! requests are due at random moments of a fixed mean rate, whatever became of those before; a time
+//! runs from that moment, so the times of a service that stalls include the requests that came
+//! meanwhile. The generator shares the machine with the server, so it has no thread for each
+//! connection and allocates nothing for a request. Long bodies are discarded in the kernel.
 
 use std::{
+    collections::{BTreeMap, VecDeque},
     io::{ErrorKind, Read, Write},
     net::SocketAddr,
     sync::atomic::{AtomicBool, Ordering},
@@ -13,285 +16,471 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use fake::{
+    RngExt,
+    rand::{SeedableRng, rngs::StdRng},
+};
 use hdrhistogram::Histogram;
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
+use rustix::net::{RecvFlags, recv};
 
-use super::{
-    answer::{self, Answer},
-    process::{self, CpuTimes},
-};
+use super::process::CpuTimes;
 
-/// The longest that work may go on beside other work, whatever happens to that.
-const BESIDE_WITHIN: Duration = Duration::from_mins(2);
+/// Longest body that a source sees; of a longer one it learns the length.
+const BODY_BYTES_MAX: usize = 1 << 16;
+/// Most bytes that are discarded at once.
+const DISCARDED_BYTES_MAX: usize = 1 << 20;
+/// Most header lines of a response.
+const HEADERS_MAX: usize = 48;
+/// An open loop polls without waiting if the next request is due within this time.
+const SPIN: Duration = Duration::from_millis(2);
+/// Most responses that are kept one by one.
+const TIMELINE_MAX: usize = 20_000;
 
-/// The longest that the last requests of a run may take.
-const DRAINED_WITHIN: Duration = Duration::from_mins(1);
-
-/// What the connections ask for, one request after the other.
-pub(super) trait Work {
-    /// Appends the next request, or returns false when there is no more.
-    fn next(&mut self, request: &mut Vec<u8>) -> bool;
-    /// The one status that counts; any other ends the run.
-    fn expected(&self) -> u16;
-    /// Sees the body of an answer with the expected status.
-    fn answered(&mut self, _body: &[u8]) -> Result<()> {
-        Ok(())
-    }
+/// When requests are sent.
+#[derive(Clone, Copy)]
+pub(super) enum Pace {
+    /// Each connection sends when it has its response.
+    Closed,
+    /// So many requests a second are due, on average.
+    Open(f64),
 }
 
-/// How to run some work.
+/// How requests are sent, and for how long.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     /// The server.
     pub(super) address: SocketAddr,
-    /// Its process, whose CPU time is read; `None` to leave that out.
-    pub(super) process: Option<u32>,
-    /// Connections, each with one request under way.
+    /// Processes whose CPU time is read, their children included: the server's, the database's.
+    pub(super) processes: [Option<u32>; 2],
+    /// Connections.
     pub(super) connections: usize,
-    /// What goes by before counting starts.
+    /// When requests are sent.
+    pub(super) pace: Pace,
+    /// The time before responses count.
     pub(super) warm_up: Duration,
-    /// How long to count.
+    /// The time in which they count.
     pub(super) measure: Duration,
 }
 
-/// What came out.
+/// Appends the next request, or returns false when there is none.
+pub(super) type Next<'a> = Box<dyn FnMut(&mut Vec<u8>) -> bool + Send + 'a>;
+/// Sees each response; an error ends the run.
+pub(super) type Answered<'a> = Box<dyn FnMut(&Response<'_>) -> Result<()> + Send + 'a>;
+
+/// The requests of a run, and what is done with the responses.
+pub(super) struct Source<'a> {
+    pub(super) next: Next<'a>,
+    pub(super) answered: Answered<'a>,
+}
+
+/// A response.
+pub(super) struct Response<'a> {
+    /// The status.
+    pub(super) status: u16,
+    /// Bytes of the body.
+    pub(super) length: usize,
+    /// The body, unless it is too long to be kept.
+    pub(super) body: &'a [u8],
+}
+
+/// One response of a timeline.
+#[derive(Clone, Copy)]
+pub(super) struct Timed {
+    /// Since the start of the run.
+    pub(super) at: Duration,
+    /// Since the request was due.
+    pub(super) took: Duration,
+    /// The status.
+    pub(super) status: u16,
+}
+
+/// The result of a run.
 pub(super) struct Outcome {
-    /// Answers that were counted.
-    pub(super) answers: u32,
-    /// For how long they were counted.
+    /// Requests that were due, in an open loop.
+    pub(super) due: u32,
+    /// Responses by status.
+    pub(super) statuses: BTreeMap<u16, u32>,
+    /// 2xx before the end of the measured time.
+    pub(super) good: u32,
+    /// Requests whose connection broke or that got no response.
+    pub(super) lost: u32,
+    /// 503 without `Retry-After`.
+    pub(super) without_retry_after: u32,
+    /// Times of the 2xx, in nanoseconds.
+    pub(super) good_ns: Histogram<u64>,
+    /// Times of all other responses.
+    pub(super) refused_ns: Histogram<u64>,
+    /// From when a request was due until it was sent.
+    pub(super) late_ns: Histogram<u64>,
+    /// The measured time.
     pub(super) elapsed: Duration,
-    /// From the first byte sent to the last byte read, in nanoseconds.
-    pub(super) latency_ns: Histogram<u64>,
-    /// CPU time of the server's process meanwhile.
-    pub(super) server_cpu: Duration,
-    /// Bytes of the last body seen.
+    /// CPU time of the processes in the measured time.
+    pub(super) cpu: [Duration; 2],
+    /// Bytes of the last body.
     pub(super) body_bytes: usize,
+    /// The first responses.
+    pub(super) timeline: Vec<Timed>,
 }
 
 impl Outcome {
-    /// Answers in a second.
+    fn new() -> Result<Self> {
+        // One nanosecond to two minutes, three significant digits.
+        let times = || Histogram::new_with_bounds(1, 120_000_000_000, 3);
+        Ok(Self {
+            due: 0,
+            statuses: BTreeMap::new(),
+            good: 0,
+            lost: 0,
+            without_retry_after: 0,
+            good_ns: times()?,
+            refused_ns: times()?,
+            late_ns: times()?,
+            elapsed: Duration::ZERO,
+            cpu: [Duration::ZERO; 2],
+            body_bytes: 0,
+            timeline: Vec::new(),
+        })
+    }
+
+    /// 2xx in a second.
     pub(super) fn rate(&self) -> f64 {
-        f64::from(self.answers) / self.elapsed.as_secs_f64().max(1e-9)
-    }
-
-    /// A quantile of the latency.
-    pub(super) fn latency(&self, quantile: f64) -> Duration {
-        Duration::from_nanos(self.latency_ns.value_at_quantile(quantile))
-    }
-
-    /// CPU time of the server for one answer.
-    pub(super) fn cpu_per_answer(&self) -> Duration {
-        self.server_cpu / self.answers.max(1)
+        f64::from(self.good) / self.elapsed.as_secs_f64().max(1e-9)
     }
 }
 
-struct Connection {
-    stream: TcpStream,
-    request: Vec<u8>,
-    received: Vec<u8>,
-    sent_at: Instant,
-    busy: bool,
+/// Runs requests until the time is over or the source has none. Requests that are under way then
+/// are waited for.
+pub(super) fn run(load: &Load, source: &mut Source<'_>) -> Result<Outcome> {
+    Generator::new(load)?.run(source)
 }
 
-/// Runs the work until the time is over or there is no more. What is under way then is waited for
-/// and seen by the work, but not counted.
-pub(super) fn run(load: Load, work: &mut dyn Work) -> Result<Outcome> {
-    let mut connections = Connections::open(load)?;
-    let mut counter = Counter::new(load)?;
-    for connection in &mut connections.all {
-        connection.fire(work)?;
-    }
-    while connections.are_busy() && !counter.is_over()? {
-        connections.receive(|connection, answer| {
-            counter.count(connection.sent_at.elapsed(), answer);
-            connection.accept(answer, work)?;
-            connection.fire(work)
-        })?;
-    }
-    let outcome = counter.finish()?;
-    let over = Instant::now();
-    while connections.are_busy() {
-        ensure!(over.elapsed() < DRAINED_WITHIN, "the last requests were not answered");
-        connections.receive(|connection, answer| connection.accept(answer, work))?;
-    }
-    Ok(outcome)
-}
-
-/// Does something while this work goes on beside it, on a thread of its own. The last requests of
-/// that work are waited for.
-pub(super) fn beside<T>(
-    load: Load,
-    work: &mut (dyn Work + Send),
+/// Does something while requests are sent from a thread of their own.
+pub(super) fn alongside<T>(
+    load: &Load,
+    mut source: Source<'_>,
     action: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let over = AtomicBool::new(false);
-    let load = Load { warm_up: Duration::ZERO, measure: BESIDE_WITHIN, ..load };
+    let load = Load { warm_up: Duration::ZERO, measure: Duration::from_mins(2), ..*load };
     thread::scope(|scope| {
-        let beside = scope.spawn(|| run(load, &mut Until { work, over: &over }));
+        let (next, over) = (&mut source.next, &over);
+        let next = Box::new(|out: &mut Vec<u8>| !over.load(Ordering::Relaxed) && next(out));
+        let mut source = Source { next, answered: Box::new(&mut source.answered) };
+        let running = scope.spawn(move || run(&load, &mut source));
         let done = action();
         over.store(true, Ordering::Relaxed);
-        let beside = beside.join().map_err(|_| anyhow!("the work beside panicked"))??;
-        ensure!(beside.answers > 0, "the work beside was never answered");
+        let outcome = running.join().map_err(|_| anyhow!("the concurrent load panicked"))??;
+        ensure!(outcome.good > 0, "the concurrent load got no response");
         done
     })
 }
 
-/// Some work that ends when it is told to.
-struct Until<'w> {
-    work: &'w mut (dyn Work + Send),
-    over: &'w AtomicBool,
+/// Random moments: the time between two of them is distributed exponentially.
+struct Arrivals {
+    mean: Duration,
+    next: Duration,
+    random: StdRng,
 }
 
-impl Work for Until<'_> {
-    fn next(&mut self, request: &mut Vec<u8>) -> bool {
-        !self.over.load(Ordering::Relaxed) && self.work.next(request)
+impl Arrivals {
+    fn new(rate: f64) -> Self {
+        let mean = Duration::from_secs_f64(1.0 / rate.max(0.001));
+        let mut arrivals = Self { mean, next: Duration::ZERO, random: StdRng::seed_from_u64(7) };
+        arrivals.advance();
+        arrivals
     }
 
-    fn expected(&self) -> u16 {
-        self.work.expected()
-    }
-
-    fn answered(&mut self, body: &[u8]) -> Result<()> {
-        self.work.answered(body)
+    fn advance(&mut self) {
+        // Above 0 and at most 1.
+        let chance = 1.0 - self.random.random::<f64>();
+        self.next += self.mean.mul_f64(-chance.ln());
     }
 }
 
-/// All connections of a run.
-struct Connections {
+/// The head of a response.
+#[derive(Clone, Copy)]
+struct Head {
+    status: u16,
+    has_retry_after: bool,
+    /// Offset of the body.
+    body: usize,
+    /// Bytes of the body.
+    length: usize,
+}
+
+struct Connection {
+    stream: TcpStream,
+    /// When the request under way was due.
+    due: Option<Duration>,
+    request: Vec<u8>,
+    received: Vec<u8>,
+    head: Option<Head>,
+    discarded: usize,
+}
+
+struct Generator {
+    load: Load,
     poll: Poll,
-    events: Events,
+    connections: Vec<Connection>,
+    idle: VecDeque<usize>,
+    arrivals: Option<Arrivals>,
+    /// Moments at which requests were due that have no connection yet.
+    waiting: VecDeque<Duration>,
+    is_exhausted: bool,
+    is_counting: bool,
+    is_over: bool,
+    began: Instant,
     scratch: Vec<u8>,
-    all: Vec<Connection>,
+    outcome: Outcome,
 }
 
-impl Connections {
-    fn open(load: Load) -> Result<Self> {
+impl Generator {
+    fn new(load: &Load) -> Result<Self> {
         let poll = Poll::new()?;
-        let connect_one = |number| {
-            let stream = std::net::TcpStream::connect(load.address)?;
-            stream.set_nodelay(true)?;
-            stream.set_nonblocking(true)?;
-            let mut stream = TcpStream::from_std(stream);
-            poll.registry().register(&mut stream, Token(number), Interest::READABLE)?;
-            let (request, received) = (Vec::with_capacity(4096), Vec::with_capacity(1 << 16));
-            Ok(Connection { stream, request, received, sent_at: Instant::now(), busy: false })
+        let connections = (0..load.connections)
+            .map(|number| Connection::open(load.address, &poll, number))
+            .collect::<Result<Vec<_>>>()?;
+        let arrivals = match load.pace {
+            Pace::Closed => None,
+            Pace::Open(rate) => Some(Arrivals::new(rate)),
         };
-        let all = (0..load.connections).map(connect_one).collect::<Result<_>>()?;
-        Ok(Self { poll, events: Events::with_capacity(1024), scratch: vec![0; 1 << 18], all })
+        Ok(Self {
+            load: *load,
+            poll,
+            idle: (0..connections.len()).collect(),
+            connections,
+            arrivals,
+            waiting: VecDeque::new(),
+            is_exhausted: false,
+            is_counting: false,
+            is_over: false,
+            began: Instant::now(),
+            scratch: vec![0; DISCARDED_BYTES_MAX],
+            outcome: Outcome::new()?,
+        })
     }
 
-    fn are_busy(&self) -> bool {
-        self.all.iter().any(|connection| connection.busy)
+    fn run(mut self, source: &mut Source<'_>) -> Result<Outcome> {
+        let end = self.load.warm_up + self.load.measure;
+        self.go(source, self.load.warm_up)?;
+        self.is_counting = true;
+        let (since, before) = (self.began.elapsed(), self.cpu_times()?);
+        self.go(source, end)?;
+        self.is_over = true;
+        self.outcome.elapsed = self.began.elapsed().saturating_sub(since);
+        let after = self.cpu_times()?;
+        self.outcome.cpu = [0, 1].map(|at| {
+            let times = before.get(at).zip(after.get(at));
+            times.map_or(Duration::ZERO, |(before, after)| after.since(before))
+        });
+        let grace = Duration::from_secs(if self.arrivals.is_some() { 5 } else { 60 });
+        let deadline = self.began.elapsed() + grace;
+        while !(self.is_idle() && self.waiting.is_empty()) && self.began.elapsed() < deadline {
+            self.send(source)?;
+            self.receive(source, SPIN)?;
+        }
+        let open = self.connections.len() - self.idle.len() + self.waiting.len();
+        self.outcome.lost += u32::try_from(open)?;
+        ensure!(self.arrivals.is_some() || self.outcome.lost == 0, "requests got no response");
+        Ok(self.outcome)
     }
 
-    /// Waits for answers, not for long, and hands over those that are whole.
-    fn receive(
-        &mut self,
-        mut each: impl FnMut(&mut Connection, Answer) -> Result<()>,
-    ) -> Result<()> {
-        self.poll.poll(&mut self.events, Some(Duration::from_millis(100)))?;
-        for event in &self.events {
-            let connection =
-                self.all.get_mut(event.token().0).context("an event of no connection")?;
-            if let Some(answer) = connection.receive(&mut self.scratch)? {
-                each(connection, answer)?;
+    fn cpu_times(&self) -> Result<Vec<CpuTimes>> {
+        let times = |process: &Option<u32>| process.map_or(Ok(CpuTimes::default()), CpuTimes::of);
+        self.load.processes.iter().map(times).collect()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.idle.len() == self.connections.len()
+    }
+
+    /// Sends and receives until that moment, or until the source is exhausted.
+    fn go(&mut self, source: &mut Source<'_>, until: Duration) -> Result<()> {
+        loop {
+            let now = self.began.elapsed();
+            if now >= until || (self.is_exhausted && self.is_idle()) {
+                return Ok(());
             }
+            let mut pause = SPIN;
+            if let Some(arrivals) = &mut self.arrivals {
+                while arrivals.next <= now {
+                    self.waiting.push_back(arrivals.next);
+                    self.outcome.due += 1;
+                    arrivals.advance();
+                }
+                if arrivals.next.saturating_sub(now) < SPIN {
+                    pause = Duration::ZERO;
+                }
+            }
+            self.send(source)?;
+            self.receive(source, pause)?;
+        }
+    }
+
+    /// Sends requests on the connections that are idle.
+    fn send(&mut self, source: &mut Source<'_>) -> Result<()> {
+        while let Some(number) = self.idle.front().copied() {
+            let now = self.began.elapsed();
+            let due = match self.arrivals {
+                Some(_) => self.waiting.pop_front(),
+                None => (!self.is_over && !self.is_exhausted).then_some(now),
+            };
+            let Some(due) = due else { return Ok(()) };
+            let connection = self.connections.get_mut(number).context("no such connection")?;
+            connection.request.clear();
+            if !(source.next)(&mut connection.request) {
+                self.is_exhausted = true;
+                return Ok(());
+            }
+            self.idle.pop_front();
+            connection.due = Some(if self.arrivals.is_some() { due } else { self.began.elapsed() });
+            self.outcome.late_ns.saturating_record(nanoseconds(now.saturating_sub(due)));
+            // A request is small beside the socket's buffer, and the buffer is empty.
+            if connection.stream.write(&connection.request).ok() != Some(connection.request.len()) {
+                self.replace(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for responses, for that long at most.
+    fn receive(&mut self, source: &mut Source<'_>, pause: Duration) -> Result<()> {
+        let mut events = Events::with_capacity(1024);
+        self.poll.poll(&mut events, Some(pause))?;
+        for event in &events {
+            let number = event.token().0;
+            let connection = self.connections.get_mut(number).context("no such connection")?;
+            match connection.read(&mut self.scratch) {
+                Ok(Some(head)) => {
+                    let due = connection.due.take().context("a response without a request")?;
+                    let body = connection.received.get(head.body..).unwrap_or_default();
+                    let Head { status, length, .. } = head;
+                    self.outcome.body_bytes = length;
+                    (source.answered)(&Response { status, length, body })?;
+                    connection.clear();
+                    self.idle.push_back(number);
+                    if self.is_counting {
+                        self.count(due, head);
+                    }
+                    self.send(source)?;
+                }
+                Ok(None) => {}
+                Err(_) => self.replace(number)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, due: Duration, head: Head) {
+        let outcome = &mut self.outcome;
+        let at = self.began.elapsed();
+        let took = at.saturating_sub(due);
+        *outcome.statuses.entry(head.status).or_default() += 1;
+        if (200..300).contains(&head.status) {
+            outcome.good_ns.saturating_record(nanoseconds(took));
+            outcome.good += u32::from(!self.is_over);
+        } else {
+            outcome.refused_ns.saturating_record(nanoseconds(took));
+            let is_bare = head.status == 503 && !head.has_retry_after;
+            outcome.without_retry_after += u32::from(is_bare);
+        }
+        if outcome.timeline.len() < TIMELINE_MAX {
+            outcome.timeline.push(Timed { at, took, status: head.status });
+        }
+    }
+
+    /// Opens another connection in the place of a broken one.
+    fn replace(&mut self, number: usize) -> Result<()> {
+        let connection = self.connections.get_mut(number).context("no such connection")?;
+        let was_busy = connection.due.is_some();
+        *connection = Connection::open(self.load.address, &self.poll, number)?;
+        if was_busy {
+            self.outcome.lost += 1;
+            self.idle.push_back(number);
         }
         Ok(())
     }
 }
 
 impl Connection {
-    fn fire(&mut self, work: &mut dyn Work) -> Result<()> {
-        self.request.clear();
+    fn open(address: SocketAddr, poll: &Poll, number: usize) -> Result<Self> {
+        let stream = std::net::TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        let mut stream = TcpStream::from_std(stream);
+        poll.registry().register(&mut stream, Token(number), Interest::READABLE)?;
+        let (request, received) = (Vec::with_capacity(4096), Vec::with_capacity(1 << 17));
+        Ok(Self { stream, due: None, request, received, head: None, discarded: 0 })
+    }
+
+    fn clear(&mut self) {
         self.received.clear();
-        self.busy = work.next(&mut self.request);
-        if self.busy {
-            self.sent_at = Instant::now();
-            // A request is small beside the socket's buffer, and the buffer is empty.
-            let written = self.stream.write(&self.request)?;
-            if written != self.request.len() {
-                bail!("only {written} bytes of a request fit into the socket");
-            }
-        }
-        Ok(())
+        self.head = None;
+        self.discarded = 0;
     }
 
-    /// Shows an answer to the work.
-    fn accept(&mut self, answer: Answer, work: &mut dyn Work) -> Result<()> {
-        self.busy = false;
-        let body = self.received.get(answer.body..).unwrap_or_default();
-        if answer.status != work.expected() {
-            bail!("answered {}: {}", answer.status, String::from_utf8_lossy(body));
-        }
-        work.answered(body)
-    }
-
-    /// The answer once it is whole. The poll tells of new bytes once, so it reads all there are;
-    /// after a whole answer there can be none.
-    fn receive(&mut self, scratch: &mut [u8]) -> Result<Option<Answer>> {
+    /// Reads what came; the head once the response is complete. The poll reports new bytes once, so
+    /// it reads until there are none or the response is complete: nothing follows a response.
+    fn read(&mut self, scratch: &mut [u8]) -> Result<Option<Head>> {
         loop {
-            match self.stream.read(scratch) {
-                Ok(0) => bail!("the server closed a connection"),
-                Ok(count) => {
-                    self.received.extend_from_slice(scratch.get(..count).unwrap_or_default());
-                    if let Some(answer) = answer::parse(&self.received)? {
-                        return Ok(Some(answer));
-                    }
+            let result = match self.head {
+                Some(head) if head.length > BODY_BYTES_MAX => {
+                    let missing = head.body + head.length - self.received.len() - self.discarded;
+                    let room = missing.min(scratch.len());
+                    let room = scratch.get_mut(..room).unwrap_or_default();
+                    // The kernel counts the bytes and copies none.
+                    let read = recv(&self.stream, room, RecvFlags::TRUNC);
+                    read.map(|(_, count)| count).map_err(Into::into)
                 }
+                _ => {
+                    let room = scratch.get_mut(..BODY_BYTES_MAX).unwrap_or_default();
+                    self.stream.read(room)
+                }
+            };
+            let count = match result {
+                Ok(0) => bail!("the server closed a connection"),
+                Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) => return Err(error.into()),
+            };
+            if self.head.is_some_and(|head| head.length > BODY_BYTES_MAX) {
+                self.discarded += count;
+            } else {
+                self.received.extend_from_slice(scratch.get(..count).unwrap_or_default());
+            }
+            if self.head.is_none() {
+                self.head = parse_head(&self.received)?;
+            }
+            if let Some(head) = self.head {
+                let (end, have) = (head.body + head.length, self.received.len() + self.discarded);
+                ensure!(have <= end, "{} bytes follow a response", have - end);
+                if have == end {
+                    return Ok(Some(head));
+                }
             }
         }
     }
 }
 
-/// Counts from the end of the warm-up to the end of the measuring time.
-struct Counter {
-    load: Load,
-    started: Instant,
-    counting_since: Option<(Instant, CpuTimes)>,
-    outcome: Outcome,
+/// The head at the start of `bytes`, or `None` while it is incomplete.
+fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut head = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(body) = head.parse(bytes).context("not HTTP")? else {
+        return Ok(None);
+    };
+    let status = head.code.context("a response without a status")?;
+    let field = |name| head.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+    let length = match field("content-length") {
+        Some(field) => std::str::from_utf8(field.value)?.trim().parse()?,
+        None if status == 204 || status == 304 => 0,
+        None => bail!("a response {status} without Content-Length"),
+    };
+    let has_retry_after = field("retry-after").is_some();
+    Ok(Some(Head { status, has_retry_after, body, length }))
 }
 
-impl Counter {
-    fn new(load: Load) -> Result<Self> {
-        // One nanosecond to one minute, three significant digits.
-        let latency_ns = Histogram::new_with_bounds(1, 60_000_000_000, 3)?;
-        let (elapsed, server_cpu) = (Duration::ZERO, Duration::ZERO);
-        let outcome = Outcome { answers: 0, elapsed, latency_ns, server_cpu, body_bytes: 0 };
-        Ok(Self { load, started: Instant::now(), counting_since: None, outcome })
-    }
-
-    fn server_cpu(&self) -> Result<CpuTimes> {
-        self.load.process.map_or_else(|| Ok(CpuTimes::default()), process::cpu_times)
-    }
-
-    fn is_over(&mut self) -> Result<bool> {
-        if let Some((since, _)) = &self.counting_since {
-            return Ok(since.elapsed() >= self.load.measure);
-        }
-        if self.started.elapsed() >= self.load.warm_up {
-            self.counting_since = Some((Instant::now(), self.server_cpu()?));
-        }
-        Ok(false)
-    }
-
-    fn count(&mut self, latency: Duration, answer: Answer) {
-        if self.counting_since.is_some() {
-            self.outcome.answers += 1;
-            let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-            self.outcome.latency_ns.saturating_record(nanoseconds);
-            self.outcome.body_bytes = answer.end - answer.body;
-        }
-    }
-
-    fn finish(mut self) -> Result<Outcome> {
-        let server_cpu = self.server_cpu()?;
-        let (since, before) =
-            self.counting_since.context("the work ended before the warm-up did")?;
-        self.outcome.elapsed = since.elapsed();
-        self.outcome.server_cpu = server_cpu.since(&before);
-        Ok(self.outcome)
-    }
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,130 +1,111 @@
-//! The users of the bench: each a function of its number, with keys in random order.
+//! The users of the bench. Each is a function of its number and has the names of a person.
 //!
-//! Keys that count upwards would land on one page of every index and flatter inserts twofold.
+//! Half of them have their e-mail address as username, a third have a telephone number, a quarter a
+//! second address. The order of numbers is not the order of any key, as in a real directory: keys
+//! that count upwards would fill every index page by page.
 
-/// A number that looks random, the same for the same input (SplitMix64).
-pub(super) fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+use fake::{
+    Fake, RngExt,
+    faker::name::en::{FirstName, LastName},
+    rand::{SeedableRng, rngs::StdRng},
+};
+use serde_json::{Value, json};
+
+/// A user before it is created.
+pub(super) struct Person {
+    number: u64,
+    given_name: String,
+    family_name: String,
+    /// What the user signs in with.
+    pub(super) username: String,
+    /// The primary e-mail address.
+    pub(super) email: String,
+    further_email: Option<String>,
+    phone_number: Option<String>,
+    team: u32,
 }
 
-/// Random numbers in a row, the same for the same seed.
-pub(super) struct Random(u64);
-
-impl Random {
-    /// A row of its own for each seed.
-    pub(super) fn new(seed: u64) -> Self {
-        Self(mix(seed))
-    }
-
-    /// An index below `length`, or `None` if that is zero.
-    pub(super) fn index(&mut self, length: usize) -> Option<usize> {
-        self.0 = self.0.wrapping_add(1);
-        let length = u64::try_from(length).ok().filter(|length| *length > 0)?;
-        usize::try_from(mix(self.0) % length).ok()
-    }
-
-    /// An element of `from`, or `None` if there is none.
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
-        from.get(self.index(from.len())?)
-    }
-}
-
-const GIVEN: [&str; 8] =
-    ["Ada", "Alan", "Grace", "Edsger", "Barbara", "Donald", "Frances", "Katherine"];
-const FAMILY: [&str; 8] =
-    ["Lovelace", "Turing", "Hopper", "Dijkstra", "Liskov", "Knuth", "Allen", "Johnson"];
-
-/// The username of user `number`.
-pub(super) fn username(number: u64) -> String {
-    format!("u{:08x}{number}", mix(number) >> 32)
-}
-
-/// The e-mail address of user `number`.
-pub(super) fn email(number: u64) -> String {
-    format!("m{:08x}{number}@example.com", mix(number ^ 0xE) >> 32)
-}
-
-/// The further address of user `number`, if it is the one of four that has one.
-pub(super) fn further_email(number: u64) -> Option<String> {
-    mix(number ^ 0xF)
-        .is_multiple_of(4)
-        .then(|| format!("f{:08x}{number}@example.org", mix(number) >> 32))
-}
-
-/// The full name of user `number`; many share one.
-pub(super) fn name(number: u64) -> String {
-    let given = Random::new(number).pick(&GIVEN).copied().unwrap_or_default();
-    format!("{given} {}", family(number))
-}
-
-/// The family name of user `number` in one of its revisions.
-pub(super) fn family_name(number: u64, revision: u64) -> String {
-    format!("{}{revision:03}", family(number))
-}
-
-/// The words by which user `number` is found, each once.
-pub(super) fn words(number: u64) -> Vec<String> {
-    let (name, family_name) = (name(number), family_name(number, 0));
-    let further = further_email(number).unwrap_or_default();
-    let all = [name, family_name, username(number), email(number), further];
-    let all = all.join(" ").to_lowercase();
-    let mut words: Vec<_> = all.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
-    words.retain(|word| !word.is_empty());
-    words.sort();
-    words.dedup();
-    words
-}
-
-fn family(number: u64) -> &'static str {
-    Random::new(number ^ 0xFA).pick(&FAMILY).copied().unwrap_or_default()
-}
-
-/// The body that creates user `number`, or replaces it in its `revision`: every revision differs
-/// from the one before, also in members that are indexed.
-pub(super) fn body(number: u64, revision: u64) -> String {
-    let (name, family_name) = (name(number), family_name(number, revision));
-    let given_name = name.split(' ').next().unwrap_or_default();
-    let (username, email) = (username(number), email(number));
-    let emails = match further_email(number) {
-        None => format!(r#""email":"{email}""#),
-        Some(further) => {
-            format!(r#""emails":[{{"value":"{email}","primary":true}},{{"value":"{further}"}}]"#)
+impl Person {
+    /// User `number`.
+    pub(super) fn new(number: u64) -> Self {
+        let mut random = StdRng::seed_from_u64(number);
+        let given_name: String = FirstName().fake_with_rng(&mut random);
+        let family_name: String = LastName().fake_with_rng(&mut random);
+        let letters = |name: &str| -> String {
+            name.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_lowercase()
+        };
+        let (given, family) = (letters(&given_name), letters(&family_name));
+        let email = format!("{given}.{family}{number}@example.com");
+        let username = match random.random_range(0..2) {
+            0 => email.clone(),
+            _ => format!("{}{family}{number}", given.get(..1).unwrap_or_default()),
+        };
+        let further = format!("{family}.{number}@mail.example.org");
+        let phone_number = format!("+4420{:08}", random.random_range(0..100_000_000));
+        Self {
+            number,
+            username,
+            email,
+            further_email: random.random_bool(0.25).then_some(further),
+            phone_number: random.random_bool(1.0 / 3.0).then_some(phone_number),
+            team: random.random_range(0..100),
+            given_name,
+            family_name,
         }
-    };
-    let team = mix(number ^ 0x7EA) % 100;
-    let names =
-        format!(r#""name":"{name}","given_name":"{given_name}","family_name":"{family_name}""#);
-    let work =
-        format!(r#""title":"Engineer","employee_number":"{number:07}","department":"dept-{team}""#);
-    let own = format!(r#""locale":"en-GB","attributes":{{"team":"core-{team}"}}"#);
-    format!(r#"{{"username":"{username}",{emails},{names},{work},{own}}}"#)
+    }
+
+    /// The second e-mail address, or the only one.
+    pub(super) fn last_email(&self) -> &str {
+        self.further_email.as_ref().unwrap_or(&self.email)
+    }
+
+    /// The body that creates the user, or that replaces it in a later revision. Each revision has
+    /// another family name, so indexes and search words change.
+    pub(super) fn body(&self, revision: u64) -> String {
+        let mut family_name = self.family_name.clone();
+        if revision > 0 {
+            let mut random = StdRng::seed_from_u64(self.number ^ (revision << 32));
+            family_name = LastName().fake_with_rng(&mut random);
+        }
+        let mut emails = vec![json!({"value": self.email, "primary": true})];
+        emails.extend(self.further_email.iter().map(|value| json!({ "value": value })));
+        let mut user = json!({
+            "username": self.username,
+            "emails": emails,
+            "name": format!("{} {family_name}", self.given_name),
+            "given_name": self.given_name,
+            "family_name": family_name,
+            "title": "Engineer",
+            "employee_number": self.number.to_string(),
+            "department": format!("dept-{}", self.team),
+            "locale": "en-GB",
+            "attributes": {"team": format!("core-{}", self.team), "revision": revision},
+        });
+        if let (Some(phone_number), Value::Object(members)) = (&self.phone_number, &mut user) {
+            members.insert("phone_number".to_owned(), json!(phone_number));
+        }
+        user.to_string()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Random, body, email, further_email, username};
+    use super::Person;
 
     #[test]
-    fn a_user_is_a_function_of_its_number_and_keys_do_not_count_upwards() {
-        assert_eq!(body(7, 0), body(7, 0));
-        assert_ne!(body(7, 0), body(7, 1));
-        let names: Vec<_> = (0..100).map(username).collect();
-        assert!(!names.is_sorted());
-        assert!((0..1000).all(|n| email(n) != email(n + 1)));
-        let further = (0..1000).filter(|n| further_email(*n).is_some()).count();
-        assert!((200..300).contains(&further));
+    fn a_user_is_a_function_of_its_number_and_revisions_differ() {
+        assert_eq!(Person::new(7).body(0), Person::new(7).body(0));
+        assert_ne!(Person::new(7).body(0), Person::new(7).body(1));
+        assert_ne!(Person::new(7).email, Person::new(8).email);
     }
 
     #[test]
-    fn picks_reach_every_element() {
-        let mut random = Random::new(1);
-        let mut seen: Vec<_> = (0..1000).filter_map(|_| random.pick(&[1, 2, 3, 4])).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), 4);
-        assert_eq!(random.pick::<u8>(&[]), None);
+    fn users_are_mixed_as_a_directory_mixes_them() {
+        let people: Vec<_> = (0..3000).map(Person::new).collect();
+        let share = |has: fn(&Person) -> bool| people.iter().filter(|person| has(person)).count();
+        assert!((1400..1600).contains(&share(|person| person.username == person.email)));
+        assert!((900..1100).contains(&share(|person| person.phone_number.is_some())));
+        assert!((650..850).contains(&share(|person| person.further_email.is_some())));
+        assert!(!people.is_sorted_by_key(|person| person.username.as_str()));
     }
 }

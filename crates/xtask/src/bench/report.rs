@@ -1,4 +1,4 @@
-//! Medians, ratios, and the tables that the bench prints.
+//! Medians and the tables that are printed.
 
 use std::{fmt::Write as _, io::Write as _};
 
@@ -10,34 +10,34 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// What a row has to reach.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     /// This much or more.
     AtLeast(f64),
     /// This much or less.
     AtMost(f64),
-    /// Reported without a goal.
-    Informational,
+    /// It has no goal.
+    None,
 }
 
-/// One row of the table of targets.
-pub(super) struct Row {
+/// A figure that is compared with its goal.
+pub(super) struct Figure {
     /// What was measured, and against what.
-    pub(super) work: String,
+    pub(super) name: String,
     /// The median over the rounds.
     pub(super) value: Option<f64>,
     /// The unit, or "x" of a ratio.
     pub(super) unit: &'static str,
-    /// What it has to reach.
+    /// The goal.
     pub(super) target: Target,
 }
 
-impl Row {
+impl Figure {
     fn verdict(&self) -> &'static str {
         match (self.value, self.target) {
             (None, _) => "not measured",
-            (Some(_), Target::Informational) => "",
+            (Some(_), Target::None) => "",
             (Some(value), Target::AtLeast(least)) if value >= least => "reached",
             (Some(value), Target::AtMost(most)) if value <= most => "reached",
             (Some(_), Target::AtLeast(_) | Target::AtMost(_)) => "MISSED",
@@ -48,29 +48,30 @@ impl Row {
         let target = match self.target {
             Target::AtLeast(least) => format!(">= {least}"),
             Target::AtMost(most) => format!("<= {most}"),
-            Target::Informational => "-".to_owned(),
+            Target::None => "-".to_owned(),
         };
         let value = self.value.map_or_else(|| "-".to_owned(), |value| number(value, self.unit));
-        vec![self.work.clone(), value, target, self.verdict().to_owned()]
+        vec![self.name.clone(), value, target, self.verdict().to_owned()]
     }
 }
 
 /// A number with as many decimals as its size calls for.
 pub(super) fn number(value: f64, unit: &str) -> String {
     let space = if unit.is_empty() || unit == "x" { "" } else { " " };
-    if value >= 100.0 {
-        format!("{value:.0}{space}{unit}")
+    let decimals = if value >= 100.0 {
+        0
     } else if value >= 10.0 {
-        format!("{value:.1}{space}{unit}")
+        1
     } else {
-        format!("{value:.2}{space}{unit}")
-    }
+        2
+    };
+    format!("{value:.decimals$}{space}{unit}")
 }
 
-/// Prints the rows under their heads.
-pub(super) fn print_rows(rows: &[Row]) -> Result<()> {
-    let cells: Vec<_> = rows.iter().map(Row::cells).collect();
-    print_table(&["work", "measured", "target", ""], &cells)
+/// Prints figures and their goals.
+pub(super) fn print_figures(figures: &[Figure]) -> Result<()> {
+    let cells: Vec<_> = figures.iter().map(Figure::cells).collect();
+    print_table(&["figure", "measured", "goal", ""], &cells)
 }
 
 /// Prints lines of cells in columns, as a Markdown table.
@@ -81,9 +82,9 @@ pub(super) fn print_table(heads: &[&str], lines: &[Vec<String>]) -> Result<()> {
         longest.max(heads.get(column).map_or(0, |head| head.len()))
     };
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-    let mut text = String::new();
     let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
     let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+    let mut text = String::new();
     for line in [&heads, &rule].into_iter().chain(lines) {
         for (column, width) in widths.iter().enumerate() {
             let cell = line.get(column).map_or("", String::as_str);
@@ -96,13 +97,12 @@ pub(super) fn print_table(heads: &[&str], lines: &[Vec<String>]) -> Result<()> {
 
 /// Prints a paragraph.
 pub(super) fn say(text: &str) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{text}")?;
-    Ok(())
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, Target, median, number};
+    use super::{Figure, Target, median, number};
 
     #[test]
     fn the_median_is_the_middle_value() {
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a_row_knows_whether_its_target_is_reached() {
+    fn a_figure_reaches_its_goal_or_misses_it() {
         let verdict =
-            |value, target| Row { work: String::new(), value, unit: "x", target }.verdict();
+            |value, target| Figure { name: String::new(), value, unit: "x", target }.verdict();
         assert_eq!(verdict(Some(0.7), Target::AtLeast(0.7)), "reached");
         assert_eq!(verdict(Some(0.69), Target::AtLeast(0.7)), "MISSED");
         assert_eq!(verdict(Some(51.0), Target::AtMost(50.0)), "MISSED");
         assert_eq!(verdict(None, Target::AtMost(50.0)), "not measured");
-        assert_eq!(verdict(Some(1.0), Target::Informational), "");
+        assert_eq!(verdict(Some(1.0), Target::None), "");
     }
 
     #[test]

@@ -1,321 +1,378 @@
-//! One sitting: the servers are started and seeded, and every case is measured in every round.
+//! One run: everything is started and filled, and each case is measured in every round.
 //!
-//! What is compared is measured in the same round, one after the other, and what is told is the
-//! median over the rounds: a machine that is slower for a while is slower for both.
+//! What is compared is measured in the same round, one after the other, and the figure is the
+//! median over the rounds: a machine that is slower for a while is slower for both. Two binaries
+//! take turns in each case. Users that a round created are deleted before the next.
 
-use std::{collections::BTreeMap, fs, time::Duration};
-
-use anyhow::{Context, Result, ensure};
-
-use super::{
-    Options, bulk,
-    case::{CASES, Case, Kind},
-    disk, engine, hello,
-    load::{self, Load},
-    people::Random,
-    process::{self, Memory, Server},
-    report::{median, say},
-    seed,
-    work::{self, Creates, Deletes, Fixed, Idempotency, Known, Reads, Replaces},
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
 };
 
-/// Connections that ask for what no index helps to find.
-const SCANS: usize = 4;
-/// The shortest measuring of pages that take long.
+use anyhow::{Context as _, Result, ensure};
+
+use super::{
+    Options,
+    bare::{self, Bare, postgres, sqlite},
+    cases::{self, Case, Measure, Read, Row, Sample, Subject, Work},
+    load::{Load, Outcome, Pace},
+    process::{self, Server},
+    report::{Figure, Target, median, number, print_figures, print_table, say},
+    service::{self, Service, User},
+    streams,
+};
+
+/// Settings of PostgreSQL that differ from its defaults; it is as durable as a production one.
+const POSTGRES_SETTINGS: &str = "-c shared_buffers=256MB -c max_wal_size=4GB";
+/// Starts whose median is the cold start.
+const STARTS: usize = 5;
+/// Most users of one import.
+const IMPORT_USERS: f64 = 65_536.0;
+/// The shortest time for pages that take long.
 const SCAN_AT_LEAST: Duration = Duration::from_secs(1);
-/// The longest that the users of a round may take to leave.
-const SETTLED_WITHIN: Duration = Duration::from_mins(10);
 
-/// Users of the hot set: what the default byte cache holds many times over.
-const HOT_USERS: usize = 10_000;
-
-/// What one case came to in one round.
-#[derive(Clone, Copy)]
-pub(super) struct Sample {
-    /// Answers in a second.
-    pub(super) rate: f64,
-    /// Half of the answers took at most this long, in microseconds.
-    pub(super) p50_us: f64,
-    /// 99 of 100 answers took at most this long, in microseconds.
-    pub(super) p99_us: f64,
-    /// CPU time of the server for one answer, in microseconds.
-    pub(super) cpu_us: f64,
-    /// Bytes of a body.
-    pub(super) body_bytes: usize,
+/// A private PostgreSQL, removed when this is dropped.
+pub(super) struct Cluster {
+    folder: PathBuf,
+    /// The URL of its database `roster`.
+    pub(super) url: String,
+    /// The process that the others descend from.
+    process: u32,
 }
 
-/// Everything that was measured.
-pub(super) struct Results {
-    /// The rounds of each case.
-    pub(super) cases: BTreeMap<Case, Vec<Sample>>,
-    /// The rounds of the engine's bare loop.
-    pub(super) engine: Vec<engine::Round>,
-    /// Users a second that went in as one stream, by round.
-    pub(super) imports: Vec<f64>,
-    /// Users a second that came out as one stream, by round.
-    pub(super) exports: Vec<f64>,
-    /// Medians of a durable append, in microseconds, by round.
-    pub(super) append_us: Vec<f64>,
-    /// First 200 after the start, in milliseconds.
-    pub(super) cold_start_ms: Vec<f64>,
-    /// Memory of the idle service and of the one that has gone through everything.
-    pub(super) memory: (Memory, Memory),
+impl Cluster {
+    fn script(folder: &Path, command: &str) -> Result<String> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/postgres.sh");
+        let mut script = Command::new(script);
+        script.arg(command).arg(folder).env("ROSTER_POSTGRES_OPTIONS", POSTGRES_SETTINGS);
+        let output = script.output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+    }
+
+    /// Makes one in a folder that does not exist.
+    pub(super) fn start(folder: PathBuf) -> Result<Self> {
+        let url = Self::script(&folder, "start")?;
+        let lock = fs::read_to_string(folder.join("data/postmaster.pid"))?;
+        let process = lock.lines().next().context("no process")?.trim().parse()?;
+        Ok(Self { folder, url, process })
+    }
 }
 
-/// The running servers and what is known of their data.
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(Self::script(&self.folder, "stop"));
+    }
+}
+
+/// What is measured: services by subject and binary, the bare server and the bare loop.
 struct Sitting<'a> {
     options: &'a Options,
+    rows: &'static [Row],
+    services: BTreeMap<(Subject, usize), Service>,
     hello: Server,
-    warm: Server,
-    cold: Server,
-    keyed: Server,
-    /// The key of the service that asks for one.
-    key: String,
-    users: Vec<Known>,
-    fresh: Vec<Known>,
-    next_number: u64,
-    revision: u64,
-    last_page: String,
+    bare: Option<Box<dyn Bare>>,
+    samples: BTreeMap<(Case, usize), Vec<Sample>>,
+    /// From the start of the service to its first 200.
+    starts_ms: Vec<f64>,
+    figures: Vec<Figure>,
+    // Last: services and loops go before their database does.
+    cluster: Option<Cluster>,
 }
 
-/// Measures everything, in a directory of its own that is removed before and afterwards.
-pub(super) fn run(options: &Options) -> Result<Results> {
+/// Measures every case of some rows, in a directory of its own, and prints the figures.
+pub(super) fn run(options: &Options, rows: &'static [Row]) -> Result<()> {
     let place = &options.place;
     if place.exists() {
         fs::remove_dir_all(place)?;
     }
-    let (warm_data, cold_data) = (place.join("warm"), place.join("cold"));
-    let engine_data = place.join("engine");
     fs::create_dir_all(place)?;
-    let (users, cold_start_ms) = seed::seed(options, &warm_data)?;
-    seed::copy_files(&warm_data, &cold_data)?;
-    seed::copy_files(&warm_data, &engine_data)?;
-    let keyed_data = place.join("keyed");
-    seed::copy_files(&warm_data, &keyed_data)?;
-    let key = seed::create_key(options, &keyed_data)?;
-    let warm = seed::start(options, &warm_data, &[])?;
-    let idle = process::memory(warm.id(), &warm_data)?;
-    let cold = seed::start(options, &cold_data, &["--cache-entries", "0"])?;
-    let keyed = seed::start_closed(options, &keyed_data)?;
-    let hello_arguments =
-        |address: std::net::SocketAddr| vec!["bench".into(), "hello".into(), address.to_string()];
-    let hello = Server::start(&options.program, hello_arguments, "/")?;
-    let next_number = options.users;
-    let last_page = seed::last_page(&warm)?;
-    let fresh = Vec::new();
-    let mut sitting = Sitting {
-        options,
-        hello,
-        warm,
-        cold,
-        keyed,
-        key,
-        users,
-        fresh,
-        next_number,
-        revision: 0,
-        last_page,
-    };
-    let mut engine = engine::Engine::open(&engine_data.join("roster.db"), options.users)?;
-    let (mut cases, mut rounds, mut append_us) = (BTreeMap::<_, Vec<_>>::new(), vec![], vec![]);
-    let (mut imports, mut exports) = (vec![], vec![]);
-    for round in 1..=options.rounds {
-        say(&format!("round {round} of {}", options.rounds))?;
-        append_us.push(disk::durable_append(place, options.measure)?.as_secs_f64() * 1e6);
-        let bare = engine.round(options.measure)?;
-        exports.push(bulk::export(sitting.warm.address, options.users, options.measure)?);
-        imports.push(sitting.import(bare.bulk.rate)?);
-        sitting.settle()?;
-        rounds.push(bare);
-        for case in CASES {
-            let sample = sitting.measure(case, round).with_context(|| case.to_string())?;
-            cases.entry(case).or_default().push(sample);
-        }
-        sitting.settle()?;
+    let mut sitting = Sitting::begin(options, rows)?;
+    for round in 1..=options.rounds() {
+        say(&format!("round {round} of {}", options.rounds()))?;
+        sitting.round(round)?;
     }
-    let memory = (idle, process::memory(sitting.warm.id(), &warm_data)?);
-    sitting.warm.stop()?;
-    drop((sitting.cold, sitting.keyed, sitting.hello, engine));
-    fs::remove_dir_all(place)?;
-    let engine = rounds;
-    Ok(Results { cases, engine, imports, exports, append_us, cold_start_ms, memory })
+    sitting.print()?;
+    drop(sitting);
+    Ok(fs::remove_dir_all(place)?)
 }
 
-impl Sitting<'_> {
-    /// Deletes the users that a round made, so that the next one finds as many as this one did.
-    fn settle(&mut self) -> Result<()> {
-        if self.fresh.is_empty() {
-            return Ok(());
-        }
-        let load = Load {
-            address: self.warm.address,
-            process: None,
-            connections: 64,
-            warm_up: Duration::ZERO,
-            measure: SETTLED_WITHIN,
+impl<'a> Sitting<'a> {
+    fn begin(options: &'a Options, rows: &'static [Row]) -> Result<Self> {
+        let hello = |address: &str| {
+            let mut command = Command::new(env::current_exe()?);
+            command.args(["hello", address]);
+            Ok(command)
         };
-        let (host, random) = (load.address, Random::new(0));
-        load::run(load, &mut Deletes { host, users: &mut self.fresh, random })?;
-        ensure!(self.fresh.is_empty(), "the users of a round took too long to leave");
+        let mut sitting = Self {
+            options,
+            rows,
+            services: BTreeMap::new(),
+            hello: Server::start(hello, "/")?,
+            bare: None,
+            samples: BTreeMap::new(),
+            starts_ms: Vec::new(),
+            figures: Vec::new(),
+            cluster: None,
+        };
+        if rows.iter().any(|row| row.case.subject == Subject::Postgres) {
+            sitting.cluster = Some(Cluster::start(options.place.join("postgres"))?);
+        }
+        for (number, binary) in options.binaries.iter().enumerate() {
+            let data = options.place.join(format!("service-{number}"));
+            let users =
+                filled(Service::start(&[], binary, &data, &[], Vec::new())?, options.users)?;
+            if sitting.cluster.is_some() {
+                sitting.start_postgres(number, binary)?;
+            } else {
+                sitting.start_sqlite(number, binary, &data, &users)?;
+            }
+            let service = Service::start(&[], binary, &data, &[], users)?;
+            sitting.services.insert((Subject::Service, number), service);
+        }
+        sitting.add_memory("at rest", 20.0)?;
+        Ok(sitting)
+    }
+
+    /// Starts the service without its cache and the one that needs a key, and opens the bare loop,
+    /// each on a copy of a directory. Measures the start on it.
+    fn start_sqlite(
+        &mut self,
+        number: usize,
+        binary: &Path,
+        data: &Path,
+        users: &[User],
+    ) -> Result<()> {
+        let copy = |name: &str| copy_files(data, &data.with_file_name(format!("{name}-{number}")));
+        let (uncached, keyed) = (copy("uncached")?, copy("keyed")?);
+        service::create_key(binary, &keyed)?;
+        for (subject, data, more) in [
+            (Subject::Uncached, uncached, ["--cache-entries", "0"].as_slice()),
+            (Subject::Keyed, keyed, &[]),
+        ] {
+            let service = Service::start(&[], binary, &data, more, users.to_vec())?;
+            self.services.insert((subject, number), service);
+        }
+        if number == 0 {
+            let data = copy("bare")?;
+            let start = |users| Service::start(&[], binary, &data, &[], users);
+            let bare = sqlite::Sqlite::open(&data, &start, users, self.options.measure())?;
+            self.bare = Some(Box::new(bare));
+            for _ in 0..STARTS {
+                let server = start(Vec::new())?.server;
+                self.starts_ms.push(server.cold_start.as_secs_f64() * 1e3);
+                server.stop()?;
+            }
+        }
         Ok(())
     }
 
-    /// Sends as many users as the engine would take in the time.
-    fn import(&mut self, bare: f64) -> Result<f64> {
-        let count = bare * self.options.measure.as_secs_f64();
-        let count =
-            [4096_u32, 8192, 16_384, 32_768].into_iter().find(|most| f64::from(*most) > count);
-        let start = self.next_number;
-        self.next_number += u64::from(count.unwrap_or(65_536));
-        bulk::import(self.warm.address, start..self.next_number, &mut self.fresh)
+    /// Starts the service over a database of its own; with the first, opens the bare loop.
+    fn start_postgres(&mut self, number: usize, binary: &Path) -> Result<()> {
+        let cluster = self.cluster.as_ref().context("no cluster")?;
+        let (options, process) = (self.options, cluster.process);
+        let (server, roster) = cluster.url.rsplit_once('/').context("a URL without a database")?;
+        let name = format!("service{number}");
+        postgres::copy_database(&cluster.url, roster, &name)?;
+        let (url, copy) = (format!("{server}/{name}"), format!("{server}/bare"));
+        let data = options.place.join(&name);
+        let start =
+            |url: &str, users| Service::start(&[], binary, &data, &["--database", url], users);
+        let before = postgres::log_bytes(&url)?;
+        let users = filled(start(&url, Vec::new())?, options.users)?;
+        if number == 0 {
+            say("Bytes on the disk, as the service filled it\n")?;
+            postgres::print_disk(&url, options.users, before)?;
+            postgres::copy_database(&cluster.url, &name, "bare")?;
+            let fill = || start(&copy, users.clone());
+            let bare = postgres::Postgres::open(&url, &copy, process, &fill, options.measure())?;
+            self.bare = Some(Box::new(bare));
+        }
+        let service = start(&url, users)?;
+        self.starts_ms.push(service.server.cold_start.as_secs_f64() * 1e3);
+        self.services.insert((Subject::Postgres, number), service);
+        Ok(())
     }
 
-    fn measure(&mut self, case: Case, round: u32) -> Result<Sample> {
-        let server = match case.kind {
-            Kind::Hello | Kind::HelloPage => &self.hello,
-            Kind::GetCold | Kind::ListCold | Kind::ScimGet | Kind::ScimList => &self.cold,
-            Kind::GetKeyed => &self.keyed,
-            Kind::GetHot
-            | Kind::ListFirst
-            | Kind::ListLast
-            | Kind::ByUsername
-            | Kind::ByEmail
-            | Kind::FilterUsername
-            | Kind::FilterEmail
-            | Kind::SearchRare
-            | Kind::SearchCommon
-            | Kind::SearchLetter
-            | Kind::Scan
-            | Kind::ScanWorst
-            | Kind::GetBesideScans
-            | Kind::Post
-            | Kind::PostMarked
-            | Kind::Put
-            | Kind::Delete => &self.warm,
-        };
-        let load = Load {
-            address: server.address,
-            process: Some(server.id()),
-            connections: case.connections,
-            warm_up: self.options.warm_up,
-            measure: self.options.measure,
-        };
-        let outcome = self.run(case.kind, load, u64::from(round))?;
-        ensure!(outcome.answers > 0, "nothing was answered in time");
-        ensure!(outcome.body_bytes >= case.kind.body_bytes_min(), "too little was answered");
-        let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
-        Ok(Sample {
-            rate: outcome.rate(),
-            p50_us: microseconds(outcome.latency(0.5)),
-            p99_us: microseconds(outcome.latency(0.99)),
-            cpu_us: microseconds(outcome.cpu_per_answer()),
-            body_bytes: outcome.body_bytes,
-        })
+    fn add_memory(&mut self, when: &str, most: f64) -> Result<()> {
+        let service = self.services.get(&(Subject::Service, 0)).context("no service")?;
+        self.figures.push(Figure {
+            name: format!("memory {when}, mapped files apart"),
+            value: Some(process::memory_mib(service.server.id())?),
+            unit: "MiB",
+            target: Target::AtMost(most),
+        });
+        Ok(())
     }
 
-    fn create(&mut self, load: Load, idempotency: Idempotency) -> Result<load::Outcome> {
-        let (host, next) = (load.address, self.next_number);
-        let mut posts =
-            Creates { host, next, end: u64::MAX, idempotency, created: &mut self.fresh };
-        let outcome = load::run(load, &mut posts);
-        self.next_number = posts.next;
-        outcome
-    }
-
-    fn run(&mut self, kind: Kind, load: Load, round: u64) -> Result<load::Outcome> {
-        let address = load.address;
-        let all = self.users.as_slice();
-        let hot = all.get(..HOT_USERS.min(all.len())).unwrap_or_default();
-        let random = Random::new(round);
-        // Long enough for some answers.
-        let long = Load { measure: load.measure.max(SCAN_AT_LEAST), ..load };
-        let fixed = |path: &str| Fixed { host: address, path: path.to_owned() };
-        let reads = |users, path| Reads {
-            host: address,
-            users,
-            path,
-            key: None,
-            random: Random::new(round),
-        };
-        match kind {
-            Kind::Hello => load::run(load, &mut fixed("/")),
-            Kind::HelloPage => load::run(load, &mut fixed(hello::PAGE_PATH)),
-            Kind::GetHot => load::run(load, &mut reads(hot, work::one)),
-            Kind::GetKeyed => {
-                let key = Some(self.key.as_str());
-                load::run(load, &mut Reads { key, ..reads(hot, work::one) })
+    fn round(&mut self, round: u32) -> Result<()> {
+        for case in cases::cases(self.rows) {
+            let is_ours = !matches!(case.subject, Subject::Hello | Subject::Bare);
+            let count = if is_ours { self.options.binaries.len() } else { 1 };
+            let mut binaries: Vec<usize> = (0..count).collect();
+            if round.is_multiple_of(2) {
+                binaries.reverse();
             }
-            Kind::GetCold => load::run(load, &mut reads(all, work::one)),
-            Kind::ScimGet => load::run(load, &mut reads(all, work::one_by_scim)),
-            Kind::ScimList => load::run(load, &mut fixed(work::SCIM_PAGE)),
-            Kind::ListFirst | Kind::ListCold => load::run(load, &mut fixed("/users")),
-            Kind::ListLast => load::run(load, &mut fixed(&self.last_page)),
-            Kind::ByUsername => load::run(load, &mut reads(all, work::by_username)),
-            Kind::ByEmail => load::run(load, &mut reads(all, work::by_email)),
-            Kind::FilterUsername => load::run(load, &mut reads(all, work::filter_username)),
-            Kind::FilterEmail => load::run(load, &mut reads(all, work::filter_email)),
-            Kind::SearchRare => load::run(load, &mut reads(all, work::search_rare)),
-            Kind::SearchCommon => load::run(load, &mut fixed("/users?q=lovelace")),
-            Kind::SearchLetter => load::run(load, &mut fixed("/users?q=a")),
-            Kind::Scan => load::run(long, &mut fixed(work::SCAN)),
-            Kind::ScanWorst => load::run(long, &mut fixed(&work::scan_worst())),
-            Kind::GetBesideScans => {
-                let scans = Load { connections: SCANS, process: None, ..load };
-                let (mut scan, mut gets) = (fixed(&work::scan_worst()), reads(hot, work::one));
-                load::beside(scans, &mut scan, || load::run(load, &mut gets))
-            }
-            Kind::Post => self.create(load, Idempotency::Unkeyed),
-            Kind::PostMarked => self.create(load, Idempotency::Keyed),
-            Kind::Put => {
-                let revision = &mut self.revision;
-                load::run(load, &mut Replaces { host: address, users: all, random, revision })
-            }
-            Kind::Delete => {
-                let users = &mut self.fresh;
-                load::run(load, &mut Deletes { host: address, users, random })
+            for binary in binaries {
+                let sample = self.measure(case, binary, u64::from(round));
+                let sample = sample.with_context(|| case.to_string())?;
+                self.samples.entry((case, binary)).or_default().push(sample);
             }
         }
+        for service in self.services.values_mut() {
+            service.settle()?;
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, case: Case, binary: usize, seed: u64) -> Result<Sample> {
+        let Case { subject, work, connections } = case;
+        let mut measure = self.options.measure();
+        if matches!(work, Work::Read(Read::Scan | Read::WorstScan)) {
+            measure = measure.max(SCAN_AT_LEAST);
+        }
+        if work == Work::Append {
+            return bare::append(&self.options.place, measure);
+        }
+        if subject == Subject::Bare {
+            let bare = self.bare.as_mut().context("no bare loop")?;
+            return bare.run(work, connections, measure, seed);
+        }
+        let mut load = Load {
+            address: self.hello.address,
+            processes: [Some(self.hello.id()), None],
+            connections,
+            pace: Pace::Closed,
+            warm_up: self.options.warm_up(),
+            measure,
+        };
+        if subject == Subject::Hello {
+            let path = ["/".to_owned()];
+            return sample(&super::load::run(&load, &mut service::turns(load.address, &path))?);
+        }
+        let bare = Case { subject: Subject::Bare, ..case };
+        let bare = self.samples.get(&(bare, 0)).and_then(|samples| samples.last()).copied();
+        let service = self.services.get_mut(&(subject, binary)).context("not started")?;
+        load.address = service.server.address;
+        let database = self.cluster.as_ref().filter(|_| subject == Subject::Postgres);
+        load.processes = [Some(service.server.id()), database.map(|cluster| cluster.process)];
+        if work == Work::Export {
+            let rate = streams::export(load.address, service.users.len(), measure)?;
+            return Ok(Sample { rate, ..Sample::default() });
+        }
+        if work == Work::Import {
+            // As many as the loop would take in the time.
+            let wanted = bare.map_or(0.0, |bare| bare.rate * measure.as_secs_f64());
+            let mut count = 4096_u32;
+            while f64::from(count) < wanted.min(IMPORT_USERS) {
+                count *= 2;
+            }
+            let numbers = service.next_number..service.next_number + u64::from(count);
+            service.next_number = numbers.end;
+            let rate = streams::import(load.address, numbers, &mut service.fresh)?;
+            service.settle()?;
+            return Ok(Sample { rate, ..Sample::default() });
+        }
+        sample(&service.run(work, &load, seed)?)
+    }
+
+    fn figure(&self, measure: Measure, case: Case, binary: usize) -> Option<f64> {
+        median(self.samples.get(&(case, binary))?.iter().map(|s| measure.of(s)).collect())
+    }
+
+    /// The median ratio of two series, both sides taken in the same round.
+    fn ratio(&self, measure: Measure, a: (Case, usize), b: (Case, usize)) -> Option<f64> {
+        let rounds = self.samples.get(&a)?.iter().zip(self.samples.get(&b)?);
+        median(rounds.map(|(a, b)| measure.of(a) / measure.of(b)).collect())
+    }
+
+    fn print(&mut self) -> Result<()> {
+        self.add_memory("after the run", 150.0)?;
+        let (rounds, users) = (self.options.rounds(), self.options.users);
+        say(&format!("\nMedians of {rounds} rounds, {users} users\n"))?;
+        let mut lines = Vec::new();
+        let measures =
+            [Measure::Rate, Measure::P50, Measure::P99, Measure::Cpu, Measure::DatabaseCpu];
+        for case in cases::cases(self.rows) {
+            for binary in 0..self.options.binaries.len() {
+                let Some(samples) = self.samples.get(&(case, binary)) else { continue };
+                let name = if binary > 0 { format!("{case}, other") } else { case.to_string() };
+                let figure = |measure: Measure| {
+                    let value = self.figure(measure, case, binary).filter(|value| *value > 0.0);
+                    value.map_or_else(String::new, |value| number(value, measure.unit()))
+                };
+                let bytes = samples.last().map_or(0, |sample| sample.body_bytes).to_string();
+                lines.push([vec![name], measures.map(figure).to_vec(), vec![bytes]].concat());
+            }
+        }
+        let heads = ["", "rate", "p50", "p99", "its CPU", "PostgreSQL's CPU", "body bytes"];
+        print_table(&heads, &lines)?;
+        if self.options.binaries.len() > 1 {
+            say("The first binary to the other\n")?;
+            let mut lines = Vec::new();
+            for case in cases::cases(self.rows) {
+                let ratio = |measure| self.ratio(measure, (case, 0), (case, 1));
+                let cell = |measure| {
+                    let ratio = ratio(measure).filter(|ratio| ratio.is_finite());
+                    ratio.map_or_else(String::new, |ratio| number(ratio, "x"))
+                };
+                if ratio(Measure::Rate).is_some() {
+                    lines.push([vec![case.to_string()], measures.map(cell).to_vec()].concat());
+                }
+            }
+            print_table(&["", "rate", "p50", "p99", "its CPU", "PostgreSQL's CPU"], &lines)?;
+        }
+        say("Against the goals\n")?;
+        let mut figures = std::mem::take(&mut self.figures);
+        figures.push(Figure {
+            name: "start to the first 200".to_owned(),
+            value: median(self.starts_ms.clone()),
+            unit: "ms",
+            target: Target::AtMost(50.0),
+        });
+        for Row { measure, case, by, target } in self.rows.iter().copied() {
+            let name = format!("{measure:?} of {case}");
+            let (name, value, unit) = if let Some(by) = by {
+                (format!("{name} / {by}"), self.ratio(measure, (case, 0), (by, 0)), "x")
+            } else {
+                (name, self.figure(measure, case, 0), measure.unit())
+            };
+            figures.push(Figure { name, value, unit, target });
+        }
+        print_figures(&figures)
     }
 }
 
-impl Results {
-    /// The median over the rounds of one figure of a case.
-    pub(super) fn figure(&self, case: Case, of: fn(&Sample) -> f64) -> Option<f64> {
-        median(self.cases.get(&case)?.iter().map(of).collect())
-    }
+fn filled(mut service: Service, users: u64) -> Result<Vec<User>> {
+    let rate = service.fill(users)?;
+    say(&format!("filled with {users} users at {rate:.0}/s"))?;
+    let users = std::mem::take(&mut service.users);
+    service.server.stop()?;
+    Ok(users)
+}
 
-    /// The median over the rounds of a ratio, both sides taken in the same round.
-    pub(super) fn ratio(&self, a: Case, b: Case, of: fn(&Sample) -> f64) -> Option<f64> {
-        let rounds = self.cases.get(&a)?.iter().zip(self.cases.get(&b)?);
-        median(rounds.map(|(a, b)| of(a) / of(b)).collect())
+/// Copies the files of a stopped service to another folder.
+fn copy_files(from: &Path, to: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
     }
+    Ok(to.to_owned())
+}
 
-    /// The median ratio of a case to the engine's bare loop, round by round.
-    pub(super) fn to_engine(
-        &self,
-        case: Case,
-        of: fn(&Sample) -> f64,
-        bare: fn(&engine::Round) -> f64,
-    ) -> Option<f64> {
-        let rounds = self.cases.get(&case)?.iter().zip(&self.engine);
-        median(rounds.map(|(sample, round)| of(sample) / bare(round)).collect())
-    }
-
-    /// The median ratio of imports to the engine's bare loop, round by round.
-    pub(super) fn import_to_engine(&self) -> Option<f64> {
-        let rounds = self.imports.iter().zip(&self.engine);
-        median(rounds.map(|(rate, round)| rate / round.bulk.rate).collect())
-    }
-
-    /// The median ratio of exports, users in a second, to answers of a case, round by round.
-    pub(super) fn export_to(&self, case: Case) -> Option<f64> {
-        let rounds = self.exports.iter().zip(self.cases.get(&case)?);
-        median(rounds.map(|(rate, sample)| rate / sample.rate).collect())
-    }
-
-    /// The median ratio of a case's middle latency to a durable append, round by round.
-    pub(super) fn to_append(&self, case: Case) -> Option<f64> {
-        let rounds = self.cases.get(&case)?.iter().zip(&self.append_us);
-        median(rounds.map(|(sample, append)| sample.p50_us / append).collect())
-    }
+fn sample(outcome: &Outcome) -> Result<Sample> {
+    ensure!(outcome.good > 0, "nothing was answered in time");
+    let time = |quantile| {
+        Duration::from_nanos(outcome.good_ns.value_at_quantile(quantile)).as_secs_f64() * 1e6
+    };
+    let [cpu_us, database_us] =
+        outcome.cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / f64::from(outcome.good));
+    let (rate, p50_us, p99_us) = (outcome.rate(), time(0.5), time(0.99));
+    Ok(Sample { rate, p50_us, p99_us, cpu_us, database_us, body_bytes: outcome.body_bytes })
 }

@@ -30,36 +30,6 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         reason: "this is the one reader of the environment",
     },
     Exception {
-        rule: Rule::Environment,
-        path: "crates/xtask/src/",
-        reason: "a developer's tools read their own command line",
-    },
-    Exception {
-        rule: Rule::Environment,
-        path: "crates/roster-core/examples/",
-        reason: "a developer's tools read their own command line",
-    },
-    Exception {
-        rule: Rule::Environment,
-        path: "crates/roster-scim/examples/",
-        reason: "a developer's tools read their own command line",
-    },
-    Exception {
-        rule: Rule::Environment,
-        path: "crates/roster-sqlite/examples/",
-        reason: "a developer's tools read their own command line",
-    },
-    Exception {
-        rule: Rule::Environment,
-        path: "crates/roster-postgres/examples/",
-        reason: "a developer's tools read their own command line",
-    },
-    Exception {
-        rule: Rule::Environment,
-        path: "crates/roster-testkit/src/postgres.rs",
-        reason: "the test command names the cluster that all test processes share",
-    },
-    Exception {
         rule: Rule::Word,
         path: "crates/xtask/src/tidy/words.rs",
         reason: "the list of the words names them",

@@ -1,7 +1,7 @@
 //! The house rules that no compiler or linter checks.
 //!
-//! Sizes, names, module headers, lints that are silenced without a reason, words that must not
-//! stay, links and paths in the documents. Each rule is a pure function from text to faults; what
+//! Sizes, names, module headers, words that must not stay, circles of imports, links and paths in
+//! the documents. Each rule is a pure function from text to faults; what
 //! is excepted stands in one table with its reason, and an exception that excepts nothing is a
 //! fault itself.
 
@@ -11,7 +11,6 @@ mod exceptions;
 mod links;
 mod rust;
 mod sizes;
-mod strip;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -36,8 +35,6 @@ enum Rule {
     Header,
     /// A name says nothing.
     Name,
-    /// A lint is silenced without a reason.
-    LintReason,
     /// The environment is read outside the settings.
     Environment,
     /// A word that must not stay.

@@ -1,6 +1,12 @@
-//! Rules for Rust files: the header, names, silenced lints, who reads the environment.
+//! Rules for Rust files: the header, names, who reads the environment.
 
-use super::strip::strip;
+use proc_macro2::Span;
+use syn::{
+    Ident, ItemEnum, ItemMod, ItemStruct, ItemTrait, ItemType, ItemUnion, UseName, UsePath,
+    UseTree,
+    visit::{self, Visit},
+};
+
 use super::{Fault, Rule, is_test};
 
 /// Words that say nothing wherever they stand in a name.
@@ -8,50 +14,108 @@ const EMPTY_WORDS: &[&str] =
     &["manager", "helper", "helpers", "util", "utils", "utility", "dto", "misc"];
 /// Words that say nothing at the end of a name.
 const EMPTY_LAST_WORDS: &[&str] = &["data", "info", "impl"];
-/// What the words stand in.
-const NAMING: &[&str] = &["struct", "enum", "trait", "union", "mod", "type"];
+/// Crates that developers run: these read their own command line.
+const TOOLS: &[&str] = &["crates/xtask/", "crates/roster-testkit/"];
 
 /// Checks one file.
 pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
-    let mut fault = |rule, line, detail: String| {
-        faults.push(Fault { rule, path: path.to_owned(), line, detail });
-    };
+    let mut found = Found { path, faults };
     if !text.trim_start().starts_with("//!") {
-        fault(Rule::Header, 1, "does not open with //! lines that say what it is for".to_owned());
+        let detail = "does not open with //! lines that say what it is for".to_owned();
+        found.add(Rule::Header, 1, detail);
     }
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
     if let Some(word) = empty_word(stem) {
-        fault(Rule::Name, 0, format!("the file's name says {word:?}: say what it is about"));
+        found.add(Rule::Name, 0, format!("the file's name says {word:?}: say what it is about"));
     }
-    let code = strip(text);
-    for (at, line) in code.lines().enumerate() {
-        for name in names(line) {
-            if let Some(word) = empty_word(name) {
-                fault(Rule::Name, at + 1, format!("{name} says {word:?}: say what it is"));
-            }
-        }
-        if !is_test(path) && reads_environment(line) {
-            let detail = "only the settings read the environment: take it as a value".to_owned();
-            fault(Rule::Environment, at + 1, detail);
-        }
-    }
-    for line in silenced_without_reason(&code, text) {
-        fault(Rule::LintReason, line, "silences a lint without a reason".to_owned());
+    // A file that does not parse is the compiler's to report.
+    if let Ok(parsed) = syn::parse_file(text) {
+        found.visit_file(&parsed);
     }
 }
 
-/// The names that a line gives to types and modules.
-fn names(line: &str) -> impl Iterator<Item = &str> {
-    // An indented `type` is one that a trait named.
-    let own_alias = line.starts_with("type") || line.starts_with("pub");
-    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let pairs = words.iter().zip(words.iter().skip(1));
-    let named: Vec<&str> = pairs
-        .filter(|(keyword, _)| NAMING.contains(*keyword) && (**keyword != "type" || own_alias))
-        .map(|(_, name)| *name)
-        .collect();
-    named.into_iter()
+/// Collects the faults of a file.
+struct Found<'f> {
+    path: &'f str,
+    faults: &'f mut Vec<Fault>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, rule: Rule, line: usize, detail: String) {
+        self.faults.push(Fault { rule, path: self.path.to_owned(), line, detail });
+    }
+
+    fn name(&mut self, name: &Ident) {
+        if let Some(word) = empty_word(&name.to_string()) {
+            let line = name.span().start().line;
+            self.add(Rule::Name, line, format!("{name} says {word:?}: say what it is"));
+        }
+    }
+
+    fn environment(&mut self, at: Span) {
+        let is_product =
+            self.path.contains("/src/") && !TOOLS.iter().any(|tool| self.path.starts_with(tool));
+        if is_product && !is_test(self.path) {
+            let detail = "only the settings read the environment: take it as a value".to_owned();
+            self.add(Rule::Environment, at.start().line, detail);
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Found<'_> {
+    fn visit_item_struct(&mut self, item: &'a ItemStruct) {
+        self.name(&item.ident);
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'a ItemEnum) {
+        self.name(&item.ident);
+    }
+
+    fn visit_item_trait(&mut self, item: &'a ItemTrait) {
+        self.name(&item.ident);
+        visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_union(&mut self, item: &'a ItemUnion) {
+        self.name(&item.ident);
+    }
+
+    fn visit_item_mod(&mut self, item: &'a ItemMod) {
+        self.name(&item.ident);
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'a ItemType) {
+        self.name(&item.ident);
+    }
+
+    /// `std::env::var`, `env::args`; not `env::consts`.
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        if let Some(at) = names.iter().position(|name| name == "env")
+            && names.get(at + 1).is_some_and(|next| next != "consts")
+        {
+            self.environment(
+                path.segments.first().map_or_else(Span::call_site, |s| s.ident.span()),
+            );
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_use_path(&mut self, path: &'a UsePath) {
+        let is_consts = matches!(&*path.tree, UseTree::Path(next) if next.ident == "consts");
+        if path.ident == "env" && !is_consts {
+            self.environment(path.ident.span());
+        }
+        visit::visit_use_path(self, path);
+    }
+
+    fn visit_use_name(&mut self, name: &'a UseName) {
+        if name.ident == "env" {
+            self.environment(name.ident.span());
+        }
+    }
 }
 
 /// The word of a name that says nothing.
@@ -80,45 +144,4 @@ fn words_of(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// Whether a line of code reads variables, arguments or folders of the process.
-fn reads_environment(line: &str) -> bool {
-    line.match_indices("env").any(|(at, _)| {
-        let before = line.get(..at).unwrap_or_default();
-        let after = line.get(at + "env".len()..).unwrap_or_default();
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        let whole = !before.ends_with(inside) && !after.starts_with(inside);
-        let standard = before.trim_end().ends_with("std::");
-        let called = after.starts_with("::");
-        whole && (standard || called) && !after.starts_with("::consts")
-    })
-}
-
-/// The lines where a lint is silenced with no reason given.
-fn silenced_without_reason(code: &str, text: &str) -> Vec<usize> {
-    let starts = ["allow(", "expect("].iter().flat_map(|word| code.match_indices(word));
-    let mut lines = Vec::new();
-    for (at, _) in starts {
-        let before = code.get(..at).unwrap_or_default();
-        // `.expect(` is a call; an attribute's word follows a bracket or stands in `cfg_attr`.
-        let attribute = before.trim_end().ends_with('[')
-            || before.rsplit('[').next().is_some_and(|open| open.starts_with("cfg_attr("));
-        if !attribute {
-            continue;
-        }
-        let inside = code.get(at..).unwrap_or_default();
-        let end = at + inside.find(']').unwrap_or(inside.len());
-        // Looked for in the code, read in the text: strings are taken out of the code.
-        let reason = code.get(at..end).and_then(|inside| inside.find("reason"));
-        let reason = reason.and_then(|offset| text.get(at + offset..end));
-        let given = reason
-            .and_then(|reason| reason.split('"').nth(1))
-            .is_some_and(|reason| !reason.trim().is_empty());
-        if !given {
-            lines.push(before.matches('\n').count() + 1);
-        }
-    }
-    lines.sort_unstable();
-    lines
 }

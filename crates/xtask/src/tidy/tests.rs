@@ -86,28 +86,6 @@ fn names_that_say_nothing_are_found() {
 }
 
 #[test]
-fn a_lint_silenced_without_reason_is_found() {
-    for code in [
-        "#[allow(dead_code)]\nfn f() {}",
-        "#![expect(clippy::all)]",
-        "#[allow(\n    dead_code\n)]\nfn f() {}",
-        "#[cfg_attr(test, allow(dead_code))]\nfn f() {}",
-        "#[allow(dead_code, reason = \"\")]\nfn f() {}",
-        "#[allow(dead_code /* reason = \"x\" */)]\nfn f() {}",
-    ] {
-        let kinds: Vec<Rule> = rust(code).iter().map(|(rule, _)| *rule).collect();
-        assert_eq!(kinds, [Rule::LintReason], "{code}");
-    }
-    for code in [
-        "#[expect(dead_code, reason = \"asked for by [the trait]\")]\nfn f() {}",
-        "#[expect(\n    dead_code,\n    reason = \"long\"\n)]\nfn f() {}",
-        "fn f() { x.expect(\"y\"); allow(z); }",
-    ] {
-        assert_eq!(rust(code), [], "{code}");
-    }
-}
-
-#[test]
 fn reading_the_environment_is_found() {
     for code in [
         "fn f() { std::env::var(\"X\"); }",
@@ -146,6 +124,18 @@ fn words_that_must_not_stay_are_found() {
     assert_eq!(found("x.md", "# TODO\n"), [(Rule::Word, 1)]);
     assert_eq!(found("test", "mktemp /tmp/roster-XXXXXX\n"), []);
     assert_eq!(found("x.md", "HACKING, todo lists and assert!(true)\n"), []);
+}
+
+#[test]
+fn words_with_a_plainer_one_are_found_in_rust_and_documents() {
+    for line in
+        ["// Whoever asks", "/// Read anew.", "fn carry_out() {}", "const S: &str = \"a face\";"]
+    {
+        assert_eq!(rust(line), [(Rule::Word, 2)], "{line}");
+    }
+    assert_eq!(found("x.md", "a\nThe SCIM Face, a parameter that there is not\n").len(), 2);
+    assert_eq!(rust("/// An interface, a surface, `carry_out_all`."), []);
+    assert_eq!(found("x.py", "# whoever\n"), []);
 }
 
 #[test]

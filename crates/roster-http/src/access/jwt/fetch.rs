@@ -63,21 +63,21 @@ impl Fetcher {
 
     async fn exchange(&self, url: &IssuerUrl) -> Result<Bytes, String> {
         let stream = connect(url).await?;
-        if !url.is_secure() {
+        if !url.is_secure {
             return ask(stream, url).await;
         }
         let tls = self.0.as_ref().ok_or("there is no TLS")?;
-        let name = ServerName::try_from(url.host().to_owned()).map_err(told)?;
-        ask(tls.connect(name, stream).await.map_err(told)?, url).await
+        let name = ServerName::try_from(url.host.clone()).map_err(described)?;
+        ask(tls.connect(name, stream).await.map_err(described)?, url).await
     }
 }
 
 /// Connects to the first address of the host that takes a connection.
 async fn connect(url: &IssuerUrl) -> Result<TcpStream, String> {
     let mut last = "the name has no address".to_owned();
-    for address in lookup_host((url.host(), url.port())).await.map_err(told)? {
+    for address in lookup_host((url.host.as_str(), url.port)).await.map_err(described)? {
         // Whatever a name is said to stand for: without TLS nothing leaves this machine.
-        if !url.is_secure() && !SocketAddr::ip(&address).to_canonical().is_loopback() {
+        if !url.is_secure && !SocketAddr::ip(&address).to_canonical().is_loopback() {
             continue;
         }
         match TcpStream::connect(address).await {
@@ -92,15 +92,15 @@ async fn ask<S>(stream: S, url: &IssuerUrl) -> Result<Bytes, String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(told)?;
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(described)?;
     let request = Request::get(url.target())
         .header(HOST, url.authority())
         .header(USER_AGENT, "roster")
         .header(ACCEPT, "application/json, application/jwk-set+json")
         .body(Empty::<Bytes>::new())
-        .map_err(told)?;
+        .map_err(described)?;
     let answer = async move {
-        let response = sender.send_request(request).await.map_err(told)?;
+        let response = sender.send_request(request).await.map_err(described)?;
         if response.status() != StatusCode::OK {
             return Err(format!("status {}", response.status().as_u16()));
         }
@@ -113,11 +113,11 @@ where
         ended = connection => match ended {
             // The server closed; what it sent before is there to be read.
             Ok(()) => answer.await,
-            Err(error) => Err(told(error)),
+            Err(error) => Err(described(error)),
         },
     }
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn described(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

@@ -28,7 +28,7 @@ use fetch::Fetcher;
 use key_set::{KeySet, NoKey};
 pub use limits::ISSUERS_MAX;
 use limits::{REMEMBERED_MAX, REMEMBERED_MS};
-use published::{Away, Published};
+use published::Published;
 use token::{NOT_ALLOWED, Token};
 pub use url::IssuerUrl;
 
@@ -79,12 +79,6 @@ pub(super) enum Refused {
     Token(&'static str),
     /// The keys of its issuer cannot be had.
     Away,
-}
-
-impl From<Away> for Refused {
-    fn from(_: Away) -> Self {
-        Self::Away
-    }
 }
 
 impl From<&'static str> for Refused {
@@ -166,7 +160,7 @@ impl Tokens {
     }
 
     /// Who sent that token a moment ago, if it would be judged in the same way now.
-    async fn remembered(&self, digest: &[u8; 32]) -> Result<Option<Authority>, Away> {
+    async fn remembered(&self, digest: &[u8; 32]) -> Result<Option<Authority>, Refused> {
         let Some(found) = self.remembered.get(digest) else { return Ok(None) };
         let Some((_, published)) = self.issuers.get(found.issuer) else { return Ok(None) };
         let known = published.keys(None).await?;

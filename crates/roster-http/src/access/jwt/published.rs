@@ -11,6 +11,7 @@ use roster_core::{Directory, Json, Timestamp, json};
 use tokio::sync::Mutex;
 
 use super::{
+    Refused,
     fetch::Fetcher,
     key_set::KeySet,
     limits::{COOLDOWN_MS, IDLE_MS, RETRY_MS, STALE_MS, TTL_MS},
@@ -45,10 +46,6 @@ pub(super) struct Known {
     began: Timestamp,
 }
 
-/// The keys cannot be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Away;
-
 impl Published {
     pub(super) fn new(url: IssuerUrl, fetcher: Fetcher, directory: Directory) -> Self {
         let (state, fetching) = (RwLock::default(), Mutex::default());
@@ -61,7 +58,7 @@ impl Published {
     }
 
     /// Keys that serve, and that hold the key of this id if the issuer has it.
-    pub(super) async fn keys(&self, id: Option<&str>) -> Result<Arc<Known>, Away> {
+    pub(super) async fn keys(&self, id: Option<&str>) -> Result<Arc<Known>, Refused> {
         let now = self.0.directory.now();
         let mut state = self.0.state();
         if state.must_wait(now) {
@@ -75,7 +72,7 @@ impl Published {
             state = self.fetch(state.fetches).await;
         }
         // A key that is unknown while the issuer is away may well be one of its own.
-        serves(&state).filter(|known| !(state.failed && lacks(known))).ok_or(Away)
+        serves(&state).filter(|known| !(state.failed && lacks(known))).ok_or(Refused::Away)
     }
 
     /// The keys of the last fetch, if they still serve.

@@ -15,9 +15,9 @@ const URL_BYTES_MAX: usize = 2048;
 pub struct IssuerUrl {
     text: String,
     uri: Uri,
-    host: String,
-    port: u16,
-    is_secure: bool,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) is_secure: bool,
 }
 
 impl IssuerUrl {
@@ -73,18 +73,6 @@ impl IssuerUrl {
     /// The URL as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
-    }
-
-    pub(super) fn host(&self) -> &str {
-        &self.host
-    }
-
-    pub(super) const fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub(super) const fn is_secure(&self) -> bool {
-        self.is_secure
     }
 
     /// Host and port, as `Host` tells them.

@@ -2,7 +2,6 @@
 //!
 //! A refusal here speaks of deleted users, so that nobody is sent to the collection.
 
-mod list_query;
 mod record;
 
 use axum::{extract::State, response::Response};
@@ -11,24 +10,21 @@ use http::header::CONTENT_LOCATION;
 use roster_core::{
     Failure, Mode, Outcome, Refusal, Stored, Taken,
     access::{PurgeUsers, WriteUsers},
-    list::Total,
+    list::{DeletedKey, DeletedQuery, Direction, PageKey, SortKey, Total},
 };
 
-use self::{
-    list_query::DeletedListQuery,
-    record::{size, write},
-};
+use self::record::{size, write};
 use super::{
-    page::{Envelope, PageResponse},
+    list::{ListQuery, ListRequest, PageFacts},
     respond::{delete_response, insert, read_response, write_response},
 };
 use crate::{
+    admission::Class,
     cursor::List,
     extract::{
         AcceptsJson, Authorized, DeletedUserIdPath, JSON, ReadOptions, WriteOptions,
-        deleted_user_not_found, negotiate,
+        deleted_user_not_found, invalid, unknown,
     },
-    pressure::Class,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
@@ -36,26 +32,40 @@ use crate::{
 
 /// `GET /deleted-users`: returns a page of the deleted users, the last deleted first.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    let parts = &call.parts;
-    let media = negotiate(&parts.headers, &[JSON])?;
-    let _admitted = app.pressure.admit(Class::of_list(parts.uri.query())).await?;
+    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
+    let mut direction = Direction::Descending;
+    let query = ListQuery::read(call.parts.uri.query(), |parameter| {
+        direction = match (parameter.name.as_ref(), parameter.value().as_ref()) {
+            ("sort", "deleted_at") => Direction::Ascending,
+            ("sort", "-deleted_at") => Direction::Descending,
+            ("sort", _) => return Err(invalid("give deleted_at or -deleted_at")),
+            _ => return Err(unknown()),
+        };
+        Ok(())
+    })?;
+    let sort = match direction {
+        Direction::Ascending => "deleted_at",
+        Direction::Descending => "-deleted_at",
+    };
     let cursors = app.cursors.of(List::DeletedUsers, call.authority().actor());
-    let query = DeletedListQuery::read(parts.uri.query(), cursors)?;
-    let response = PageResponse::new(&app, parts, media, false);
-    if let Some(response) = response.without_page().await? {
+    let cursors = cursors.with("sort", Some(sort));
+    let after = query.after(&cursors, |after| match after.key {
+        SortKey::Time(at) => Some(DeletedKey { at, id: after.id }),
+        SortKey::Id | SortKey::Text(_) => None,
+    })?;
+    if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let permit = call.permit::<WriteUsers>()?;
-    let page = app.directory.list_deleted(permit, query.page.clone()).await?;
-    let next = page.next.map(|place| query.seal(place)).transpose()?;
-    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
+    let deleted_query = DeletedQuery { after, direction, ..DeletedQuery::first(query.limit) };
+    let page = app.directory.list_deleted(call.permit::<WriteUsers>()?, deleted_query).await?;
     let total = query.count.then_some(Total::Exactly(page.total));
-    let envelope = Envelope { next_cursor: next.as_deref(), total, ..Envelope::default() };
-    let body = envelope.write(&page.items, page.items.iter().map(size).sum(), |deleted, out| {
+    let next = page.next.map(|DeletedKey { at, id }| PageKey { key: SortKey::Time(at), id });
+    let facts = PageFacts { position: page.position, next, total, examined: None };
+    let items = (page.items.as_slice(), page.items.iter().map(size).sum());
+    list.respond((&query, &cursors), facts, items, |deleted, out| {
         write(deleted, app.settings.deleted_keep, out);
         Some(())
-    })?;
-    Ok(response.page(page.position, body, target.as_deref()))
+    })
 }
 
 /// `GET /deleted-users/{user_id}`: returns a deleted user.
@@ -66,7 +76,7 @@ pub(crate) async fn get(
     Authorized(permit): Authorized<WriteUsers>,
 ) -> Result<Response, Problem> {
     let get = app.directory.get_deleted(permit, id);
-    let deleted = app.pressure.with_admission(Class::Reads, get).await?;
+    let deleted = app.admission.with_admission(Class::Reads, get).await?;
     let deleted = deleted.ok_or_else(deleted_user_not_found)?;
     let mut out = Vec::with_capacity(size(&deleted));
     write(&deleted, app.settings.deleted_keep, &mut out);

@@ -8,7 +8,7 @@ use roster_core::{Event, EventsPage, LogId, Position, UserId, json::write_text};
 
 use crate::{
     problem::Problem,
-    rest::page::{Envelope, separate},
+    rest::list::{Envelope, separate},
 };
 
 /// What an event has besides its record, about.

@@ -6,18 +6,21 @@
 mod envelope;
 mod list_query;
 
-use axum::{body::Body, extract::State, response::Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, LINK};
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LINK};
 use roster_core::Position;
 
 use self::{envelope::envelope, list_query::EventListQuery};
 use super::{
-    page::link,
+    list::{link, refuse_if_match},
     respond::{PRIVATE, position},
 };
 use crate::{
-    extract::{EntityTags, JSON, negotiate, parse_user_id, tags},
-    pressure::Class,
+    admission::Class,
+    extract::{JSON, negotiate, parse_user_id},
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
@@ -39,12 +42,8 @@ pub(crate) async fn list_of_user(
 async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Response, Problem> {
     let parts = &call.parts;
     negotiate(&parts.headers, &[JSON])?;
-    let _admitted = app.pressure.admit(Class::of_list(parts.uri.query())).await?;
-    // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
-    if matches!(tags(&parts.headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
-        let detail = "events have no tag, so no If-Match matches";
-        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
-    }
+    let _admitted = app.admission.admit(Class::of_list(parts.uri.query())).await?;
+    refuse_if_match(call, "events have no tag, so no If-Match matches")?;
     let id = user.map(parse_user_id).transpose()?;
     let query = EventListQuery::read(parts.uri.query(), id)?;
     let log = app.directory.log_id();
@@ -63,10 +62,9 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     let more = page.reached < page.head;
     let next = more.then(|| Position { log, number: page.reached }.to_string());
     let body = envelope(&page, log, &app.settings.base_url, next.as_deref())?;
-    let mut response = Response::new(Body::from(body));
+    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE)];
+    let mut response = (headers, body).into_response();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, JSON.header());
-    headers.insert(CACHE_CONTROL, PRIVATE);
     position(headers, log, page.reached);
     let target = next.map(|cursor| query.target(parts.uri.path(), &cursor));
     if let Some(link) = target.as_deref().and_then(link) {

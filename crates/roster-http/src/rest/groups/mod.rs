@@ -1,29 +1,26 @@
 //! Groups and their members: `/groups`, `/groups/{group_id}` and its `/members`.
 
-mod list_query;
-
 use std::collections::BTreeSet;
 
 use axum::{extract::State, response::Response};
 use roster_core::{
-    Failure, Json, Outcome,
+    Failure, Json, Outcome, UserId,
     access::{ReadUsers, WriteUsers},
-    group::{GroupDraft, GroupEdit, MembersEdit},
-    list::Total,
+    group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, group_name_key},
+    list::{PageKey, SortKey, Total},
 };
 
-use self::list_query::{GroupListQuery, MemberListQuery};
 use super::{
-    page::{Envelope, PageResponse},
+    list::{ListQuery, ListRequest, PageFacts},
     respond::{create_response, delete_response, read_response, write_response},
 };
 use crate::{
+    admission::Class,
     cursor::List,
     extract::{
         AcceptsJson, Authorized, AuthorizedBody, GroupIdPath, JSON, MemberPath, ReadOptions,
-        WriteOptions, negotiate, parse_group_id,
+        WriteOptions, invalid, parse_group_id, text, unknown,
     },
-    pressure::Class,
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
@@ -34,22 +31,35 @@ const MEMBER_BYTES: usize = 64;
 
 /// `GET /groups`: returns a page of the groups, in the order of their ids.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    let parts = &call.parts;
-    let media = negotiate(&parts.headers, &[JSON])?;
-    let _admitted = app.pressure.admit(Class::of_list(parts.uri.query())).await?;
+    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
+    let (mut name_key, mut external_id, mut member) = (None, None, None);
+    let query = ListQuery::read(call.parts.uri.query(), |parameter| {
+        let value = parameter.value();
+        match parameter.name.as_ref() {
+            "display_name" => name_key = Some(group_name_key(&text(&value)?)),
+            "external_id" => external_id = Some(text(&value)?),
+            "member_id" => {
+                let id = UserId::parse(&value);
+                member = Some(id.ok_or_else(|| invalid("give the id of a user or of a group"))?);
+            }
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    })?;
     let cursors = app.cursors.of(List::Groups, call.authority().actor());
-    let query = GroupListQuery::read(parts.uri.query(), cursors)?;
-    let response = PageResponse::new(&app, parts, media, false);
-    if let Some(response) = response.without_page().await? {
+    let cursors = cursors.with("display_name", &name_key).with("external_id", &external_id);
+    let cursors = cursors.with("member_id", member);
+    let after = query.after(&cursors, id_of)?;
+    if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let page = app.directory.groups().list(call.permit()?, query.page.clone()).await?;
-    let next = page.next.map(|place| query.seal(place)).transpose()?;
-    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
-    let envelope =
-        Envelope { next_cursor: next.as_deref(), total: page.total, ..Envelope::default() };
-    let body = envelope.write_records(&page.items)?;
-    Ok(response.page(page.position, body, target.as_deref()))
+    let first = GroupQuery::first(query.limit);
+    let group_query =
+        GroupQuery { after, count: query.count, name_key, external_id, member, ..first };
+    let page = app.directory.groups().list(call.permit()?, group_query).await?;
+    let (position, next) = (page.position, page.next.map(key_of));
+    let facts = PageFacts { position, next, total: page.total, examined: None };
+    list.respond_records((&query, &cursors), facts, &page.items)
 }
 
 /// `POST /groups`: creates a group.
@@ -73,7 +83,7 @@ pub(crate) async fn get(
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
     let groups = app.directory.groups();
-    let stored = app.pressure.with_admission(Class::Reads, groups.get(permit, id)).await?;
+    let stored = app.admission.with_admission(Class::Reads, groups.get(permit, id)).await?;
     read_response(stored.ok_or_else(not_found)?, preconditions)
 }
 
@@ -126,30 +136,29 @@ pub(crate) async fn list_members(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let parts = &call.parts;
-    let media = negotiate(&parts.headers, &[JSON])?;
-    let _admitted = app.pressure.admit(Class::of_list(parts.uri.query())).await?;
+    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
+    let group = parse_group_id(call.segment())?;
+    let query = ListQuery::read(call.parts.uri.query(), |_| Err(unknown()))?;
     let cursors = app.cursors.of(List::Members, call.authority().actor());
-    let id = parse_group_id(call.segment())?;
-    let query = MemberListQuery::read(id, parts.uri.query(), cursors)?;
+    let cursors = cursors.with("group_id", Some(group));
+    let after = query.after(&cursors, id_of)?;
     let (groups, permit) = (app.directory.groups(), call.permit()?);
     // HEAD and a tag that matches read no page. The group must exist for them too.
-    groups.get(permit, id).await?.ok_or_else(not_found)?;
-    let response = PageResponse::new(&app, parts, media, false);
-    if let Some(response) = response.without_page().await? {
+    groups.get(permit, group).await?.ok_or_else(not_found)?;
+    if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let page = groups.members(permit, query.page).await?.ok_or_else(not_found)?;
-    let next = page.next.map(|place| query.seal(place)).transpose()?;
-    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
+    let members_query = MembersQuery { group, after, limit: query.limit };
+    let page = groups.members(permit, members_query).await?.ok_or_else(not_found)?;
     let total = query.count.then_some(Total::Exactly(page.total));
-    let envelope = Envelope { next_cursor: next.as_deref(), total, ..Envelope::default() };
-    let body = envelope.write(&page.items, page.items.len() * MEMBER_BYTES, |member, out| {
+    let (position, next) = (page.position, page.next.map(key_of));
+    let facts = PageFacts { position, next, total, examined: None };
+    let items = (page.items.as_slice(), page.items.len() * MEMBER_BYTES);
+    list.respond((&query, &cursors), facts, items, |member, out| {
         let (id, kind) = (member.id, member.kind.as_str());
         out.extend_from_slice(format!("{{\"id\":\"{id}\",\"type\":\"{kind}\"}}").as_bytes());
         Some(())
-    })?;
-    Ok(response.page(page.position, body, target.as_deref()))
+    })
 }
 
 /// `PUT /groups/{group_id}/members/{member_id}`: adds a user or a group to a group.
@@ -181,6 +190,15 @@ pub(crate) async fn delete_member(
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
     delete_response(&app, &options, &outcome)
+}
+
+/// The id that a cursor in the order of ids holds.
+fn id_of(after: &PageKey) -> Option<UserId> {
+    (after.key == SortKey::Id).then_some(after.id)
+}
+
+fn key_of(id: UserId) -> PageKey {
+    PageKey { key: SortKey::Id, id }
 }
 
 fn not_found() -> Problem {

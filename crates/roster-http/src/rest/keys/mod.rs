@@ -6,12 +6,11 @@
 mod record;
 
 use axum::{
-    body::Body,
     extract::{FromRequestParts, State},
     response::{IntoResponse as _, Response},
 };
 use http::{
-    HeaderValue, StatusCode,
+    StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION},
     request::Parts,
 };
@@ -28,12 +27,10 @@ use crate::{
     extract::{
         AcceptsJson, Authorized, BodyKind, JSON, KeyIdPath, NoParameters, PlainJson, read_each,
     },
-    problem::{Fault, Problem, ProblemCode},
+    problem::{Fault, NO_STORE, Problem, ProblemCode},
     request::{Call, UnreadCall},
     state::AppState,
 };
-
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The maximum number of bytes of a key in a request.
 const BYTES_MAX: usize = 16 * 1024;
@@ -146,11 +143,8 @@ impl FromRequestParts<AppState> for Overlap {
 fn answer(status: StatusCode, body: &Json) -> Response {
     let mut out = Vec::with_capacity(512);
     write_json(&mut out, body);
-    let mut response = Response::new(Body::from(out));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, JSON.header());
-    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-    response
+    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, NO_STORE)];
+    (status, headers, out).into_response()
 }
 
 /// Logs a change.

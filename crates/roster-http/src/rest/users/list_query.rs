@@ -6,106 +6,105 @@
 use std::collections::BTreeMap;
 
 use roster_core::{
-    Attribute, Capped, Status, UserId,
+    Attribute, Status, UserId,
     filter::{Expression, Filter, FilterFault},
     keys::username_lookup,
-    limits::{FIELDS_MAX, ID_PARAMETERS_MAX, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX, TEXT_LENGTH_MAX},
-    list::{Direction, PageKey, PageQuery, Sort, SortBy},
+    limits::{
+        FIELDS_MAX, ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX,
+    },
+    list::{Direction, PageQuery, Sort, SortBy},
     project::Members,
-    text::{email_key, nfc, phone_key},
+    text::{email_key, phone_key},
     words::{SearchFault, search_words},
 };
 
 use crate::{
-    cursor::ListCursors,
-    extract::{
-        self, Parameter, ParameterFault, boolean, duplicate, invalid, limit, parameters, unknown,
-    },
+    cursor::{List, ListCursors},
+    extract::{Parameter, ParameterFault, duplicate, invalid, read_all, refused, text, unknown},
     problem::{Fault, Problem, ProblemCode},
+    request::Call,
+    rest::list::ListQuery,
+    state::AppState,
 };
 
-/// What a list asks for.
-pub(super) struct ListQuery<'a> {
+/// What a list of users asks for.
+pub(super) struct UserListQuery<'a> {
     /// The page.
     pub(super) page: PageQuery,
     /// The members to show; all when absent.
     pub(super) members: Option<Members>,
-    given: Vec<Parameter<'a>>,
+    pub(super) query: ListQuery<'a>,
+    pub(super) cursors: ListCursors<'a>,
+}
+
+/// The parameters that this list has besides those of every list.
+struct Given {
+    page: PageQuery,
+    filter: Option<String>,
+    members: Option<Members>,
     /// What must be equal, by the name of the parameter: cursors do not depend on their order.
     conditions: BTreeMap<&'static str, Expression>,
     ids: Vec<UserId>,
-    cursors: ListCursors<'a>,
 }
 
-impl<'a> ListQuery<'a> {
-    /// Reads the query of a page; opens its cursor.
-    pub(super) fn read(query: Option<&'a str>, cursors: ListCursors<'a>) -> Result<Self, Problem> {
-        Self::read_without(&[], query, cursors)
-    }
-
-    /// Reads a query in which these parameters have no place, each with the reason.
-    pub(super) fn read_without(
+impl<'a> UserListQuery<'a> {
+    /// Reads a query in which these parameters have no place, each with the reason; opens its
+    /// cursor.
+    pub(super) fn read(
+        app: &'a AppState,
+        call: &'a Call,
         out_of_place: &[(&str, &str)],
-        query: Option<&'a str>,
-        cursors: ListCursors<'a>,
     ) -> Result<Self, Problem> {
-        let given = parameters(query)?;
-        let page = PageQuery::first(roster_core::limits::PAGE_SIZE_DEFAULT);
-        let (conditions, ids) = (BTreeMap::new(), Vec::new());
-        let mut list = Self { page, members: None, given: Vec::new(), conditions, ids, cursors };
-        let mut faults = Capped::default();
-        let (mut cursor, mut filter) = (None, None);
-        for (index, parameter) in given.iter().enumerate() {
+        let mut query = ListQuery::default();
+        let mut own = Given {
+            page: PageQuery::first(PAGE_SIZE_DEFAULT),
+            filter: None,
+            members: None,
+            conditions: BTreeMap::new(),
+            ids: Vec::new(),
+        };
+        let (given, mut faults) = read_all(call.parts.uri.query(), |parameter, is_repeated| {
             let name = parameter.name.as_ref();
-            let twice = given.iter().take(index).any(|before| before.name == parameter.name);
-            let reason = out_of_place.iter().find(|(known, _)| *known == name);
-            let taken = if let Some((_, reason)) = reason {
+            if let Some((_, reason)) = out_of_place.iter().find(|(known, _)| *known == name) {
                 Err(("conflicting-parameter", (*reason).to_owned()))
-            } else if twice && name != "id" {
+            } else if is_repeated && name != "id" {
                 Err(duplicate())
-            } else if name == "cursor" {
-                cursor = Some(parameter.value().into_owned());
-                Ok(())
-            } else if name == "filter" {
-                filter = Some(parameter.value().into_owned());
+            } else if query.take(parameter)? {
                 Ok(())
             } else {
-                list.take(parameter)
-            };
-            if let Err((code, detail)) = taken {
-                faults.push(|| Fault::of_parameter(name, code, detail));
+                own.take(parameter)
             }
-        }
-        if !list.page.words.is_empty() && given.iter().any(|given| given.name == "sort") {
+        })?;
+        if !own.page.words.is_empty() && given.iter().any(|given| given.name == "sort") {
             let detail = "what is searched for comes in the order of creation; leave sort out";
             faults.push(|| Fault::of_parameter("sort", "conflicting-parameter", detail));
         }
         if !faults.is_empty() {
-            return Err(extract::refused(faults));
+            return Err(refused(faults));
         }
         // The rest was understood: what is wrong with the filter is a problem of its own.
-        let filter = filter.map(|text| Filter::parse(&text)).transpose().map_err(refused)?;
-        let ids = (!list.ids.is_empty()).then(|| Expression::ids(std::mem::take(&mut list.ids)));
-        let conditions = ids.into_iter().chain(std::mem::take(&mut list.conditions).into_values());
+        let filter = own.filter.map(|text| Filter::parse(&text)).transpose().map_err(unparsed)?;
+        let ids = (!own.ids.is_empty()).then(|| Expression::ids(own.ids));
+        let conditions = ids.into_iter().chain(own.conditions.into_values());
         let filter = filter.map(|filter| filter.expression().clone());
-        list.page = conditions.chain(filter).fold(list.page, PageQuery::with);
-        let cursors = list.cursors.with_query(&list.page);
-        if let Some(cursor) = cursor {
-            let after = cursors.open(&cursor);
-            list.page.after = Some(after.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))?);
-        }
-        Ok(Self { given, cursors, ..list })
+        let page = PageQuery { limit: query.limit, count: query.count, ..own.page };
+        let mut page = conditions.chain(filter).fold(page, PageQuery::with);
+        let cursors = app.cursors.of(List::Users, call.authority().actor()).with_query(&page);
+        page.after = query.after(&cursors, |after| Some(after.clone()))?;
+        query.given = given;
+        Ok(Self { page, members: own.members, query, cursors })
     }
+}
 
+impl Given {
     fn take(&mut self, parameter: &Parameter<'_>) -> Result<(), ParameterFault> {
         let value = parameter.value();
         let mut equal = |name, attribute, key| {
             self.conditions.insert(name, Expression::equal(attribute, key));
         };
         match parameter.name.as_ref() {
-            "limit" => self.page.limit = limit(&value)?,
             "sort" => self.page.sort = sort(&value)?,
-            "count" => self.page.count = boolean(&value)?,
+            "filter" => self.filter = Some(value.into_owned()),
             "fields" => self.members = Some(members(&value)?),
             "id" => {
                 let id = UserId::parse(&value).ok_or_else(|| invalid("give the id of a user"))?;
@@ -134,20 +133,10 @@ impl<'a> ListQuery<'a> {
         }
         Ok(())
     }
-
-    /// The cursor of the next page.
-    pub(super) fn seal(&self, after: &PageKey) -> Result<String, Problem> {
-        self.cursors.seal(after)
-    }
-
-    /// The target of the next page.
-    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        extract::target(path, &self.given, cursor)
-    }
 }
 
 /// The problem of a filter that is none.
-fn refused(fault: FilterFault) -> Problem {
+fn unparsed(fault: FilterFault) -> Problem {
     let detail = format!("at byte {}: {}", fault.position, fault.detail);
     let fault =
         Fault::of_parameter("filter", "invalid-filter", fault.detail).with_position(fault.position);
@@ -191,12 +180,4 @@ fn members(text: &str) -> Result<Members, ParameterFault> {
 
 fn near(name: &str) -> Option<&'static str> {
     roster_core::text::nearest(name, Attribute::ALL.iter().map(|known| known.name()))
-}
-
-/// A value to compare, normalised as stored values are.
-fn text(value: &str) -> Result<String, ParameterFault> {
-    if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
-        return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
-    }
-    Ok(nfc(value.to_owned()))
 }

@@ -8,58 +8,54 @@ use axum::{
     response::Response,
 };
 use roster_core::{
-    Draft, Json,
+    Draft, Json, Stored,
     access::{ReadUsers, WriteUsers},
     plan::Plan,
 };
 
-use self::list_query::ListQuery;
+use self::list_query::UserListQuery;
 use super::{
-    page::{Envelope, PageResponse},
+    list::{ListRequest, PageFacts},
     respond::{create_response, delete_response, read_response, write_response},
 };
 use crate::{
-    cursor::List,
+    admission::Class,
     extract::{
-        Authorized, AuthorizedBody, JSON, NDJSON, ReadOptions, UserIdPath, WriteOptions, negotiate,
-        sends_lines,
+        Authorized, AuthorizedBody, JSON, Media, NDJSON, ReadOptions, UserIdPath, WriteOptions,
+        negotiate, sends_lines,
     },
-    pressure::Class,
     problem::{Problem, ProblemCode},
     request::{Call, UnreadCall},
     state::AppState,
 };
 
+/// The forms of the list.
+const FORMS: [Media; 2] = [JSON, NDJSON];
+
 /// `GET /users`: returns a page of the collection, or all of it as NDJSON.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    let parts = &call.parts;
-    let media = negotiate(&parts.headers, &[JSON, NDJSON])?;
-    if media == NDJSON {
+    if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
         return bulk::export(&app, &call).await;
     }
-    let permit = call.permit()?;
-    let class = Class::of_list(parts.uri.query());
-    let _admitted = app.pressure.admit(class).await?;
-    let cursors = app.cursors.of(List::Users, call.authority().actor());
-    let query = ListQuery::read(parts.uri.query(), cursors)?;
-    let response = PageResponse::new(&app, parts, media, true);
-    if let Some(response) = response.without_page().await? {
+    let list = ListRequest::admit(&app, &call, &FORMS).await?;
+    let UserListQuery { page: page_query, members, query, cursors } =
+        UserListQuery::read(&app, &call, &[])?;
+    if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let is_scan = class == Class::Lists && !Plan::of(&query.page).is_bounded(&query.page);
-    let _scan = if is_scan { Some(app.pressure.admit_scan().await?) } else { None };
-    let page = app.directory.list(permit, query.page.clone()).await?;
-    let next = page.next.as_ref().map(|place| query.seal(place)).transpose()?;
-    let target = next.as_deref().map(|cursor| query.target(parts.uri.path(), cursor));
-    let (next_cursor, examined) = (next.as_deref(), page.examined);
-    let envelope = Envelope { next_cursor, examined, total: page.total };
-    let body = match &query.members {
-        None => envelope.write_records(&page.items)?,
+    let is_scan = list.class == Class::Lists && !Plan::of(&page_query).is_bounded(&page_query);
+    let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
+    let page = app.directory.list(call.permit()?, page_query).await?;
+    let (position, next) = (page.position, page.next);
+    let facts = PageFacts { position, next, total: page.total, examined: page.examined };
+    match members {
+        None => list.respond_records((&query, &cursors), facts, &page.items),
         Some(members) => {
-            envelope.write(&page.items, 0, |item, out| members.project(&item.record, out))?
+            let items = (page.items.as_slice(), 0);
+            let write = |item: &Stored, out: &mut _| members.project(&item.record, out);
+            list.respond((&query, &cursors), facts, items, write)
         }
-    };
-    Ok(response.page(page.position, body, target.as_deref()))
+    }
 }
 
 /// `POST /users`: creates a user, or imports users that are sent as NDJSON.
@@ -88,7 +84,7 @@ pub(crate) async fn get(
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
     let get = app.directory.get(permit, id);
-    let stored = app.pressure.with_admission(Class::Reads, get).await?;
+    let stored = app.admission.with_admission(Class::Reads, get).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
     read_response(stored, preconditions)
 }

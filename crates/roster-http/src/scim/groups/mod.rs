@@ -13,12 +13,13 @@ use roster_core::{
     group::{GroupEdit, MembersEdit},
 };
 use roster_scim::{
-    ListRequest, Profile,
+    ListRequest, Strictness,
     group::{self, GroupBody, location, own_tree, refused},
     patch::{
         self, Operation as PatchOperation,
         group::{GroupPatch, MembersChange},
     },
+    user::entity_tag,
 };
 
 use self::{
@@ -32,7 +33,7 @@ use super::{
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
-use crate::{extract::Authorized, pressure::Class, request::Call, state::AppState};
+use crate::{admission::Class, extract::Authorized, request::Call, state::AppState};
 
 /// `POST /scim/v2/Groups`: creates a group with its members in one step (RFC 7644 section 3.3).
 pub(crate) async fn create(
@@ -52,22 +53,23 @@ pub(crate) async fn create(
 pub(crate) async fn get(
     State(app): State<AppState>,
     Presentation { media, projection }: Presentation,
-    ScimPreconditions(preconditions): ScimPreconditions,
+    ScimPreconditions { if_match, if_none_match }: ScimPreconditions,
     ScimGroupId(id): ScimGroupId,
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, ScimProblem> {
-    let _admitted = app.pressure.admit(Class::Reads).await?;
+    let _admitted = app.admission.admit(Class::Reads).await?;
     let shown = shown(&app, permit, id, &projection).await?.ok_or_else(no_such_group)?;
     let version = shown.stored.version;
-    if preconditions.if_match.is_some_and(|tags| !tags.hold(version)) {
+    if if_match.is_some_and(|tags| !tags.hold(version)) {
         return Err(refused(&Refusal::VersionMismatch { current: version }).into());
     }
     let location = location(&base(&app), id);
     // A change of its members is a version of the group.
-    if preconditions.if_none_match.is_some_and(|tags| tags.hold(version)) {
-        return Ok(not_modified(version, &location));
+    let tag = entity_tag(version, &[]);
+    if if_none_match.is_some_and(|tags| tags.hold_weakly(&version.to_string())) {
+        return Ok(not_modified(&tag, &location));
     }
-    Ok(resource(shown.json(&app, &projection)?, media, version, &location))
+    Ok(resource(shown.json(&app, &projection)?, media, &tag, &location))
 }
 
 /// `PUT /scim/v2/Groups/{id}`: replaces a group and its members. Never creates one (RFC 7644
@@ -88,6 +90,9 @@ pub(crate) async fn replace(
 }
 
 /// `PATCH /scim/v2/Groups/{id}`: changes a group by operations (RFC 7644 section 3.5.2).
+///
+/// The response is 204 without the group, unless the caller asks for it: a group may have 100,000
+/// members, and a client that adds one of them does not read the others.
 pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
@@ -95,9 +100,10 @@ pub(crate) async fn patch(
     body: ScimBody<Vec<PatchOperation>>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = patch_group(&app, body.permit, id, body.value, write.profile, terms);
+    let change = patch_group(&app, body.permit, id, body.value, write.strictness, terms);
     let outcome = write.execute(&app, change).await?;
-    group_response(&app, body.read_permit, &write, StatusCode::OK, outcome).await
+    let status = if write.asks_for_resource() { StatusCode::OK } else { StatusCode::NO_CONTENT };
+    group_response(&app, body.read_permit, &write, status, outcome).await
 }
 
 /// `DELETE /scim/v2/Groups/{id}`: deletes a group (RFC 7644 section 3.6).
@@ -126,7 +132,8 @@ async fn group_response(
     let body = async {
         let now = shown(app, permit, id, projection).await?;
         let members = now.map(|now| now.members).unwrap_or_default();
-        Ok(Shown { stored: outcome.stored.clone(), members }.json(app, projection)?)
+        let tag = entity_tag(outcome.stored.version, &[]);
+        Ok((Shown { stored: outcome.stored.clone(), members }.json(app, projection)?, tag))
     };
     write_response(write, status, &outcome, &location, body).await
 }
@@ -138,10 +145,10 @@ pub(super) async fn patch_group(
     permit: Permit<WriteUsers>,
     id: GroupId,
     operations: Vec<PatchOperation>,
-    profile: Profile,
+    strictness: Strictness,
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
-    let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, profile));
+    let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, strictness));
     match app.directory.groups().edit(permit, id, edit, terms).await {
         result @ Err(Failure::Refused(Refusal::EditRefused)) => result_of_edit(result, &refusal),
         result => result_of_groups(result),
@@ -152,14 +159,14 @@ pub(super) async fn patch_group(
 fn patched(
     current: &Group,
     operations: &[PatchOperation],
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<(GroupEdit, MembersEdit), ScimProblem> {
     let own = own_tree(current);
-    let GroupPatch { tree, members } = patch::group::apply(&own, operations.to_vec(), profile)?;
+    let GroupPatch { tree, members } = patch::group::apply(&own, operations.to_vec(), strictness)?;
     let edit = if tree == own {
         GroupEdit::Keep
     } else {
-        GroupEdit::Replace(Box::new(group::read(tree, profile)?.draft))
+        GroupEdit::Replace(Box::new(group::read(tree, strictness)?.draft))
     };
     let MembersChange { replaces, added, removed } = members;
     let members = if replaces {

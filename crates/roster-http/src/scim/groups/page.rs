@@ -8,7 +8,7 @@ use roster_core::{
     Actor, Stored, Timestamp,
     access::{Permit, ReadUsers},
     group::GroupQuery,
-    limits::{PAGE_EXAMINED_MAX, PAGE_SIZE_MAX, TOTAL_EXACT_MAX},
+    limits::{PAGE_EXAMINED_MAX, PAGE_SIZE_MAX},
     list::{Direction, PageKey, SortKey, Total},
 };
 use roster_scim::{
@@ -19,13 +19,14 @@ use roster_scim::{
 
 use super::shown::{Shown, group_of, shown};
 use crate::{
+    admission::{Class, SHORT_PAGE_MAX},
     cursor::{List, ListCursors},
-    pressure::{Class, SHORT_PAGE_MAX},
     problem::Problem,
     scim::{
         ScimProblem, cursor,
         limits::{PAGE_MEMBERS_MAX, SKIP_MAX},
         resources::Reader,
+        users::lower_bound,
         walk::Walk,
     },
     state::AppState,
@@ -64,10 +65,10 @@ impl<'a> Asking<'a> {
         reader: Reader<'a>,
         request: &'a ListRequest,
     ) -> Result<Self, ScimProblem> {
-        let Reader { permit: may, actor, profile } = reader;
+        let Reader { permit: may, actor, strictness } = reader;
         let text = request.filter.as_deref().unwrap_or_default();
         let filter = match &request.filter {
-            Some(text) => GroupFilter::parse(text, profile)?,
+            Some(text) => GroupFilter::parse(text, strictness)?,
             None => GroupFilter::default(),
         };
         let query = GroupQuery {
@@ -82,13 +83,13 @@ impl<'a> Asking<'a> {
 
     /// The page that begins at an index.
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, ScimProblem> {
-        let _admitted = self.app.pressure.admit(self.class()).await?;
+        let _admitted = self.app.admission.admit(self.class()).await?;
         let cursors = self.cursors(List::ScimGroupsByIndex);
         let kept = Walk::new(self.app, self.may, cursors, Direction::Ascending);
         let known = if start == 1 { None } else { kept.before(start).await? };
         let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place.id)));
         self.query.after = after;
-        let run = self.run(start - from).await?;
+        let run = self.run(start - from, start).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;
         let ended = run.ended && items.len() == count;
@@ -96,7 +97,7 @@ impl<'a> Asking<'a> {
         let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
         let reached = start.saturating_add(shown);
         let holds_all = start == 1 && ended && self.query.limit > 0;
-        let mut total = if holds_all { shown } else { self.total().await? };
+        let mut total = if holds_all { shown } else { lower_bound(self.total().await?) };
         if shown > 0 {
             // Those who are still to come count by the index that the walk will show them at.
             total = total.max(if ended { reached - 1 } else { reached });
@@ -119,8 +120,8 @@ impl<'a> Asking<'a> {
             let (after, limit) = cursor::open(self.app, &cursors, cursor, count)?;
             (self.query.after, self.query.limit) = (Some(after.id), limit);
         }
-        let _admitted = self.app.pressure.admit(self.class()).await?;
-        let run = self.run(0).await?;
+        let _admitted = self.app.admission.admit(self.class()).await?;
+        let run = self.run(0, 1).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;
         let ended = run.ended && items.len() == count;
@@ -133,13 +134,21 @@ impl<'a> Asking<'a> {
             None => None,
         };
         // RFC 9865 section 2: it may be left out.
-        let total = self.total().await.ok();
+        let total = match self.total().await {
+            Ok(Total::Exactly(total)) => Some(total),
+            Ok(Total::AtLeast(_)) | Err(_) => None,
+        };
         Ok(Found { items, total, start_index: None, next_cursor })
     }
 
     /// The groups of a page, once so many were passed over.
-    async fn run(&self, pass_over: u64) -> Result<Run, ScimProblem> {
+    async fn run(&self, pass_over: u64, start: u64) -> Result<Run, ScimProblem> {
         if pass_over > SKIP_MAX {
+            if let Total::Exactly(total) = self.total().await?
+                && start > total
+            {
+                return Ok(Run { items: Vec::new(), ended: true });
+            }
             let detail = format!(
                 "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
                  on; walk from the start, or by cursor"
@@ -233,22 +242,15 @@ impl<'a> Asking<'a> {
         Ok(items)
     }
 
-    /// How many there are, if that can be told.
-    async fn total(&self) -> Result<u64, ScimProblem> {
+    /// How many there are: exactly, or at least.
+    async fn total(&self) -> Result<Total, ScimProblem> {
         if !self.filter.is_indexed() {
             let all = self.matching(None).await?;
-            return Ok(u64::try_from(all.len()).unwrap_or(u64::MAX));
+            return Ok(Total::Exactly(u64::try_from(all.len()).unwrap_or(u64::MAX)));
         }
         let query = GroupQuery { limit: 0, count: true, after: None, ..self.query.clone() };
-        match self.app.directory.groups().list(self.may, query).await?.total {
-            Some(Total::Exactly(total)) => Ok(total),
-            Some(Total::AtLeast(_)) | None => {
-                let detail = format!(
-                    "filter: more than {TOTAL_EXACT_MAX} groups match; narrow it, or page by cursor"
-                );
-                Err(ScimError::new(ScimType::TooMany, detail).into())
-            }
-        }
+        let total = self.app.directory.groups().list(self.may, query).await?.total;
+        Ok(total.unwrap_or(Total::AtLeast(0)))
     }
 
     const fn class(&self) -> Class {

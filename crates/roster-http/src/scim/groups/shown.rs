@@ -12,7 +12,7 @@ use roster_scim::{
 };
 
 use crate::{
-    pressure::SHORT_PAGE_MAX,
+    admission::SHORT_PAGE_MAX,
     problem::{Problem, ProblemCode},
     scim::{ScimProblem, respond::base},
     state::AppState,

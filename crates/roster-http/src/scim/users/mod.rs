@@ -12,13 +12,14 @@ use roster_core::{
     list::PageQuery,
 };
 use roster_scim::{
-    ListRequest, Profile, Projection, filter,
+    ListRequest, Projection, Strictness, filter,
     list::COUNT_DEFAULT,
     patch::{self, Operation as PatchOperation},
     schema::USER,
-    user::{self, Sent, UserWriter, location, named_flags, shows_groups},
+    user::{self, Sent, UserWriter, entity_tag, location, named_flags, shows_groups},
 };
 
+pub(super) use self::page::lower_bound;
 use self::page::{by_cursor, by_index};
 use super::{
     ScimProblem,
@@ -31,8 +32,8 @@ use super::{
     respond::{base, delete_response, not_modified, resource, write_response},
 };
 use crate::{
+    admission::Class,
     extract::Authorized,
-    pressure::Class,
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
@@ -57,24 +58,23 @@ pub(crate) async fn create(
 pub(crate) async fn get(
     State(app): State<AppState>,
     Presentation { media, projection }: Presentation,
-    ScimPreconditions(preconditions): ScimPreconditions,
+    ScimPreconditions { if_match, if_none_match }: ScimPreconditions,
     ScimUserId(id): ScimUserId,
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, ScimProblem> {
     let get = app.directory.get(permit, id);
-    let stored = app.pressure.with_admission(Class::Reads, get).await?.ok_or_else(no_such_user)?;
+    let stored = app.admission.with_admission(Class::Reads, get).await?.ok_or_else(no_such_user)?;
     let version = stored.version;
-    if preconditions.if_match.is_some_and(|tags| !tags.hold(version)) {
+    if if_match.is_some_and(|tags| !tags.hold(version)) {
         return Err(user::refused(&Refusal::VersionMismatch { current: version }).into());
     }
     let location = location(&base(&app), id);
-    // A change of its groups is no version of the user.
-    let vouches = !shows_groups(&projection);
-    if vouches && preconditions.if_none_match.is_some_and(|tags| tags.hold(version)) {
-        return Ok(not_modified(version, &location));
+    let (body, tag) = user_json(&app, permit, &stored, &projection).await?;
+    let opaque = tag.trim_start_matches("W/").trim_matches('"');
+    if if_none_match.is_some_and(|tags| tags.hold_weakly(opaque)) {
+        return Ok(not_modified(&tag, &location));
     }
-    let body = user_json(&app, permit, &stored, &projection).await?;
-    Ok(resource(body, media, version, &location))
+    Ok(resource(body, media, &tag, &location))
 }
 
 /// `PUT /scim/v2/Users/{id}`: replaces a user. Never creates one (RFC 7644 section 3.5.1).
@@ -102,7 +102,7 @@ pub(crate) async fn patch(
     body: ScimBody<Vec<PatchOperation>>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = patch_user(&app, body.permit, id, body.value, write.profile, terms);
+    let change = patch_user(&app, body.permit, id, body.value, write.strictness, terms);
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
@@ -132,16 +132,18 @@ async fn user_response(
     write_response(write, status, outcome, &location, body).await
 }
 
+/// The JSON of a user, and its entity tag.
 async fn user_json(
     app: &AppState,
     permit: Permit<ReadUsers>,
     stored: &Stored,
     projection: &Projection,
-) -> Result<Vec<u8>, ScimProblem> {
+) -> Result<(Vec<u8>, String), ScimProblem> {
     let groups = groups_of(app, permit, vec![stored.id], projection).await?;
     let mut body = Vec::with_capacity(stored.record.len() + USER_BYTES);
     write_user(&UserWriter::new(&base(app), projection), stored, &groups, &mut body)?;
-    Ok(body)
+    let groups = groups.get(&stored.id).map(Vec::as_slice).unwrap_or_default();
+    Ok((body, entity_tag(stored.version, groups)))
 }
 
 fn write_user(
@@ -175,11 +177,11 @@ pub(super) async fn patch_user(
     permit: Permit<WriteUsers>,
     id: UserId,
     operations: Vec<PatchOperation>,
-    profile: Profile,
+    strictness: Strictness,
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
     let base = base(app);
-    let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, profile));
+    let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, strictness));
     result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
 }
 
@@ -188,15 +190,15 @@ fn patched(
     base: &str,
     user: &User,
     operations: &[PatchOperation],
-    profile: Profile,
+    strictness: Strictness,
 ) -> Result<Draft, ScimProblem> {
     let record = user.to_record();
     let mut shown = Vec::with_capacity(record.len() + USER_BYTES);
-    let written = UserWriter::new(base, &Projection::default()).write(&record, &[], &mut shown);
+    let written = UserWriter::new(base, &Projection::everything()).write(&record, &[], &mut shown);
     let resource = written.and_then(|()| json::read(&shown).ok());
     let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-    let resource = patch::apply(&USER, &resource, operations.to_vec(), profile)?;
-    let mut draft = user::read(resource, profile, Sent::Patched)?;
+    let resource = patch::apply(&USER, &resource, operations.to_vec(), strictness)?;
+    let mut draft = user::read(resource, strictness, Sent::Patched)?;
     for flag in named_flags(operations) {
         draft.vouch(flag);
     }
@@ -214,7 +216,7 @@ pub(super) async fn page(
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
     if let Some(text) = &request.filter {
-        query = query.with(filter::parse(text, reader.profile)?.expression().clone());
+        query = query.with(filter::expression(text, reader.strictness)?);
     }
     let found = match &request.cursor {
         Some(cursor) => by_cursor(app, reader, query, cursor, request.count).await?,

@@ -8,7 +8,7 @@
 use roster_core::{
     StoreError,
     access::{Permit, ReadUsers},
-    limits::{PAGE_SIZE_MAX, TOTAL_EXACT_MAX},
+    limits::PAGE_SIZE_MAX,
     list::{PageKey, PageQuery, SortBy, SortKey, Total},
     plan::Plan,
     user::Stored,
@@ -16,8 +16,8 @@ use roster_core::{
 use roster_scim::{ScimError, ScimType};
 
 use crate::{
+    admission::{AdmissionGuard, Class, SHORT_PAGE_MAX},
     cursor::List,
-    pressure::{AdmissionGuard, Class, SHORT_PAGE_MAX},
     scim::{
         ScimProblem, cursor,
         limits::{PAGE_BYTES_MAX, SKIP_MAX},
@@ -52,14 +52,15 @@ pub(super) async fn by_index(
     let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
     let mut walk = Steps { app, may, query, after, ended: false, counted: None };
-    let passed = walk.pass_over(start - from).await?;
+    let passed = walk.pass_over(start - from, start).await?;
     let items = walk.take().await?;
 
     let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
     let reached = start.saturating_add(shown);
     let holds_all = start == 1 && walk.ended && walk.query.limit > 0;
-    let mut total = if holds_all { shown } else { walk.total().await? };
+    let mut total = if holds_all { shown } else { lower_bound(walk.total().await?) };
     if shown > 0 {
+        // A walk goes on while an index is not beyond the total. The total may be a lower bound.
         // Where users left during the walk, those who are still to come count by the index that
         // the walk will show them at: nobody may stop before the last of them.
         total = total.max(if walk.ended { reached - 1 } else { reached });
@@ -98,8 +99,14 @@ impl Steps<'_> {
     }
 
     /// Passes over so many, or all that there are; tells how many.
-    async fn pass_over(&mut self, count: u64) -> Result<u64, ScimProblem> {
+    async fn pass_over(&mut self, count: u64, start: u64) -> Result<u64, ScimProblem> {
         if count > SKIP_MAX {
+            if let Total::Exactly(total) = self.total().await?
+                && start > total
+            {
+                self.ended = true;
+                return Ok((total + 1).saturating_sub(start - count));
+            }
             let detail = format!(
                 "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
                  on; walk from the start, or by cursor"
@@ -124,25 +131,21 @@ impl Steps<'_> {
         Ok(items)
     }
 
-    /// How many there are, if that can be told.
-    async fn total(&self) -> Result<u64, ScimProblem> {
-        let counted = self.counted.map(Some);
-        let total = if let Some(total) = counted {
-            total
-        } else {
-            let query = PageQuery { limit: 0, count: true, after: None, ..self.query.clone() };
-            self.app.directory.list(self.may, query).await?.total
-        };
-        match total {
-            Some(Total::Exactly(total)) => Ok(total),
-            Some(Total::AtLeast(_)) | None => {
-                let detail = format!(
-                    "filter: more than {TOTAL_EXACT_MAX} users match, or too many have to be \
-                     looked at; narrow it, or page by cursor"
-                );
-                Err(ScimError::new(ScimType::TooMany, detail).into())
-            }
+    /// How many there are: exactly, or at least.
+    async fn total(&self) -> Result<Total, ScimProblem> {
+        if let Some(total) = self.counted {
+            return Ok(total);
         }
+        let query = PageQuery { limit: 0, count: true, after: None, ..self.query.clone() };
+        let page = self.app.directory.list(self.may, query).await?;
+        Ok(page.total.unwrap_or(Total::AtLeast(0)))
+    }
+}
+
+/// The count, or the number that there are at least.
+pub(in crate::scim) const fn lower_bound(total: Total) -> u64 {
+    match total {
+        Total::Exactly(total) | Total::AtLeast(total) => total,
     }
 }
 
@@ -189,8 +192,8 @@ async fn admit<'f>(
     query: &PageQuery,
 ) -> Result<(AdmissionGuard<'f>, Option<AdmissionGuard<'f>>), ScimProblem> {
     let many = query.limit > SHORT_PAGE_MAX;
-    let admitted = app.pressure.admit(if many { Class::LongLists } else { Class::Lists }).await?;
+    let admitted = app.admission.admit(if many { Class::LongLists } else { Class::Lists }).await?;
     let is_scan = !many && !Plan::of(query).is_bounded(query);
-    let scan = if is_scan { Some(app.pressure.admit_scan().await?) } else { None };
+    let scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
     Ok((admitted, scan))
 }

@@ -1,6 +1,7 @@
 //! Certificates and keys, from files in the PEM format.
 
 use std::{
+    fmt::Display,
     fs,
     io::{self, Read as _},
     os::unix::fs::MetadataExt as _,
@@ -12,65 +13,67 @@ use tokio_rustls::rustls::pki_types::{
     pem::{Error as PemError, PemObject as _},
 };
 
-use super::{error::TlsError, verifier::Authorities};
+use super::verifier::Authorities;
 
 /// More than any of these files needs: all authorities of a system are some 200 kB.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The authorities in a file.
-pub(super) fn authorities(path: &Path) -> Result<Authorities, TlsError> {
-    let certificates = certificates("sslrootcert", path)?;
-    Authorities::named(certificates).map_err(|error| TlsError::Malformed {
-        name: "sslrootcert",
-        path: path.to_owned(),
-        error: error.to_string(),
-    })
+pub(super) fn authorities(path: &Path) -> Result<Authorities, String> {
+    let name = "sslrootcert";
+    let certificates = certificates(name, path)?;
+    Authorities::named(certificates).map_err(|error| malformed(name, path, &error))
 }
 
 /// The authorities that the system trusts.
-pub(super) fn system() -> Result<Authorities, TlsError> {
+pub(super) fn system() -> Result<Authorities, String> {
     let found = rustls_native_certs::load_native_certs();
-    let error = found.errors.first().map(ToString::to_string);
     // Stores of systems hold certificates that nobody can read any more; those trust nobody.
     let authorities = Authorities::readable(found.certs);
-    if authorities.is_empty() { Err(TlsError::System { error }) } else { Ok(authorities) }
+    if !authorities.is_empty() {
+        return Ok(authorities);
+    }
+    Err(match found.errors.first() {
+        Some(error) => format!("the authorities that the system trusts cannot be read: {error}"),
+        None => "the system trusts no authority: install its certificates".to_owned(),
+    })
 }
 
 /// The certificates in a file, of which there is at least one.
 pub(super) fn certificates(
-    name: &'static str,
+    name: &str,
     path: &Path,
-) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = read(name, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
-        Ok(certificates) if certificates.is_empty() => {
-            Err(TlsError::Empty { name, path: path.to_owned(), what: "certificate" })
-        }
+        Ok(certificates) if certificates.is_empty() => Err(empty(name, path, "certificate")),
         Ok(certificates) => Ok(certificates),
         Err(error) => Err(malformed(name, path, &error)),
     }
 }
 
 /// The key in a file that others cannot read.
-pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let name = "sslkey";
-    let text = read(name, path)?;
-    PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+    PrivateKeyDer::from_pem_slice(&read(name, path)?).map_err(|error| {
         if matches!(error, PemError::NoItemsFound) {
-            let what = "private key that can be read without a password";
-            return TlsError::Empty { name, path: path.to_owned(), what };
+            return empty(name, path, "private key that can be read without a password");
         }
         malformed(name, path, &error)
     })
 }
 
-fn malformed(name: &'static str, path: &Path, error: &PemError) -> TlsError {
-    TlsError::Malformed { name, path: path.to_owned(), error: error.to_string() }
+fn empty(name: &str, path: &Path, what: &str) -> String {
+    format!("{name}={} holds no {what} in the PEM format", path.display())
 }
 
-fn read(name: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
-    let unreadable = |error| TlsError::File { name, path: path.to_owned(), error };
+fn malformed(name: &str, path: &Path, error: &dyn Display) -> String {
+    format!("{name}={} is damaged: {error}", path.display())
+}
+
+fn read(name: &str, path: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |error| format!("{name}={} cannot be read: {error}", path.display());
     let file = fs::File::open(path).map_err(unreadable)?;
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {
@@ -79,7 +82,10 @@ fn read(name: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     // libpq's rule: its owner's alone, or root's and for a group to read.
     let others = if about.uid() == 0 { 0o037 } else { 0o077 };
     if name == "sslkey" && about.mode() & others != 0 {
-        return Err(TlsError::Exposed { path: path.to_owned() });
+        let path = path.display();
+        return Err(format!(
+            "sslkey={path} can be read by others: use mode 0600, or 0640 if it is root's"
+        ));
     }
     let mut text = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(unreadable)?;

@@ -24,7 +24,6 @@ use tokio_rustls::rustls::{ClientConfig, client::Resumption, crypto::ring::defau
 
 use super::Connection;
 use crate::failure::WithoutDetail;
-pub(super) use error::TlsError;
 use error::handshake_failure;
 pub(super) use parameters::take_out;
 use parameters::{Mode, Parameters};
@@ -43,12 +42,14 @@ pub(super) enum Tls {
 
 impl Tls {
     /// What the parameters of a URL ask for.
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, TlsError> {
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, String> {
         let mode = parameters.mode()?;
         let trust = match (mode, &parameters.roots) {
             (Mode::Disable, _) => return Ok(Self::Off),
             (Mode::Prefer | Mode::Require, None) => Trust::Anybody,
-            (Mode::VerifyCa | Mode::VerifyFull, None) => return Err(TlsError::NoRoots { mode }),
+            (Mode::VerifyCa | Mode::VerifyFull, None) => {
+                return Err(format!("sslmode={mode} needs sslrootcert=FILE or sslrootcert=system"));
+            }
             (Mode::VerifyFull, Some(roots)) => Trust::Name(roots.read()?),
             (Mode::Prefer | Mode::Require | Mode::VerifyCa, Some(roots)) => {
                 Trust::Authorities(roots.read()?)
@@ -119,18 +120,19 @@ fn reason(error: Error, config: &Config) -> String {
     }
 }
 
-fn client(trust: Trust, parameters: &Parameters) -> Result<ClientConfig, TlsError> {
+fn client(trust: Trust, parameters: &Parameters) -> Result<ClientConfig, String> {
     let provider = Arc::new(default_provider());
     let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(TlsError::Unsupported)?
+        .map_err(|error| format!("there is no TLS: {error}"))?
         // Rustls calls every verifier but its own so; what ours asks for stands in the URL.
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match parameters.identity()? {
         Some((chain, key)) => {
-            config.with_client_auth_cert(chain, key).map_err(TlsError::Identity)?
+            let unusable = |error| format!("sslcert and sslkey cannot be used: {error}");
+            config.with_client_auth_cert(chain, key).map_err(unusable)?
         }
         None => config.with_no_client_auth(),
     };

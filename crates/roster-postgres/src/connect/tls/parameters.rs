@@ -9,11 +9,11 @@ use std::{borrow::Cow, fmt, path::PathBuf};
 use percent_encoding::percent_decode_str;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::{error::TlsError, files, verifier::Authorities};
+use super::{files, verifier::Authorities};
 
 /// libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(super) enum Mode {
     /// No TLS.
     Disable,
     /// TLS if the server offers it.
@@ -54,7 +54,7 @@ pub(in crate::connect) struct Parameters {
 }
 
 /// Takes the parameters out of a URL, and gives the rest of it.
-pub(in crate::connect) fn take_out(url: &str) -> Result<(String, Parameters), TlsError> {
+pub(in crate::connect) fn take_out(url: &str) -> Result<(String, Parameters), String> {
     // A password may hold a question mark: the query begins after the credentials.
     let credentials = url.find('@').map_or(0, |at| at.saturating_add(1));
     let (before, after) = url.split_at(credentials);
@@ -76,12 +76,17 @@ impl Parameters {
     /// What is asked for. Where authorities are named that would vouch for nothing, that is a
     /// mistake; and where they are those of the system, whose certificates anybody gets for names
     /// of their own, only the name tells one server from another (libpq 16 has it so too).
-    pub(super) fn mode(&self) -> Result<Mode, TlsError> {
+    pub(super) fn mode(&self) -> Result<Mode, String> {
         match (self.mode, &self.roots) {
             (None | Some(Mode::VerifyFull), Some(Roots::System)) => Ok(Mode::VerifyFull),
-            (Some(mode), Some(Roots::System)) => Err(TlsError::Weak { mode, roots: "system" }),
+            (Some(mode), Some(Roots::System)) => Err(format!(
+                "sslmode={mode} is too weak for sslrootcert=system, whose certificates \
+                     anybody can get: use sslmode=verify-full"
+            )),
             (None | Some(Mode::Prefer), Some(Roots::File(_))) => {
-                Err(TlsError::Weak { mode: Mode::Prefer, roots: "FILE" })
+                Err("with sslmode=prefer no certificate is checked against sslrootcert=FILE: use \
+                     sslmode=verify-full"
+                    .to_owned())
             }
             (Some(mode), _) => Ok(mode),
             (None, None) => Ok(Mode::Prefer),
@@ -91,18 +96,18 @@ impl Parameters {
     /// The certificate by which the server knows us, and its key.
     pub(super) fn identity(
         &self,
-    ) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>, TlsError> {
+    ) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>, String> {
         match (&self.certificate, &self.key) {
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => {
                 Ok(Some((files::certificates("sslcert", certificate)?, files::key(key)?)))
             }
-            (Some(_), None) | (None, Some(_)) => Err(TlsError::Half),
+            (Some(_), None) | (None, Some(_)) => Err("sslcert and sslkey go together".to_owned()),
         }
     }
 
     /// Takes a parameter if it is one of ours.
-    fn take(&mut self, parameter: &str) -> Result<bool, TlsError> {
+    fn take(&mut self, parameter: &str) -> Result<bool, String> {
         let Some((name, value)) = parameter.split_once('=') else {
             return Ok(false);
         };
@@ -126,7 +131,7 @@ impl Parameters {
 }
 
 impl Roots {
-    pub(super) fn read(&self) -> Result<Authorities, TlsError> {
+    pub(super) fn read(&self) -> Result<Authorities, String> {
         match self {
             Self::File(path) => files::authorities(path),
             Self::System => files::system(),
@@ -135,9 +140,14 @@ impl Roots {
 }
 
 impl Mode {
-    fn parse(text: &str) -> Result<Self, TlsError> {
+    fn parse(text: &str) -> Result<Self, String> {
         let found = MODES.iter().find(|(name, _)| *name == text);
-        found.map(|(_, mode)| *mode).ok_or_else(|| TlsError::Mode { found: text.to_owned() })
+        let unknown = || {
+            format!(
+                "sslmode={text:?} is not known: disable, prefer, require, verify-ca or verify-full"
+            )
+        };
+        found.map(|(_, mode)| *mode).ok_or_else(unknown)
     }
 }
 
@@ -149,13 +159,13 @@ impl fmt::Display for Mode {
 }
 
 /// A path; as for libpq, one without a letter is none.
-fn path(name: &'static str, value: &str) -> Result<Option<PathBuf>, TlsError> {
+fn path(name: &str, value: &str) -> Result<Option<PathBuf>, String> {
     let path = decode(name, value)?;
     Ok((!path.is_empty()).then(|| PathBuf::from(&*path)))
 }
 
-fn decode<'a>(name: &'static str, value: &'a str) -> Result<Cow<'a, str>, TlsError> {
-    percent_decode_str(value).decode_utf8().map_err(|_| TlsError::Text { name })
+fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, String> {
+    percent_decode_str(value).decode_utf8().map_err(|_| format!("{name} is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -167,7 +177,7 @@ mod tests {
         take_out(url).unwrap()
     }
 
-    fn mode(url: &str) -> Result<Mode, TlsError> {
+    fn mode(url: &str) -> Result<Mode, String> {
         taken(url).1.mode()
     }
 
@@ -228,7 +238,7 @@ mod tests {
             ("sslrootcert=system&sslmode=require", "sslmode=require"),
             ("sslrootcert=system&sslmode=verify-ca", "sslmode=verify-ca"),
         ] {
-            let error = mode(&format!("postgres://ada@db/u?{parameters}")).unwrap_err().to_string();
+            let error = mode(&format!("postgres://ada@db/u?{parameters}")).unwrap_err();
             assert!(error.contains(said) && error.contains("verify-full"), "{parameters}: {error}");
         }
     }

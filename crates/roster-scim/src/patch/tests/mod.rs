@@ -1,4 +1,4 @@
-//! The rules of PATCH (RFC 7644 section 3.5.2) and the habits of identity providers.
+//! The rules of PATCH (RFC 7644 section 3.5.2), and the deviations of identity providers.
 
 mod groups;
 mod quirks;
@@ -7,7 +7,7 @@ mod rules;
 use roster_core::{Json, json};
 
 use super::{Operation, apply, read};
-use crate::{Profile, ScimError, ScimType, schema::USER};
+use crate::{ScimError, ScimType, Strictness, schema::USER};
 
 pub(super) const ADA: &str = r#"{
     "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User",
@@ -33,30 +33,31 @@ pub(super) fn ada() -> Json {
     tree(ADA)
 }
 
-/// The operations of a body that holds these.
-pub(super) fn operations(list: &str, profile: Profile) -> Result<Vec<Operation>, ScimError> {
+/// Parses a body with these operations.
+pub(super) fn operations(list: &str, strictness: Strictness) -> Result<Vec<Operation>, ScimError> {
     let urn = super::PATCH_URN;
-    read(tree(&format!(r#"{{"schemas":["{urn}"],"Operations":[{list}]}}"#)), profile)
+    read(tree(&format!(r#"{{"schemas":["{urn}"],"Operations":[{list}]}}"#)), strictness)
 }
 
-pub(super) fn patched(list: &str, profile: Profile) -> Result<Json, ScimError> {
-    apply(&USER, &ada(), operations(list, profile)?, profile)
+pub(super) fn patched(list: &str, strictness: Strictness) -> Result<Json, ScimError> {
+    apply(&USER, &ada(), operations(list, strictness)?, strictness)
 }
 
-/// What comes of the operations in both profiles.
+/// The result of the operations, which must be the same in tolerant and strict parsing.
 pub(super) fn both(list: &str) -> Json {
-    let strict = patched(list, Profile::Strict).unwrap_or_else(|error| panic!("{list}: {error:?}"));
-    let tolerant = patched(list, Profile::Tolerant).expect(list);
+    let strict =
+        patched(list, Strictness::Strict).unwrap_or_else(|error| panic!("{list}: {error:?}"));
+    let tolerant = patched(list, Strictness::Tolerant).expect(list);
     assert_eq!(strict, tolerant, "{list}");
     strict
 }
 
 pub(super) fn tolerant(list: &str) -> Json {
-    patched(list, Profile::Tolerant).unwrap_or_else(|error| panic!("{list}: {error:?}"))
+    patched(list, Strictness::Tolerant).unwrap_or_else(|error| panic!("{list}: {error:?}"))
 }
 
-pub(super) fn refused(list: &str, profile: Profile) -> Option<ScimType> {
-    let error = patched(list, profile).map(|tree| panic!("{list}: {tree:?}")).err();
+pub(super) fn refused(list: &str, strictness: Strictness) -> Option<ScimType> {
+    let error = patched(list, strictness).map(|tree| panic!("{list}: {tree:?}")).err();
     let error = error.expect("a refusal");
     assert!(error.status == 400 && !error.detail.is_empty(), "{error:?}");
     error.scim_type
@@ -64,12 +65,12 @@ pub(super) fn refused(list: &str, profile: Profile) -> Option<ScimType> {
 
 #[track_caller]
 pub(super) fn both_refuse(list: &str, kind: ScimType) {
-    for profile in Profile::ALL {
-        assert_eq!(refused(list, *profile), Some(kind), "{list} {profile}");
+    for strictness in Strictness::ALL {
+        assert_eq!(refused(list, *strictness), Some(kind), "{list} {strictness}");
     }
 }
 
-/// The value below these names, with the index of a list as a number.
+/// The value below these names; a number is an index of a list.
 #[track_caller]
 pub(super) fn at<'t>(tree: &'t Json, path: &[&str]) -> Option<&'t Json> {
     path.iter().try_fold(tree, |tree, name| {

@@ -1,8 +1,8 @@
-//! `roster migrate`: the store of a data directory into an empty PostgreSQL database.
+//! `roster migrate`: copies the store of a data directory into an empty PostgreSQL database.
 //!
-//! What the one engine reads, the other loads; both count and hash what they hold in the end, and
-//! here it is compared. Whatever breaks off in between, the same command goes on. The source is
-//! not changed, and nobody can serve the database before all is there and equal.
+//! One engine reads and the other loads. At the end both count and hash their rows, and this module
+//! compares them. If the command is interrupted, running it again continues. The source is not
+//! changed, and the database cannot be served before it is complete and equal.
 
 mod progress;
 
@@ -30,7 +30,7 @@ const CHUNKS_AHEAD: usize = 2;
 /// The flags of `roster migrate`.
 #[derive(Debug, Args)]
 pub(super) struct MigrateFlags {
-    /// The data directory to read; no service may run on it
+    /// The data directory to read; it must not be served
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
 
@@ -43,23 +43,23 @@ pub(super) struct MigrateFlags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Bytes of rows that are loaded in one transaction
+    /// Bytes of rows to load in one transaction
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
     chunk_bytes: u32,
 
-    /// Print what was migrated as JSON
+    /// Print a summary as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A chunk of a table, on its way.
+/// A chunk of a table.
 type Read = (&'static Table, Chunk);
 
-/// A table of the source as a whole.
+/// The digest of a table of the source.
 type Hashed = (&'static Table, TableDigest);
 
-/// Migrates, and tells what.
+/// Migrates and prints a summary.
 pub(super) fn run(flags: &MigrateFlags) -> anyhow::Result<ExitCode> {
     let connector = connector(flags)?;
     let export = Export::open(&flags.from)?;
@@ -68,21 +68,21 @@ pub(super) fn run(flags: &MigrateFlags) -> anyhow::Result<ExitCode> {
     let runtime = runtime.context("threads cannot be started")?;
     let chunk_bytes = usize::try_from(flags.chunk_bytes).unwrap_or(usize::MAX);
     let migrated = runtime.block_on(migrate(export, &connector, source.clone(), chunk_bytes));
-    // Whoever still reads the source for a migration that failed is not waited for.
+    // Do not wait for the thread that reads the source if the migration failed.
     runtime.shutdown_background();
     migrated?;
-    let told = if flags.json { as_json(&source) } else { in_words(flags, &source) };
-    writeln!(io::stdout().lock(), "{told}")?;
+    let text = if flags.json { as_json(&source) } else { in_words(flags, &source) };
+    writeln!(io::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The way to the database, from the flag or from the settings of `roster serve`.
+/// The connector, from the flag or from the settings of `roster serve`.
 fn connector(flags: &MigrateFlags) -> anyhow::Result<Connector> {
     let to = flags.to.clone().map(|to| ("database", to));
     let config_file = flags.config.clone();
     let given = Given { flags: to.into_iter().collect(), config_file, dev: false };
     let (config, _) = Config::load(&given)?;
-    let url = config.database.context("say which database is to be filled: --to URL")?;
+    let url = config.database.context("name the database to fill: --to URL")?;
     Ok(Connector::parse(url.as_str())?)
 }
 
@@ -106,7 +106,7 @@ async fn migrate(
     Ok(load.finish().await?)
 }
 
-/// Loads what is not there yet; the store is read ahead meanwhile.
+/// Loads the rows that are missing, and reads ahead meanwhile.
 async fn load_rows(
     export: Export,
     load: &mut Load,
@@ -163,7 +163,7 @@ async fn make_indexes(load: &Load) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads everything back from both sides, and compares.
+/// Reads all rows of both stores and compares them.
 async fn verify(export: Export, load: &Load, rows: u64) -> anyhow::Result<()> {
     let mut progress = Progress::begin("verifying rows", rows, 0);
     let (reader, mut digests) = hash_source(export);
@@ -172,7 +172,7 @@ async fn verify(export: Export, load: &Load, rows: u64) -> anyhow::Result<()> {
         if found != expected {
             bail!(
                 "{} is not equal in the database: {} rows there, {} in the source. The \
-                 database stays marked as unfinished; begin anew with an empty one",
+                 database stays marked as incomplete; start again with an empty one",
                 table.name,
                 found.rows,
                 expected.rows
@@ -185,7 +185,7 @@ async fn verify(export: Export, load: &Load, rows: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Hashes each table of the source, ahead of who asks.
+/// Hashes each table of the source, ahead of the receiver.
 fn hash_source(export: Export) -> (JoinHandle<Result<(), ExportError>>, Receiver<Hashed>) {
     let (sender, digests) = mpsc::channel(export.tables().len().max(1));
     let reader = spawn_blocking(move || {
@@ -203,7 +203,7 @@ fn in_words(flags: &MigrateFlags, source: &Source) -> String {
     let Source { log_id, head, .. } = source;
     format!(
         "{}: {} users and {} deleted users, log {log_id} up to position {}, are in the database; \
-         serve it with --database from now on, and this directory no more",
+         serve it with --database, and do not serve this directory again",
         flags.from.display(),
         head.live(),
         head.deleted,

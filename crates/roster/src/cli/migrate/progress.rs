@@ -1,74 +1,74 @@
-//! How far a long command is, on stderr: a bar for people who watch, else a line now and then.
+//! The progress of a long command on stderr: a bar on a terminal, else a line at intervals.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a line is written where nobody watches.
+/// Interval of lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// What the bar looks like.
+/// The format of the bar.
 const BAR: &str = "{prefix} {wide_bar} {human_pos}/{human_len} ({percent}%) {msg} {eta}";
 
-/// How far one step of a command is.
+/// The progress of one step.
 pub(super) struct Progress {
     step: &'static str,
-    shown: Shown,
+    output: Output,
     done: u64,
     all: u64,
     begun: Instant,
-    /// How much was done when it began.
+    /// The count at the start.
     before: u64,
 }
 
-enum Shown {
+enum Output {
     Bar(ProgressBar),
-    /// When the last line was written.
+    /// With the time of the last line.
     Lines(Instant),
 }
 
 impl Progress {
-    /// Begins a step of so many things, some of which are done already.
+    /// Starts a step of `all` items, of which `done` are done.
     pub(super) fn begin(step: &'static str, all: u64, done: u64) -> Self {
         let begun = Instant::now();
-        let shown = if io::stderr().is_terminal() {
+        let output = if io::stderr().is_terminal() {
             let style = ProgressStyle::with_template(BAR);
             let bar = ProgressBar::new(all)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
                 .with_prefix(step)
                 .with_position(done);
             bar.reset_eta();
-            Shown::Bar(bar)
+            Output::Bar(bar)
         } else {
-            Shown::Lines(begun)
+            Output::Lines(begun)
         };
-        let progress = Self { step, shown, done, all, begun, before: done };
+        let progress = Self { step, output, done, all, begun, before: done };
         if done > 0 {
-            progress.say(&format!("{step}: going on after {done} of {all}"));
+            progress.say(&format!("{step}: continuing after {done} of {all}"));
         }
         progress
     }
 
-    /// So many more are done, the last of them of that name.
+    /// Adds `count` items, the last of them in `what`.
     pub(super) fn add(&mut self, count: u64, what: &str) {
         self.done += count;
-        match &mut self.shown {
-            Shown::Bar(bar) => {
+        match &mut self.output {
+            Output::Bar(bar) => {
                 bar.set_message(what.to_owned());
                 bar.set_position(self.done);
             }
-            Shown::Lines(last) if last.elapsed() >= LINE_EVERY => {
+            Output::Lines(last) if last.elapsed() >= LINE_EVERY => {
                 *last = Instant::now();
                 self.say(&format!("{}: {} of {}, {what}", self.step, self.done, self.all));
             }
-            Shown::Lines(_) => {}
+            Output::Lines(_) => {}
         }
     }
 
-    /// The step is done.
+    /// Ends the step.
     pub(super) fn end(self) {
-        if let Shown::Bar(bar) = &self.shown {
+        if let Output::Bar(bar) = &self.output {
             bar.finish_and_clear();
         }
         let took = self.begun.elapsed();
@@ -76,11 +76,11 @@ impl Progress {
         self.say(&format!("{}: {count} in {:.1} s", self.step, took.as_secs_f64()));
     }
 
-    /// Writes a line; that it cannot be written is no reason to stop.
+    /// Writes a line. Errors are ignored.
     fn say(&self, line: &str) {
-        match &self.shown {
-            Shown::Bar(bar) => bar.suspend(|| write_line(line)),
-            Shown::Lines(_) => write_line(line),
+        match &self.output {
+            Output::Bar(bar) => bar.suspend(|| write_line(line)),
+            Output::Lines(_) => write_line(line),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn localhost_stands_for_the_loopback_address() {
+fn localhost_is_the_loopback_address() {
     let listen = none().flag("listen", "localhost:81").config().listen;
     assert_eq!(listen, "127.0.0.1:81".parse().unwrap());
 }
@@ -23,12 +23,12 @@ fn a_base_url_keeps_its_mount_and_loses_its_last_slash() {
             (url.to_string().as_str(), url.authority(), url.mount()),
             (whole, authority, mount)
         );
-        assert_eq!(BaseUrl::parse(whole).unwrap(), url, "what is shown reads back the same");
+        assert_eq!(BaseUrl::parse(whole).unwrap(), url, "the printed value parses to the same");
     }
 }
 
 #[test]
-fn a_base_url_of_any_other_form_is_refused() {
+fn a_base_url_of_any_other_form_is_rejected() {
     let refused = [
         "directory.example.com",
         "/v1",
@@ -57,7 +57,7 @@ fn a_base_url_of_any_other_form_is_refused() {
 }
 
 #[test]
-fn without_a_base_url_callers_use_the_address_listened_on() {
+fn without_a_base_url_callers_use_the_listening_address() {
     let config = none().config();
     let url = |address: &str| config.effective_base_url(address.parse().unwrap());
     assert_eq!(url("127.0.0.1:41234").to_string(), "http://127.0.0.1:41234");
@@ -74,7 +74,7 @@ fn without_a_base_url_callers_use_the_address_listened_on() {
 }
 
 #[test]
-fn host_names_are_kept_as_they_are_compared() {
+fn host_names_are_stored_as_they_are_compared() {
     let config = none().flag("hosts", "Directory.Example.com, Bücher.example:8443,[::1]").config();
     let hosts: Vec<String> = config.hosts.iter().map(ToString::to_string).collect();
     assert_eq!(hosts, ["directory.example.com", "xn--bcher-kva.example:8443", "[::1]"]);
@@ -87,7 +87,7 @@ fn host_names_are_kept_as_they_are_compared() {
 }
 
 #[test]
-fn an_origin_is_kept_as_a_browser_writes_it_and_nobody_stands_for_all() {
+fn an_origin_is_stored_as_browsers_write_it_and_there_is_no_wildcard() {
     let given = "HTTPS://Admin.Example.com:443, https://bücher.example:8443,http://[::1]:80,\
                  http://localhost:3000";
     let config = none().flag("cors_origins", given).config();

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use roster_http::{PressureSettings, front::FrontSettings};
+use roster_http::{AdmissionSettings, server::ServerSettings};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -152,7 +152,7 @@ pub(crate) async fn a_caller_that_goes_away_stops_nothing_that_came(backend: Bac
 }
 
 pub(crate) async fn a_stream_that_stalls_is_broken_off(backend: Backend) {
-    let front = FrontSettings { body_grace_ms: 300, ..FrontSettings::default() };
+    let front = ServerSettings { body_grace_ms: 300, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let mut talk = Talk::import(&service, "").await;
     talk.send(line("ada") + "{\"username\":").await;
@@ -284,7 +284,7 @@ pub(crate) async fn one_caller_has_two_imports_at_a_time(backend: Backend) {
 }
 
 pub(crate) async fn blank_lines_do_not_keep_an_import_alive(backend: Backend) {
-    let front = FrontSettings { body_grace_ms: 300, ..FrontSettings::default() };
+    let front = ServerSettings { body_grace_ms: 300, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let endless_line = vec![b'x'; 70_000];
     for filler in [&b"\n\r\n \n\t\n"[..], b"        ", &endless_line] {
@@ -307,10 +307,10 @@ pub(crate) async fn blank_lines_do_not_keep_an_import_alive(backend: Backend) {
 }
 
 pub(crate) async fn an_import_beyond_its_callers_limit_slows_down(backend: Backend) {
-    let pressure = PressureSettings {
+    let pressure = AdmissionSettings {
         rate_limit_per_s: 2,
         rate_limit_burst: 4,
-        ..PressureSettings::default()
+        ..AdmissionSettings::default()
     };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let (began, mut talk) = (Instant::now(), Talk::import(&service, "").await);

@@ -6,7 +6,7 @@ mod issuer;
 use std::time::Duration;
 
 use roster_core::{Clock as _, access::Scope};
-use roster_http::{PressureSettings, TokenIssuer, operation::Need};
+use roster_http::{AdmissionSettings, TokenIssuer, operation::Need};
 use serde_json::{Value, json};
 
 use crate::{
@@ -50,7 +50,7 @@ impl Trusting {
         issuers: Vec<TokenIssuer>,
         failed_auth_per_minute: u32,
     ) -> Self {
-        let pressure = PressureSettings { failed_auth_per_minute, ..PressureSettings::default() };
+        let pressure = AdmissionSettings { failed_auth_per_minute, ..AdmissionSettings::default() };
         let service = backend.open_with(Setup { pressure, issuers, ..Setup::default() }).await;
         Self { service, issuer }
     }

@@ -8,11 +8,11 @@ use std::{net::IpAddr, pin::Pin, sync::Arc};
 use roster_core::Actor;
 use tokio::time::{Sleep, sleep};
 
-use crate::{authorization::identity, pressure::Limiter, state::AppState};
+use crate::{admission::RateLimiter, authorization::identity, state::AppState};
 
 /// What the lines of one import are charged to.
 pub(super) struct LineCharges {
-    limiter: Option<Arc<Limiter>>,
+    limiter: Option<Arc<RateLimiter>>,
     actor: Actor,
     address: IpAddr,
     /// Whether the next line is paid for: the request itself pays for the first.
@@ -23,7 +23,7 @@ pub(super) struct LineCharges {
 
 impl LineCharges {
     pub(super) fn new(app: &AppState, actor: Actor, address: IpAddr) -> Self {
-        Self { limiter: app.pressure.limiter(), actor, address, paid: true, wait: None }
+        Self { limiter: app.admission.rate_limiter.clone(), actor, address, paid: true, wait: None }
     }
 
     /// Charges a line; if that is one too many, the import has to wait.

@@ -13,8 +13,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    HeaderMap, HeaderValue, Method,
-    header::{CACHE_CONTROL, CONTENT_TYPE, IF_MATCH, VARY},
+    HeaderMap, Method,
+    header::{CACHE_CONTROL, CONTENT_TYPE, VARY},
 };
 use roster_core::{
     Directory, StoreError,
@@ -25,17 +25,19 @@ use roster_core::{
 };
 use tokio::time::sleep;
 
-use super::super::list_query::ListQuery;
+use super::super::list_query::UserListQuery;
 use crate::{
     access::Lease,
-    cursor::List,
-    extract::{EntityTags, NDJSON, tags},
-    front::{BodySender, Room, StreamedBody},
-    problem::{Problem, ProblemCode},
+    extract::NDJSON,
+    problem::Problem,
     request::Call,
-    rest::respond,
+    rest::{
+        list::{BY_ACCEPT, refuse_if_match},
+        respond,
+    },
+    server::{BodySender, Room, StreamedBody},
     state::AppState,
-    transfers::{Place, place},
+    transfers::Place,
 };
 
 /// Users that are read at a time: more than a page may have, which tells the engine that nobody
@@ -56,23 +58,16 @@ const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let may = call.permit()?;
-    let parts = &call.parts;
-    let cursors = app.cursors.of(List::Users, call.authority().actor());
-    let query = ListQuery::read_without(&OF_PAGES, parts.uri.query(), cursors)?;
-    let ListQuery { mut page, members, .. } = query;
+    let UserListQuery { mut page, members, .. } = UserListQuery::read(app, call, &OF_PAGES)?;
     page.limit = STREAMED_AT_ONCE;
-    // There is no tag that an If-Match could name (RFC 9110 section 13.1.1).
-    if matches!(tags(&parts.headers, &IF_MATCH)?, Some(EntityTags::List(_))) {
-        let detail = "NDJSON has no tag, so no If-Match matches";
-        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
-    }
-    if parts.method == Method::HEAD {
+    refuse_if_match(call, "NDJSON has no tag, so no If-Match matches")?;
+    if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
         describe(app, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = place(&app.pressure, &call.identity(), &app.transfers.exports, "exports")?;
+    let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals)?;
     let first = app.directory.list(may, page.clone()).await?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
@@ -86,7 +81,7 @@ pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Prob
 fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
     headers.insert(CONTENT_TYPE, NDJSON.header());
     headers.insert(CACHE_CONTROL, respond::PRIVATE);
-    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(VARY, BY_ACCEPT);
     respond::position(headers, app.directory.log_id(), position);
 }
 

@@ -7,10 +7,7 @@
 use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{
-    HeaderName, HeaderValue,
-    header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT},
-};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
 use roster_core::Mode;
 use tokio::sync::mpsc;
 
@@ -21,17 +18,13 @@ use super::{
     outbox::{Aside, deliver},
 };
 use crate::{
-    extract::{NDJSON, check_lines, negotiate},
-    front::StreamedBody,
+    extract::{IDEMPOTENCY_KEY, NDJSON, check_lines, negotiate},
     problem::{Problem, ProblemCode},
     request::UnreadCall,
-    rest::respond::PRIVATE,
+    rest::respond::{DRY_RUN, PRIVATE, TRUE},
+    server::StreamedBody,
     state::AppState,
-    transfers::place,
 };
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 
 pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response, Problem> {
     let headers = &call.parts.headers;
@@ -43,7 +36,7 @@ pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response,
     let query = ImportQuery::read(call.parts.uri.query())?;
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
-    let place = place(&app.pressure, &call.identity(), &app.transfers.imports, "imports")?;
+    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
 
     let (peer, client) = (call.context().peer.clone(), call.context().client);
     let request_id = call.context().request_id().to_owned();
@@ -76,7 +69,7 @@ pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response,
     headers.insert(CONTENT_TYPE, NDJSON.header());
     headers.insert(CACHE_CONTROL, PRIVATE);
     if query.mode == Mode::DryRun {
-        headers.insert(DRY_RUN, HeaderValue::from_static("true"));
+        headers.insert(DRY_RUN, TRUE);
     }
     Ok(response)
 }

@@ -29,8 +29,8 @@ use super::{
 use crate::{
     access::Lease,
     extract::JsonParser,
-    front::{BodyFault, Upload},
     problem::Problem,
+    server::{BodyFault, Upload},
     state::AppState,
 };
 

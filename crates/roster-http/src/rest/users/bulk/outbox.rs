@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::spill::{Spill, no_room};
-use crate::front::{BodySender, ConnectionMemory, HeldBytes};
+use crate::server::{BodySender, ConnectionMemory, HeldBytes};
 
 /// Most bytes of verdicts that are kept in memory.
 const MEMORY_BYTES_MAX: usize = 256 * 1024;

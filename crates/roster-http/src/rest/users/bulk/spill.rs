@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 
-use crate::front::{ConnectionMemory, SpilledBytes};
+use crate::server::{ConnectionMemory, SpilledBytes};
 
 /// Most bytes that are read back at a time.
 const CHUNK_BYTES_MAX: u64 = 256 * 1024;

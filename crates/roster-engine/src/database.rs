@@ -1,0 +1,184 @@
+//! The statements that both engines run, and the values of their rows.
+
+use bytes::Bytes;
+use roster_core::{
+    Event, EventKind, Group, StoreError, Stored, Timestamp, UserId, event::changed_of, page::Flow,
+};
+
+/// What each engine writes in its own way.
+pub trait Dialect {
+    /// Each id of a list that is a parameter: what a column has to equal.
+    fn any(parameter: &str) -> String;
+
+    /// The value of a sort key that is absent. It comes after every text.
+    const ABSENT_KEY: &'static str;
+
+    /// Names the index to read a table along, for an engine that does not choose it by itself.
+    fn indexed_by(index: &str) -> String;
+}
+
+/// Runs the statements of one transaction or snapshot. Their parameters are `$1`, `$2` and so on,
+/// first used in this order.
+pub trait Database: Dialect + Copy {
+    /// Why a statement fails.
+    type Error: From<StoreError>;
+
+    /// Shows each row of a statement until `show` stops. An engine may run the statement once for
+    /// each id of a list.
+    fn each(
+        self,
+        sql: &str,
+        parameters: &[Cell],
+        show: impl FnMut(Values) -> Result<Flow, StoreError>,
+    ) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// Executes a statement; returns the number of rows that it changed.
+    fn execute(
+        self,
+        sql: &str,
+        parameters: &[Cell],
+    ) -> impl Future<Output = Result<u64, Self::Error>>;
+}
+
+/// The rows of a statement.
+pub async fn rows<D: Database>(
+    db: D,
+    sql: &str,
+    parameters: &[Cell],
+) -> Result<Vec<Values>, D::Error> {
+    let mut rows = Vec::new();
+    let keep = |row| {
+        rows.push(row);
+        Ok(Flow::Next)
+    };
+    db.each(sql, parameters, keep).await?;
+    Ok(rows)
+}
+
+/// The first row of a statement.
+pub(crate) async fn first<D: Database>(
+    db: D,
+    sql: &str,
+    parameters: &[Cell],
+) -> Result<Option<Values>, D::Error> {
+    let mut first = None;
+    let keep = |row| {
+        first = Some(row);
+        Ok(Flow::Stop)
+    };
+    db.each(sql, parameters, keep).await?;
+    Ok(first)
+}
+
+/// A value in a row, or a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cell {
+    /// None.
+    Null,
+    /// An integer or a truth value.
+    Integer(i64),
+    /// A text, or a key made from one.
+    Text(Bytes),
+    /// An id or bytes. Empty bytes come before every id.
+    Bytes(Bytes),
+    /// A list of ids.
+    Ids(Vec<UserId>),
+}
+
+impl From<i64> for Cell {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(Bytes::copy_from_slice(text.as_bytes()))
+    }
+}
+
+impl From<&[u8]> for Cell {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(Bytes::copy_from_slice(bytes))
+    }
+}
+
+impl From<UserId> for Cell {
+    fn from(id: UserId) -> Self {
+        Self::from(id.as_bytes().as_slice())
+    }
+}
+
+/// The values of a row. `place` names a damaged one in the error.
+#[derive(Clone, Debug, Default)]
+pub struct Values(pub Vec<Cell>);
+
+impl Values {
+    /// An integer.
+    pub fn number(&self, index: usize, place: &str) -> Result<i64, StoreError> {
+        if let Some(Cell::Integer(number)) = self.0.get(index) {
+            return Ok(*number);
+        }
+        Err(corrupt(place))
+    }
+
+    /// A moment.
+    pub fn moment(&self, index: usize, place: &str) -> Result<Timestamp, StoreError> {
+        self.number(index, place).map(Timestamp::from_millis)
+    }
+
+    /// A text or bytes.
+    pub fn bytes(&self, index: usize, place: &str) -> Result<&Bytes, StoreError> {
+        match self.0.get(index) {
+            Some(Cell::Text(bytes) | Cell::Bytes(bytes)) => Ok(bytes),
+            _ => Err(corrupt(place)),
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, index: usize, place: &str) -> Result<&str, StoreError> {
+        std::str::from_utf8(self.bytes(index, place)?).map_err(|_| corrupt(place))
+    }
+
+    /// An id.
+    pub fn id(&self, index: usize, place: &str) -> Result<UserId, StoreError> {
+        UserId::from_slice(self.bytes(index, place)?).ok_or_else(|| corrupt(place))
+    }
+
+    /// A user or group whose id, version and record are the first values of the row.
+    pub fn stored(&self, table: &str) -> Result<Stored, StoreError> {
+        let (id, version) = (self.id(0, table)?, self.number(1, table)?);
+        Ok(Stored { id, version, record: self.bytes(2, table)?.clone() })
+    }
+
+    /// A group of such a row.
+    pub fn group(&self) -> Result<Group, StoreError> {
+        let Stored { id, record, .. } = self.stored("groups")?;
+        let place = |member| format!("groups.record of {id}, {member}");
+        Group::from_record(&record).map_err(|fault| corrupt(&place(fault.member)))
+    }
+}
+
+/// The event of a row of `events`, after its position.
+pub fn event_of(row: &Values) -> Result<(i64, Event), StoreError> {
+    let changed = changed_of(row.text(7, "events.changed")?);
+    let (changed, members) = changed.ok_or_else(|| corrupt("events.changed"))?;
+    let kind = EventKind::parse(row.text(1, "events.kind")?);
+    let event = Event {
+        kind: kind.ok_or_else(|| corrupt("events.kind"))?,
+        at: row.moment(2, "events.at")?,
+        actor: row.text(3, "events.actor")?.to_owned(),
+        request_id: row.text(4, "events.request_id")?.to_owned(),
+        user_id: row.id(5, "events.subject_id")?,
+        version: row.number(6, "events.version")?,
+        changed,
+        members,
+        record: row.bytes(8, "events.record")?.clone(),
+    };
+    Ok((row.number(0, "events.position")?, event))
+}
+
+/// Stored bytes that are not what they must be.
+pub fn corrupt(place: &str) -> StoreError {
+    StoreError::Corrupt { place: place.to_owned() }
+}

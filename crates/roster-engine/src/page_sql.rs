@@ -1,0 +1,271 @@
+//! The statements of a page.
+//!
+//! Each is written so that one index alone has its rows in its order: keys are ranges of that
+//! index, the order names all its columns, and an engine that does not choose the index by itself
+//! gets its name. So no statistics turn a page into a scan. A row of another status is stepped over
+//! without its record being read.
+
+use std::{fmt::Write as _, ops::Bound};
+
+use roster_core::{
+    Status, UserId,
+    list::{Direction, PageKey, Sort, SortBy, SortKey},
+    plan::{Index, Lookup, Range, RangeKey},
+};
+
+use crate::database::{Cell, Dialect};
+
+/// The users that have a key besides their primary address (0) or number (1).
+pub const FURTHER: &str =
+    "SELECT id FROM further_keys WHERE kind = $1 AND key = $2 ORDER BY kind, key, id LIMIT $3";
+
+/// The users that have a word of a beginning, once for each such word.
+pub const WORDS: &str =
+    "SELECT id FROM words WHERE word >= $1 AND word <= $2 ORDER BY word, id LIMIT $3";
+
+/// The parameters of a statement, numbered in the order in which its text names them.
+#[derive(Debug, Default)]
+pub struct Parameters(pub Vec<Cell>);
+
+impl Parameters {
+    fn push(&mut self, value: impl Into<Cell>) -> String {
+        self.0.push(value.into());
+        format!("${}", self.0.len())
+    }
+
+    /// The sort key of the row that a page begins after.
+    fn sort_key<D: Dialect>(&mut self, key: &SortKey) -> String {
+        match key {
+            SortKey::Id | SortKey::Text(None) => D::ABSENT_KEY.to_owned(),
+            SortKey::Time(moment) => self.push(moment.as_millis()),
+            SortKey::Text(Some(text)) => self.push(text.as_str()),
+        }
+    }
+
+    /// A bound of a range.
+    fn bound(&mut self, key: &RangeKey) -> String {
+        match key {
+            RangeKey::Id(id) => self.push(*id),
+            RangeKey::Time(moment) => self.push(moment.as_millis()),
+            RangeKey::Text(text) => self.push(text.as_str()),
+            RangeKey::Status(status) => self.push(status_number(*status)),
+        }
+    }
+
+    fn limit(&mut self, rows: usize) -> String {
+        self.push(i64::try_from(rows).unwrap_or(i64::MAX))
+    }
+
+    fn any<D: Dialect>(&mut self, ids: &[UserId]) -> String {
+        D::any(&self.push(Cell::Ids(ids.to_vec())))
+    }
+}
+
+/// The number of a status.
+pub const fn status_number(status: Status) -> i64 {
+    match status {
+        Status::Active => 0,
+        Status::Suspended => 1,
+    }
+}
+
+/// The users of one key of a column.
+pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
+    let index = match lookup {
+        Lookup::Id(_) => Index::Sort(SortBy::Id),
+        Lookup::Username(_) => Index::Sort(SortBy::Username),
+        Lookup::Email(_) | Lookup::AnyEmail(_) => Index::Sort(SortBy::Email),
+        Lookup::ExternalId(_) => Index::ExternalId,
+        Lookup::PhoneNumber(_) | Lookup::AnyPhoneNumber(_) => Index::PhoneNumber,
+    };
+    let (column, mut sql) =
+        (index.column(), format!("SELECT id FROM users{}", indexed::<D>(index)));
+    let _infallible = if has_no_id(index) {
+        write!(sql, " WHERE {column} = $1 LIMIT $2")
+    } else {
+        write!(sql, " WHERE {column} >= $1 AND {column} <= $1 ORDER BY {column}, id LIMIT $2")
+    };
+    sql
+}
+
+/// The rows of a range in the order of the page, after a row: id, version, key, record (NULL for
+/// another status). Of user names, the first row may be that row itself.
+pub fn rows_along<D: Dialect>(
+    range: &Range,
+    sort: Sort,
+    after: Option<&PageKey>,
+    status: Option<Status>,
+    limit: usize,
+    to: &mut Parameters,
+) -> String {
+    let mut sql = select(sort.by, status, to);
+    sql.push_str(&indexed::<D>(range.index));
+    if range.index == Index::Sort(sort.by) {
+        let after = after.filter(|after| range.begins_after(after, sort));
+        // The row replaces the bound that it has passed.
+        let replaced = after.map(|_| sort.direction);
+        let word = bounds::<D>(&mut sql, range, replaced, to);
+        if let Some(after) = after {
+            follow::<D>(&mut sql, word, sort, after, to);
+        }
+    } else {
+        of_key(&mut sql, range, sort.direction, after, to);
+    }
+    order(&mut sql, range.index, sort.direction);
+    let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
+    sql
+}
+
+/// The rows of some ids, in no order, with the columns of [`rows_along`].
+pub fn rows_of_ids<D: Dialect>(
+    ids: &[UserId],
+    by: SortBy,
+    status: Option<Status>,
+    to: &mut Parameters,
+) -> String {
+    let (select, by_id) = (select(by, status, to), indexed::<D>(Index::Sort(SortBy::Id)));
+    format!("{select}{by_id} WHERE id = {}", to.any::<D>(ids))
+}
+
+/// The keys and ids of some ids, in no order.
+pub fn places_of_ids<D: Dialect>(ids: &[UserId], by: SortBy, to: &mut Parameters) -> String {
+    let (key, by_id) = (Index::Sort(by).column(), indexed::<D>(Index::Sort(SortBy::Id)));
+    format!("SELECT {key}, id FROM users{by_id} WHERE id = {}", to.any::<D>(ids))
+}
+
+/// The ids of a range.
+pub fn ids_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Parameters) -> String {
+    within::<D>("id", range, limit, to)
+}
+
+/// How many rows a range has, up to a limit.
+pub fn count_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Parameters) -> String {
+    format!("SELECT count(*) FROM ({}) AS met", within::<D>("1", range, limit, to))
+}
+
+fn within<D: Dialect>(what: &str, range: &Range, limit: usize, to: &mut Parameters) -> String {
+    let mut sql = format!("SELECT {what} FROM users{}", indexed::<D>(range.index));
+    bounds::<D>(&mut sql, range, None, to);
+    order(&mut sql, range.index, Direction::Ascending);
+    let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
+    sql
+}
+
+fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
+    let record = match status {
+        Some(status) => {
+            format!("CASE WHEN status = {} THEN record END", to.push(status_number(status)))
+        }
+        None => "record".to_owned(),
+    };
+    format!("SELECT id, version, {}, {record} FROM users", Index::Sort(by).column())
+}
+
+/// Writes the bounds of a range, but the one that a walk in the `replaced` direction begins at.
+/// Gives the word that a further condition begins with. Absent keys, which follow every text, are
+/// in no range but the whole index.
+fn bounds<D: Dialect>(
+    sql: &mut String,
+    range: &Range,
+    replaced: Option<Direction>,
+    to: &mut Parameters,
+) -> &'static str {
+    let column = range.index.column();
+    let mut word = "WHERE";
+    if replaced != Some(Direction::Ascending)
+        && let Bound::Included(key) | Bound::Excluded(key) = &range.from
+    {
+        let comparison = if matches!(range.from, Bound::Included(_)) { ">=" } else { ">" };
+        // Writing to a string does not fail.
+        let _infallible = write!(sql, " WHERE {column} {comparison} {}", to.bound(key));
+        word = "AND";
+    }
+    if replaced == Some(Direction::Descending) {
+        return word;
+    }
+    let is_text = !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt));
+    let _infallible = match &range.to {
+        Bound::Included(key) => write!(sql, " {word} {column} <= {}", to.bound(key)),
+        Bound::Excluded(key) => write!(sql, " {word} {column} < {}", to.bound(key)),
+        Bound::Unbounded if is_text && !range.is_whole() => {
+            write!(sql, " {word} {column} < {}", D::ABSENT_KEY)
+        }
+        Bound::Unbounded => return word,
+    };
+    "AND"
+}
+
+/// Writes the rows that follow one in the order of the index. The index of user names has no id.
+fn follow<D: Dialect>(
+    sql: &mut String,
+    word: &str,
+    sort: Sort,
+    after: &PageKey,
+    to: &mut Parameters,
+) {
+    let column = Index::Sort(sort.by).column();
+    let comparison = if sort.direction == Direction::Ascending { '>' } else { '<' };
+    let _infallible = match sort.by {
+        SortBy::Id => write!(sql, " {word} id {comparison} {}", to.push(after.id)),
+        SortBy::Username => {
+            write!(sql, " {word} {column} {comparison}= {}", to.sort_key::<D>(&after.key))
+        }
+        SortBy::UpdatedAt | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
+            let (key, id) = (to.sort_key::<D>(&after.key), to.push(after.id));
+            write!(sql, " {word} ({column}, id) {comparison} ({key}, {id})")
+        }
+    };
+}
+
+/// Writes the rows of one key that follow an id. The key is a range and not an equality, so that no
+/// index but its own has the rows in this order.
+fn of_key(
+    sql: &mut String,
+    range: &Range,
+    direction: Direction,
+    after: Option<&PageKey>,
+    to: &mut Parameters,
+) {
+    let Some(key) = range.key() else { return };
+    let (column, key) = (range.index.column(), to.bound(key));
+    let _infallible = match after {
+        // At most one row has a user name.
+        _ if range.index == Index::Sort(SortBy::Username) => write!(sql, " WHERE {column} = {key}"),
+        None => write!(sql, " WHERE {column} >= {key} AND {column} <= {key}"),
+        Some(after) => {
+            let id = to.push(after.id);
+            let (follows, bound) = match direction {
+                Direction::Ascending => ('>', "<="),
+                Direction::Descending => ('<', ">="),
+            };
+            write!(sql, " WHERE ({column}, id) {follows} ({key}, {id}) AND {column} {bound} {key}")
+        }
+    };
+}
+
+/// The order of an index.
+fn order(sql: &mut String, index: Index, direction: Direction) {
+    let way = if direction == Direction::Ascending { "" } else { " DESC" };
+    let column = index.column();
+    let id = if has_no_id(index) { String::new() } else { format!(", id{way}") };
+    let _infallible = write!(sql, " ORDER BY {column}{way}{id}");
+}
+
+/// Whether an index has no id behind its key: each key is one row's.
+const fn has_no_id(index: Index) -> bool {
+    matches!(index, Index::Sort(SortBy::Id | SortBy::Username))
+}
+
+fn indexed<D: Dialect>(index: Index) -> String {
+    D::indexed_by(match index {
+        Index::Sort(SortBy::Id) => "users_id",
+        Index::Sort(SortBy::UpdatedAt) => "users_updated_at",
+        Index::Sort(SortBy::Username) => "users_username",
+        Index::Sort(SortBy::Email) => "users_email",
+        Index::Sort(SortBy::FamilyName) => "users_family_name",
+        Index::Sort(SortBy::Name) => "users_name",
+        Index::ExternalId => "users_external_id",
+        Index::PhoneNumber => "users_phone_number",
+        Index::Status => "users_status",
+    })
+}

@@ -1,0 +1,147 @@
+//! What is kept for a time: the clock mark, deletion by age, and the history of purged users.
+
+use roster_core::{
+    ClockMark, ClockReading, Erasure, Outlived, UserId, clock_mark::PendingMark, erasure::STEP_MAX,
+    page::Flow, store::PENDING_ERASURES_MAX,
+};
+
+use crate::database::{Cell, Database, Values, corrupt, first, rows};
+
+/// The row of the clock mark.
+pub const CLOCK_MARK: &str =
+    "SELECT revision, at, pending_at, waited_ms FROM clock_mark WHERE id = 1";
+
+/// The time of the last event.
+pub const NEWEST_EVENT: &str =
+    "SELECT at FROM events WHERE position = (SELECT max(position) FROM events)";
+
+/// Deletes the oldest idempotency records.
+pub const FORGET_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
+     (SELECT key FROM idempotency_keys WHERE at < $1 ORDER BY at LIMIT $2)";
+
+/// The oldest events. The last one before the first that is kept ends the step.
+pub const OLDEST_EVENTS: &str = "SELECT position, at FROM events ORDER BY position LIMIT $1";
+
+/// Deletes the oldest events.
+pub const FORGET_EVENTS: &str = "DELETE FROM events WHERE position <= $1";
+
+/// The most rows that one step of [`forget`] deletes from each table.
+const FORGOTTEN_MAX: i64 = 1000;
+
+/// The users whose history is still to be erased.
+pub const PENDING_ERASURES: &str = "SELECT id FROM erasures ORDER BY id LIMIT $1";
+
+/// Notes how far an erasure came.
+pub const MOVE_ERASURE: &str = "UPDATE erasures SET reached = $1 WHERE id = $2";
+
+/// Ends an erasure.
+pub const END_ERASURE: &str = "DELETE FROM erasures WHERE id = $1";
+
+/// The statements of an erasure that each engine has its own of.
+#[derive(Clone, Copy, Debug)]
+pub struct ErasureSql {
+    /// How far it came; no row if another process works at it.
+    pub reached: &'static str,
+    /// The number of events of the next step after `$2`, and the position of the last one.
+    pub next: &'static str,
+    /// Empties the records of the events from `$2` up to `$3`.
+    pub empty: &'static str,
+    /// Deletes the idempotency records, but that of the purge: a caller may repeat that request
+    /// too.
+    pub drop_keys: &'static str,
+}
+
+/// Moves the clock mark by a reading of this process; returns the mark that is stored then. `write`
+/// is the statement of an engine, which writes nothing if another process was first.
+pub async fn advance_clock_mark<D: Database>(
+    db: D,
+    write: &str,
+    reading: ClockReading,
+) -> Result<ClockMark, D::Error> {
+    let stored = clock_mark(db).await?;
+    let mark = if let Some(mark) = stored {
+        mark.advance(reading)
+    } else {
+        let newest = first(db, NEWEST_EVENT, &[]).await?;
+        let newest = newest.map(|row| row.moment(0, "events.at")).transpose()?;
+        ClockMark::first(newest, reading.wall)
+    };
+    if stored == Some(mark) {
+        return Ok(mark);
+    }
+    let (at, waited_ms) = mark.pending.map_or((0, 0), |it| (it.at.as_millis(), it.waited_ms));
+    let row = [mark.revision, mark.at.as_millis(), at, waited_ms].map(Cell::from);
+    if db.execute(write, &row).await? == 1 {
+        return Ok(mark);
+    }
+    Ok(clock_mark(db).await?.unwrap_or(mark))
+}
+
+async fn clock_mark<D: Database>(db: D) -> Result<Option<ClockMark>, D::Error> {
+    let Some(row) = first(db, CLOCK_MARK, &[]).await? else { return Ok(None) };
+    let at = row.moment(2, "clock_mark.pending_at")?;
+    let pending = PendingMark { at, waited_ms: row.number(3, "clock_mark.waited_ms")? };
+    Ok(Some(ClockMark {
+        revision: row.number(0, "clock_mark.revision")?,
+        at: row.moment(1, "clock_mark.at")?,
+        pending: (at.as_millis() != 0).then_some(pending),
+    }))
+}
+
+/// Deletes what is too old, a bounded number of rows at a time, so that writes do not wait long for
+/// it; returns how many rows. Events are deleted only from the start of the log, which therefore
+/// has no gaps.
+pub async fn forget<D: Database>(db: D, before: Outlived) -> Result<u64, D::Error> {
+    let keys_before = before.keys_before.as_millis();
+    let keys = db.execute(FORGET_KEYS, &[keys_before.into(), FORGOTTEN_MAX.into()]).await?;
+    let mut last = None;
+    let look = |row: Values| {
+        if row.moment(1, "events.at")? >= before.events_before {
+            return Ok(Flow::Stop);
+        }
+        last = Some(row.number(0, "events.position")?);
+        Ok(Flow::Next)
+    };
+    db.each(OLDEST_EVENTS, &[FORGOTTEN_MAX.into()], look).await?;
+    let Some(last) = last else { return Ok(keys) };
+    Ok(keys + db.execute(FORGET_EVENTS, &[last.into()]).await?)
+}
+
+/// Erases the next step of the history of a purged user. It is the last one only if it `may_end`.
+/// `None` if there is no such erasure, or another process works at it.
+pub async fn erase<D: Database>(
+    db: D,
+    sql: &ErasureSql,
+    id: UserId,
+    may_end: bool,
+) -> Result<Option<Erasure>, D::Error> {
+    let user = Cell::from(id);
+    let Some(row) = first(db, sql.reached, std::slice::from_ref(&user)).await? else {
+        return Ok(None);
+    };
+    let reached = row.number(0, "erasures.reached")?;
+    let step = [user.clone(), reached.into(), STEP_MAX.into()];
+    let next = first(db, sql.next, &step).await?.ok_or_else(|| corrupt("events"))?;
+    let events = next.number(0, "events")?;
+    let last = if events == 0 { reached } else { next.number(1, "events.position")? };
+    if last > reached {
+        db.execute(sql.empty, &[user.clone(), reached.into(), last.into()]).await?;
+    }
+    let keys = db.execute(sql.drop_keys, &[user.clone(), STEP_MAX.into()]).await?;
+    if may_end && events < STEP_MAX && keys < STEP_MAX.unsigned_abs() {
+        db.execute(END_ERASURE, &[user]).await?;
+        return Ok(Some(Erasure::Done));
+    }
+    if last > reached {
+        db.execute(MOVE_ERASURE, &[last.into(), user]).await?;
+    }
+    let is_idle = events == 0 && keys == 0;
+    Ok(Some(if is_idle { Erasure::Waiting } else { Erasure::Pending }))
+}
+
+/// The users whose history is not yet erased.
+pub async fn pending_erasures<D: Database>(db: D) -> Result<Vec<UserId>, D::Error> {
+    let limit = i64::try_from(PENDING_ERASURES_MAX).unwrap_or(i64::MAX);
+    let rows = rows(db, PENDING_ERASURES, &[limit.into()]).await?;
+    Ok(rows.iter().map(|row| row.id(0, "erasures.id")).collect::<Result<_, _>>()?)
+}

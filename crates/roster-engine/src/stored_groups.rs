@@ -1,0 +1,236 @@
+//! Reading groups, their members, and the groups of users.
+//!
+//! A name has one group, a member has few and ids are few: if the query names one of them, all
+//! groups that it leads to are read, and the other conditions are tested on them. Else a page is
+//! read along the index of the external id, or of the ids.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use roster_core::{
+    Group, GroupId, Head, Member, MemberKind, StoreError, Stored, UserId,
+    group::{GroupPage, GroupQuery, GroupRef, GroupsOf, MembersPage, MembersQuery},
+    limits::TOTAL_EXACT_MAX,
+    list::Total,
+    page::Flow,
+};
+
+use crate::database::{Cell, Database, Dialect, Values, corrupt, first, rows};
+
+/// The group of an id, with the number of its members.
+pub const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
+
+/// The number of groups.
+pub const GROUPS_TOTAL: &str = "SELECT total FROM groups_head WHERE id = 1";
+
+/// The group of a name.
+pub const GROUP_OF_NAME: &str = "SELECT id, version, record FROM groups WHERE name_key = $1";
+
+/// A page of groups.
+pub const GROUPS: &str =
+    "SELECT id, version, record FROM groups WHERE id > $1 ORDER BY id LIMIT $2";
+
+/// A page of members.
+pub const MEMBERS: &str = "SELECT member_id, kind FROM group_members \
+     WHERE group_id = $1 AND member_id > $2 ORDER BY group_id, member_id LIMIT $3";
+
+/// The groups of some ids.
+pub fn groups_of_ids<D: Dialect>() -> String {
+    format!("SELECT id, version, record FROM groups WHERE id = {}", D::any("$1"))
+}
+
+/// The groups that some are direct members of, each with who that is.
+pub fn direct_groups<D: Dialect>() -> String {
+    let (by_member, any) = (D::indexed_by("group_members_member"), D::any("$1"));
+    format!(
+        "SELECT g.id, g.version, g.record, m.member_id FROM group_members AS m{by_member} \
+         CROSS JOIN groups AS g WHERE m.member_id = {any} AND g.id = m.group_id"
+    )
+}
+
+/// A page of the groups of an external id.
+pub fn groups_of_external_id<D: Dialect>() -> String {
+    let by_external_id = D::indexed_by("groups_external_id");
+    format!(
+        "SELECT id, version, record FROM groups{by_external_id} \
+         WHERE external_id = $1 AND id > $2 ORDER BY external_id, id LIMIT $3"
+    )
+}
+
+/// The number of groups with an external id, counted up to one more than the largest exact total.
+pub fn count_of_external_id<D: Dialect>() -> String {
+    let (by_external_id, most) = (D::indexed_by("groups_external_id"), TOTAL_EXACT_MAX + 1);
+    format!(
+        "SELECT count(*) FROM (SELECT 1 FROM groups{by_external_id} \
+         WHERE external_id = $1 ORDER BY external_id, id LIMIT {most}) AS met"
+    )
+}
+
+/// Reads the group of an id.
+pub async fn group<D: Database>(db: D, id: GroupId) -> Result<Option<Stored>, D::Error> {
+    let row = first(db, GROUP, &[id.into()]).await?;
+    Ok(row.map(|row| row.stored("groups")).transpose()?)
+}
+
+/// Reads a page of groups.
+pub async fn group_page<D: Database>(
+    db: D,
+    head: Head,
+    query: &GroupQuery,
+) -> Result<GroupPage, D::Error> {
+    let mut page =
+        GroupPage { items: Vec::new(), next: None, position: head.position, total: None };
+    let mut bytes = 0;
+    let mut take = |stored: Stored| {
+        if page.items.len() >= query.limit || bytes >= query.bytes_max {
+            page.next = page.items.last().map(|last| last.id);
+            return Flow::Stop;
+        }
+        bytes += stored.record.len();
+        page.items.push(stored);
+        Flow::Next
+    };
+    let total = if let Some(few) = few(db, query).await? {
+        let total = u64::try_from(few.len()).unwrap_or(u64::MAX);
+        let follows = |stored: &Stored| query.after.is_none_or(|after| stored.id > after);
+        few.into_iter().filter(follows).any(|stored| take(stored) == Flow::Stop);
+        Some(Total::Exactly(total))
+    } else {
+        let mut parameters = vec![place(query.after), limit(query.limit)];
+        let sql = match &query.external_id {
+            Some(id) => {
+                parameters.insert(0, id.as_str().into());
+                groups_of_external_id::<D>()
+            }
+            None => GROUPS.to_owned(),
+        };
+        db.each(&sql, &parameters, |row| Ok(take(row.stored("groups")?))).await?;
+        if query.count { Some(total(db, query).await?) } else { None }
+    };
+    page.total = total.filter(|_| query.count);
+    Ok(page)
+}
+
+/// All groups that meet the conditions, in the order of ids, where one of these leads to few.
+async fn few<D: Database>(db: D, query: &GroupQuery) -> Result<Option<Vec<Stored>>, D::Error> {
+    let found = if let Some(ids) = &query.ids {
+        rows(db, &groups_of_ids::<D>(), &[Cell::Ids(ids.clone())]).await?
+    } else if let Some(key) = &query.name_key {
+        rows(db, GROUP_OF_NAME, &[key.as_str().into()]).await?
+    } else if let Some(member) = query.member {
+        groups_of_members(db, &[member]).await?
+    } else {
+        return Ok(None);
+    };
+    let mut of_member = None;
+    if let Some(member) = query.member.filter(|_| query.ids.is_some() || query.name_key.is_some()) {
+        let groups = groups_of_members(db, &[member]).await?;
+        let ids: Result<BTreeSet<_>, _> = groups.iter().map(|row| row.id(0, "groups.id")).collect();
+        of_member = Some(ids?);
+    }
+    let mut few = Vec::with_capacity(found.len());
+    for row in &found {
+        let group = row.group()?;
+        if query.name_key.as_ref().is_none_or(|key| group.name_key() == *key)
+            && (query.external_id.is_none() || group.external_id == query.external_id)
+            && of_member.as_ref().is_none_or(|groups| groups.contains(&group.id))
+        {
+            few.push(row.stored("groups")?);
+        }
+    }
+    few.sort_unstable_by_key(|stored| stored.id);
+    Ok(Some(few))
+}
+
+async fn groups_of_members<D: Database>(
+    db: D,
+    members: &[UserId],
+) -> Result<Vec<Values>, D::Error> {
+    rows(db, &direct_groups::<D>(), &[Cell::Ids(members.to_vec())]).await
+}
+
+/// The number of groups, or of those of an external id.
+async fn total<D: Database>(db: D, query: &GroupQuery) -> Result<Total, D::Error> {
+    let row = match &query.external_id {
+        Some(id) => first(db, &count_of_external_id::<D>(), &[id.as_str().into()]).await?,
+        None => first(db, GROUPS_TOTAL, &[]).await?,
+    };
+    let total = row.ok_or_else(|| corrupt("groups_head"))?.number(0, "groups_head")?.unsigned_abs();
+    let is_exact = total <= TOTAL_EXACT_MAX || query.external_id.is_none();
+    Ok(if is_exact { Total::Exactly(total) } else { Total::AtLeast(TOTAL_EXACT_MAX) })
+}
+
+/// Reads a page of members with the group; `None` if there is no such group.
+pub async fn members_page<D: Database>(
+    db: D,
+    head: Head,
+    query: &MembersQuery,
+) -> Result<Option<MembersPage>, D::Error> {
+    let Some(row) = first(db, GROUP, &[query.group.into()]).await? else { return Ok(None) };
+    let total = row.number(3, "groups.members")?.unsigned_abs();
+    let (group, items, position) = (row.stored("groups")?, Vec::new(), head.position);
+    let mut page = MembersPage { group, total, items, next: None, position };
+    if query.limit == 0 {
+        return Ok(Some(page));
+    }
+    let take = |row: Values| {
+        if page.items.len() >= query.limit {
+            page.next = page.items.last().map(|last| last.id);
+            return Ok(Flow::Stop);
+        }
+        page.items.push(member(&row)?);
+        Ok(Flow::Next)
+    };
+    let parameters = [query.group.into(), place(query.after), limit(query.limit)];
+    db.each(MEMBERS, &parameters, take).await?;
+    Ok(Some(page))
+}
+
+fn member(row: &Values) -> Result<Member, StoreError> {
+    let id = row.id(0, "group_members.member_id")?;
+    Ok(Member { id, kind: member_kind(row, 1)? })
+}
+
+/// The kind of a member, from its number.
+pub(crate) fn member_kind(row: &Values, index: usize) -> Result<MemberKind, StoreError> {
+    match row.number(index, "group_members.kind")? {
+        0 => Ok(MemberKind::User),
+        1 => Ok(MemberKind::Group),
+        _ => Err(corrupt("group_members.kind")),
+    }
+}
+
+/// Reads the direct groups of users; `None` if these are more than so many memberships.
+pub async fn groups_of<D: Database>(
+    db: D,
+    users: &[UserId],
+    most: usize,
+) -> Result<Option<GroupsOf>, D::Error> {
+    let (mut groups_of, mut left) = (GroupsOf::new(), Some(most));
+    let take = |row: Values| {
+        left = left.and_then(|left| left.checked_sub(1));
+        if left.is_none() {
+            return Ok(Flow::Stop);
+        }
+        let Group { id, display_name, .. } = row.group()?;
+        let user = row.id(3, "group_members.member_id")?;
+        groups_of.entry(user).or_default().push(GroupRef { id, display_name });
+        Ok(Flow::Next)
+    };
+    db.each(&direct_groups::<D>(), &[Cell::Ids(users.to_vec())], take).await?;
+    // A user has few groups. They are sorted here, so that the statement needs no order.
+    for groups in groups_of.values_mut() {
+        groups.sort_unstable_by_key(|group| group.id);
+    }
+    Ok(left.map(|_| groups_of))
+}
+
+/// The id that a page begins after.
+fn place(after: Option<UserId>) -> Cell {
+    after.map_or(Cell::Bytes(Bytes::new()), Cell::from)
+}
+
+/// One row more than the page shows whether there is a next one.
+fn limit(most: usize) -> Cell {
+    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
+}

@@ -1,0 +1,119 @@
+//! The keys of callers: all of them are read at once, one is written.
+//!
+//! [`decide_keys`] has the rules. A moment of 0 and an empty secret are none.
+
+use std::collections::BTreeMap;
+
+use roster_core::{
+    StoreError, Timestamp,
+    access::{
+        ApiKey, FormerSecret, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Scopes,
+        SecretDigest, decide_keys,
+    },
+    page::Flow,
+};
+
+use crate::database::{Cell, Database, Values, corrupt, first};
+
+/// How often the keys changed.
+pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
+
+/// All keys.
+pub const KEYS: &str = "SELECT id, name, scopes, created_at, created_by, expires_at, revoked_at, \
+     rotated_at, last_used_at, secret, former_secret, former_until FROM keys \
+     WHERE id >= '' ORDER BY id";
+
+/// Writes a key.
+pub const PUT_KEY: &str = "INSERT INTO keys (id, name, scopes, created_at, created_by, \
+     expires_at, revoked_at, rotated_at, last_used_at, secret, former_secret, former_until) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO UPDATE SET \
+     revoked_at = excluded.revoked_at, rotated_at = excluded.rotated_at, \
+     secret = excluded.secret, former_secret = excluded.former_secret, \
+     former_until = excluded.former_until";
+
+/// Deletes a key.
+pub const DROP_KEY: &str = "DELETE FROM keys WHERE id = $1";
+
+/// Counts a change of the keys.
+pub const COUNT_KEY_CHANGE: &str = "INSERT INTO keys_head (id, generation) VALUES (1, 1) \
+     ON CONFLICT (id) DO UPDATE SET generation = keys_head.generation + 1";
+
+/// Reads all keys, if they changed since generation `known`.
+pub async fn keyring<D: Database>(db: D, known: Option<i64>) -> Result<Option<Keyring>, D::Error> {
+    // A change between the two statements is read again next time.
+    let generation = match first(db, KEYS_GENERATION, &[]).await? {
+        Some(row) => row.number(0, "keys_head.generation")?,
+        None => 0,
+    };
+    if known == Some(generation) {
+        return Ok(None);
+    }
+    let mut keys = BTreeMap::new();
+    let keep = |row| {
+        let key = key_of(&row)?;
+        keys.insert(key.id, key);
+        Ok(Flow::Next)
+    };
+    db.each(KEYS, &[], keep).await?;
+    Ok(Some(Keyring { generation, keys }))
+}
+
+/// Decides a change of the keys and applies it, in a transaction that excludes other changes.
+pub async fn change_keys<D: Database>(
+    db: D,
+    change: &KeyChange,
+) -> Result<Result<ApiKey, KeyRefusal>, D::Error> {
+    let keyring = keyring(db, None).await?.unwrap_or_default();
+    let decided = decide_keys(&keyring, change);
+    if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
+        db.execute(PUT_KEY, &row_of(key)).await?;
+        if let Some(displaced) = displaced {
+            db.execute(DROP_KEY, &[displaced.as_str().into()]).await?;
+        }
+        db.execute(COUNT_KEY_CHANGE, &[]).await?;
+    }
+    Ok(decided.map(|decision| decision.key))
+}
+
+fn key_of(row: &Values) -> Result<ApiKey, StoreError> {
+    let moment = |index| -> Result<Option<Timestamp>, StoreError> {
+        Ok(Some(row.moment(index, "keys")?).filter(|moment| moment.as_millis() != 0))
+    };
+    let digest = |index| -> Result<Option<SecretDigest>, StoreError> {
+        Ok(<[u8; 32]>::try_from(&row.bytes(index, "keys.secret")?[..]).ok().map(SecretDigest))
+    };
+    let until = moment(11)?;
+    Ok(ApiKey {
+        id: KeyId::parse(row.text(0, "keys.id")?).ok_or_else(|| corrupt("keys.id"))?,
+        name: row.text(1, "keys.name")?.to_owned(),
+        scopes: Scopes::of_words(row.text(2, "keys.scopes")?),
+        created_at: row.moment(3, "keys.created_at")?,
+        created_by: row.text(4, "keys.created_by")?.to_owned(),
+        expires_at: moment(5)?,
+        revoked_at: moment(6)?,
+        rotated_at: moment(7)?,
+        last_used_at: moment(8)?,
+        secret: digest(9)?.ok_or_else(|| corrupt("keys.secret"))?,
+        former: digest(10)?.zip(until).map(|(secret, until)| FormerSecret { secret, until }),
+    })
+}
+
+fn row_of(key: &ApiKey) -> [Cell; 12] {
+    let millis = |moment: Option<Timestamp>| Cell::from(moment.map_or(0, Timestamp::as_millis));
+    let former = key.former.as_ref();
+    let former_secret = former.map_or(&[][..], |former| &former.secret.0[..]);
+    [
+        key.id.as_str().into(),
+        key.name.as_str().into(),
+        key.scopes.to_string().as_str().into(),
+        millis(Some(key.created_at)),
+        key.created_by.as_str().into(),
+        millis(key.expires_at),
+        millis(key.revoked_at),
+        millis(key.rotated_at),
+        millis(key.last_used_at),
+        key.secret.0.as_slice().into(),
+        former_secret.into(),
+        millis(former.map(|former| former.until)),
+    ]
+}

@@ -1,0 +1,157 @@
+//! Overload protection: limits per caller, and admission control for each class of work.
+//!
+//! Limits per caller apply before the handler; admission is taken right before the store is used.
+//! A refusal is cheap, because under ten times the load nine of ten requests are refused. All
+//! memory used here is bounded. This module does not know how a caller authenticates or what an
+//! engine does.
+
+mod attempts;
+mod class;
+mod controller;
+mod identity;
+mod moments;
+mod quota;
+mod rate_limit;
+mod refusals;
+mod settings;
+
+pub use attempts::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S};
+pub use identity::Identity;
+pub use settings::{AdmissionSettings, CALLERS_MAX, QUEUE_WAIT_MAX};
+
+use attempts::Attempts;
+pub(crate) use class::{Class, SHORT_PAGE_MAX};
+use controller::AdmissionController;
+pub(crate) use controller::AdmissionGuard;
+pub(crate) use identity::network;
+pub(crate) use rate_limit::{RateLimitState, RateLimiter};
+pub(crate) use refusals::{Reason, Refusals};
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU16, Ordering},
+};
+
+use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
+use tokio::task::yield_now;
+
+use crate::problem::{Problem, ProblemCode};
+
+/// `Retry-After` of an overload goes from 1 to this many seconds in turn, so that callers refused
+/// together do not return together.
+const RETRY_AFTER_S_MAX: u16 = 4;
+
+/// The limits of one service.
+pub(crate) struct Admission {
+    /// Used also for work that continues after its request was charged.
+    pub(crate) rate_limiter: Option<Arc<RateLimiter>>,
+    pub(crate) attempts: Attempts,
+    reads: AdmissionController,
+    lists: AdmissionController,
+    long_lists: AdmissionController,
+    writes: AdmissionController,
+    /// Counts overload refusals, for `Retry-After`.
+    overloads: AtomicU16,
+    pub(crate) refusals: Arc<Refusals>,
+}
+
+impl Admission {
+    pub(crate) fn new(settings: &AdmissionSettings) -> Self {
+        Self {
+            rate_limiter: RateLimiter::new(settings.rate_limit_per_s, settings.rate_limit_burst)
+                .map(Arc::new),
+            attempts: Attempts::new(settings.failed_auth_per_minute),
+            reads: AdmissionController::new(settings.reads_max),
+            lists: AdmissionController::new(settings.lists_max),
+            long_lists: AdmissionController::new(settings.long_lists_max),
+            writes: AdmissionController::new(settings.writes_max),
+            overloads: AtomicU16::new(0),
+            refusals: Arc::default(),
+        }
+    }
+
+    /// Charges a request to its caller and sets `state` for the headers of the response. Beyond
+    /// the caller's limit the request is refused with 429.
+    pub(crate) fn charge(
+        &self,
+        caller: &Identity<'_>,
+        state: &mut Option<RateLimitState>,
+    ) -> Result<(), Problem> {
+        let Some(limiter) = &self.rate_limiter else { return Ok(()) };
+        let charged = limiter.charge(caller);
+        *state = Some(charged);
+        let Some(wait) = charged.wait_s() else { return Ok(()) };
+        self.refusals.count(Reason::RateLimited);
+        Err(too_many(limiter.detail(), wait))
+    }
+
+    /// Adds the rate limit headers of a caller to a response.
+    pub(crate) fn tell(&self, state: Option<RateLimitState>, headers: &mut HeaderMap) {
+        if let (Some(limiter), Some(state)) = (&self.rate_limiter, state) {
+            limiter.tell(state, headers);
+        }
+    }
+
+    /// Admits one request of a class, at once or after a short wait; otherwise refuses it with 503.
+    pub(crate) async fn admit(&self, class: Class) -> Result<AdmissionGuard<'_>, Problem> {
+        let admitted = self.controller(class).admit().await.ok_or_else(|| self.overloaded())?;
+        if class == Class::LongLists {
+            // The page keeps its thread busy. Requests that arrived meanwhile are queued or
+            // refused first.
+            yield_now().await;
+        }
+        Ok(admitted)
+    }
+
+    /// Admits a short page that may need a scan to the long lists. It does not yield: the page may
+    /// be found by an index after all, and a scan does not keep this thread busy.
+    pub(crate) async fn admit_scan(&self) -> Result<AdmissionGuard<'_>, Problem> {
+        self.long_lists.admit().await.ok_or_else(|| self.overloaded())
+    }
+
+    /// Runs work of a class once it is admitted.
+    pub(crate) async fn with_admission<T, E: Into<Problem>>(
+        &self,
+        class: Class,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Problem> {
+        let _admitted = self.admit(class).await?;
+        work.await.map_err(Into::into)
+    }
+
+    fn controller(&self, class: Class) -> &AdmissionController {
+        match class {
+            Class::Reads => &self.reads,
+            Class::Lists => &self.lists,
+            Class::LongLists => &self.long_lists,
+            Class::Writes => &self.writes,
+        }
+    }
+
+    /// Counts and makes the refusal of a request that is not admitted.
+    fn overloaded(&self) -> Problem {
+        self.refusals.count(Reason::Overloaded);
+        let turn = self.overloads.fetch_add(1, Ordering::Relaxed) % RETRY_AFTER_S_MAX;
+        Problem::new(ProblemCode::Overloaded).with_header(RETRY_AFTER, HeaderValue::from(turn + 1))
+    }
+
+    /// Counts and makes the refusal of an attempt from a locked address.
+    pub(crate) fn refuse_attempt(&self, wait_s: u32) -> Problem {
+        self.refusals.count(Reason::FailedAuthentication);
+        let detail = "too many attempts with bad credentials came from this address";
+        too_many(detail.to_owned(), wait_s)
+    }
+}
+
+/// The refusal of a caller whose connections hold their share of memory.
+pub(crate) fn holds_too_much() -> Problem {
+    let detail = "your connections hold too much memory: read the responses that wait for you and \
+                  finish the bodies that you send, then try again";
+    Problem::saying(ProblemCode::Overloaded, detail)
+        .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+fn too_many(detail: String, wait_s: u32) -> Problem {
+    Problem::saying(ProblemCode::RateLimited, detail)
+        .with_header(RETRY_AFTER, HeaderValue::from(wait_s))
+}

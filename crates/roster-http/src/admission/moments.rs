@@ -1,0 +1,141 @@
+//! A bounded table of moments, by a key of which only a hash is kept.
+//!
+//! A moment that has passed is the same as none, so its place may be given away at any time: that
+//! is what bounds the memory. Whoever finds no place shares one moment with all others who found
+//! none. Keys that callers choose cannot be made to meet: the hash has a secret.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::{BuildHasher as _, Hash},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// How many parts the table has, each behind a lock of its own.
+const SHARDS: usize = 64;
+
+/// How soon a full part is looked through again, in nanoseconds.
+const SWEEP_PAUSE_NS: u64 = 100_000_000;
+
+/// The table. Moments are nanoseconds of a clock that the caller keeps.
+#[derive(Debug)]
+pub(super) struct Moments {
+    hasher: RandomState,
+    shards: Vec<Mutex<Shard>>,
+    shared: Mutex<Shard>,
+    each_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    moments: HashMap<u64, u64>,
+    swept_at: u64,
+    overflow: u64,
+}
+
+/// What to do where there is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    /// Share the moment of all who found none.
+    Share,
+    /// Leave it.
+    Leave,
+}
+
+impl Moments {
+    /// A table of about so many moments at most.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shared: Mutex::default(),
+            each_max: most.div_ceil(SHARDS),
+        }
+    }
+
+    /// The moment of a key; 0 where there is none.
+    pub(super) fn get(&self, key: impl Hash) -> u64 {
+        let (hash, shard) = self.shard(key);
+        shard.moments.get(&hash).copied().unwrap_or(0)
+    }
+
+    /// Changes the moment of a key, 0 where there was none.
+    pub(super) fn change<T>(
+        &self,
+        key: impl Hash,
+        now: u64,
+        full: Full,
+        change: impl FnOnce(&mut u64) -> T,
+    ) -> T {
+        let (hash, mut shard) = self.shard(key);
+        if let Some(moment) = shard.moments.get_mut(&hash) {
+            return change(moment);
+        }
+        if shard.has_room(self.each_max, now) {
+            return change(shard.moments.entry(hash).or_insert(0));
+        }
+        drop(shard);
+        match full {
+            Full::Share => change(&mut lock(&self.shared).overflow),
+            Full::Leave => change(&mut 0),
+        }
+    }
+
+    fn shard(&self, key: impl Hash) -> (u64, MutexGuard<'_, Shard>) {
+        let hash = self.hasher.hash_one(key);
+        let index = usize::try_from(hash >> 58).unwrap_or(0);
+        (hash, lock(self.shards.get(index).unwrap_or(&self.shared)))
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).moments.len()).sum()
+    }
+}
+
+impl Shard {
+    /// Whether there is room for one more, if need be after those that have passed are gone.
+    fn has_room(&mut self, most: usize, now: u64) -> bool {
+        if self.moments.len() < most {
+            return true;
+        }
+        if now.saturating_sub(self.swept_at) >= SWEEP_PAUSE_NS || self.swept_at == 0 {
+            self.swept_at = now.max(1);
+            self.moments.retain(|_, moment| *moment > now);
+        }
+        self.moments.len() < most
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_bounded_and_whoever_finds_no_place_shares_one() {
+        let table = Moments::new(640);
+        for key in 0..10_000_u32 {
+            table.change(key, 5, Full::Share, |moment| *moment = 1_000_000_000);
+        }
+        assert_eq!(table.len(), 640);
+        let mut seen = 0;
+        table.change("late", 5, Full::Share, |moment| seen = *moment);
+        assert_eq!(seen, 1_000_000_000, "the shared moment");
+        table.change("late", 5, Full::Leave, |moment| *moment = 7);
+        assert_eq!(table.get("late"), 0);
+    }
+
+    #[test]
+    fn those_that_have_passed_give_their_places_away() {
+        let table = Moments::new(640);
+        for key in 0..10_000_u32 {
+            table.change(key, 5, Full::Leave, |moment| *moment = 1_000);
+        }
+        table.change("new", 1_000_000_000, Full::Leave, |moment| *moment = 2_000_000_000);
+        assert_eq!(table.get("new"), 2_000_000_000);
+        assert!(table.len() < 640);
+    }
+}

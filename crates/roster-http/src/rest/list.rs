@@ -1,0 +1,272 @@
+//! Lists: from the request for a page to its response.
+//!
+//! Every list has the parameters `limit`, `count` and `cursor`, an envelope, a link to the next
+//! page and a weak tag. The tag follows from the position of the log, the query and the media type.
+//! A caller that polls an unchanged collection gets 304 before any page is read.
+
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
+};
+use roster_core::{
+    Position, Stored,
+    json::write_text,
+    limits::PAGE_SIZE_DEFAULT,
+    list::{PageKey, Total},
+};
+use sha2::{Digest, Sha256};
+
+use super::respond::{PRIVATE, position};
+use crate::{
+    admission::{AdmissionGuard, Class},
+    cursor::ListCursors,
+    extract::{
+        EntityTags, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each, tags,
+        target,
+    },
+    problem::{Problem, ProblemCode},
+    request::Call,
+    state::AppState,
+};
+
+pub(super) const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
+
+/// The parameters that every list has.
+#[derive(Debug)]
+pub(super) struct ListQuery<'a> {
+    pub(super) limit: usize,
+    /// Whether the response says how many items there are.
+    pub(super) count: bool,
+    cursor: Option<String>,
+    /// All parameters of the list, as they were sent.
+    pub(super) given: Vec<Parameter<'a>>,
+}
+
+impl Default for ListQuery<'_> {
+    fn default() -> Self {
+        Self { limit: PAGE_SIZE_DEFAULT, count: false, cursor: None, given: Vec::new() }
+    }
+}
+
+impl<'a> ListQuery<'a> {
+    /// Reads a query. `take` reads the parameters that the list has besides.
+    pub(super) fn read(
+        query: Option<&'a str>,
+        mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
+    ) -> Result<Self, Problem> {
+        let mut read = Self::default();
+        let given = read_each(
+            query,
+            |parameter| {
+                if read.take(parameter)? { Ok(()) } else { take(parameter) }
+            },
+        )?;
+        Ok(Self { given, ..read })
+    }
+
+    /// Reads a parameter, if it is one that every list has.
+    pub(super) fn take(&mut self, parameter: &Parameter<'a>) -> Result<bool, ParameterFault> {
+        match parameter.name.as_ref() {
+            "limit" => self.limit = limit(&parameter.value())?,
+            "count" => self.count = boolean(&parameter.value())?,
+            "cursor" => self.cursor = Some(parameter.value().into_owned()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Where the page begins. `read` returns `None` for a key of another order.
+    pub(super) fn after<K>(
+        &self,
+        cursors: &ListCursors<'_>,
+        read: impl FnOnce(&PageKey) -> Option<K>,
+    ) -> Result<Option<K>, Problem> {
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let after = cursors.open(cursor).and_then(|after| read(&after));
+        after.map(Some).ok_or_else(|| Problem::new(ProblemCode::InvalidCursor))
+    }
+}
+
+/// A request for a page, once it is admitted.
+pub(super) struct ListRequest<'a> {
+    app: &'a AppState,
+    call: &'a Call,
+    media: Media,
+    /// Whether the path offers other forms too.
+    varies: bool,
+    pub(super) class: Class,
+    _admitted: AdmissionGuard<'a>,
+}
+
+/// What the envelope and the headers of a page tell.
+pub(super) struct PageFacts {
+    pub(super) position: i64,
+    /// The key that the next page begins after.
+    pub(super) next: Option<PageKey>,
+    pub(super) total: Option<Total>,
+    pub(super) examined: Option<usize>,
+}
+
+impl<'a> ListRequest<'a> {
+    /// Admits a request, whose response may have these forms.
+    pub(super) async fn admit(
+        app: &'a AppState,
+        call: &'a Call,
+        offered: &[Media],
+    ) -> Result<Self, Problem> {
+        let media = negotiate(&call.parts.headers, offered)?;
+        let class = Class::of_list(call.parts.uri.query());
+        let admitted = app.admission.admit(class).await?;
+        let varies = offered.len() > 1;
+        Ok(Self { app, call, media, varies, class, _admitted: admitted })
+    }
+
+    /// The response without a page: the caller has the page, or wants headers alone.
+    pub(super) async fn without_page(&self) -> Result<Option<Response>, Problem> {
+        let headers = &self.call.parts.headers;
+        refuse_if_match(self.call, "lists have weak tags, which match no If-Match")?;
+        let known = tags(headers, &IF_NONE_MATCH)?;
+        let head_only = self.call.parts.method == Method::HEAD;
+        if known.is_none() && !head_only {
+            return Ok(None);
+        }
+        let number = self.app.directory.head().await?.position;
+        if known.is_some_and(|known| known.hold_weakly(&self.tag(number))) {
+            let mut response = StatusCode::NOT_MODIFIED.into_response();
+            self.describe(&mut response, number);
+            return Ok(Some(response));
+        }
+        if !head_only {
+            return Ok(None);
+        }
+        let mut response = Response::new(Body::empty());
+        self.describe(&mut response, number);
+        response.headers_mut().insert(CONTENT_TYPE, self.media.header());
+        Ok(Some(response))
+    }
+
+    /// The response with a page: `write` appends an item, and `bytes` is how many all items take,
+    /// about.
+    pub(super) fn respond<T>(
+        &self,
+        (query, cursors): (&ListQuery<'_>, &ListCursors<'_>),
+        page: PageFacts,
+        (items, bytes): (&[T], usize),
+        write: impl FnMut(&T, &mut Vec<u8>) -> Option<()>,
+    ) -> Result<Response, Problem> {
+        let PageFacts { position, next, total, examined } = page;
+        let next = next.map(|after| cursors.seal(&after)).transpose()?;
+        let envelope = Envelope { next_cursor: next.as_deref(), examined, total };
+        let mut response = Response::new(Body::from(envelope.write(items, bytes, write)?));
+        self.describe(&mut response, position);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, self.media.header());
+        let target = next.map(|cursor| target(self.call.parts.uri.path(), &query.given, &cursor));
+        if let Some(link) = target.as_deref().and_then(link) {
+            headers.insert(LINK, link);
+        }
+        Ok(response)
+    }
+
+    /// The response with a page of whole records.
+    pub(super) fn respond_records(
+        &self,
+        query: (&ListQuery<'_>, &ListCursors<'_>),
+        page: PageFacts,
+        items: &[Stored],
+    ) -> Result<Response, Problem> {
+        let bytes = items.iter().map(|item| item.record.len()).sum();
+        self.respond(query, page, (items, bytes), |item, out| {
+            out.extend_from_slice(&item.record);
+            Some(())
+        })
+    }
+
+    /// Adds the headers of a page, whether or not it is sent.
+    fn describe(&self, response: &mut Response, number: i64) {
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, PRIVATE);
+        if self.varies {
+            headers.insert(VARY, BY_ACCEPT);
+        }
+        position(headers, self.app.directory.log_id(), number);
+        if let Ok(value) = HeaderValue::try_from(format!("W/\"{}\"", self.tag(number))) {
+            headers.insert(ETAG, value);
+        }
+    }
+
+    /// The tag without its quotation marks.
+    fn tag(&self, number: i64) -> String {
+        let query = self.call.parts.uri.query().unwrap_or_default();
+        let hash = Sha256::new().chain_update(self.media.0).chain_update([0]);
+        let hash = hash.chain_update(query).finalize();
+        let digest = data_encoding::HEXLOWER.encode(hash.first_chunk::<8>().unwrap_or(&[0; 8]));
+        format!("{}-{digest}", Position { log: self.app.directory.log_id(), number })
+    }
+}
+
+/// Refuses an `If-Match` that names a tag, for a response that has no strong one (RFC 9110 section
+/// 13.1.1).
+pub(super) fn refuse_if_match(call: &Call, detail: &'static str) -> Result<(), Problem> {
+    match tags(&call.parts.headers, &IF_MATCH)? {
+        Some(EntityTags::List(_)) => Err(Problem::saying(ProblemCode::VersionMismatch, detail)),
+        Some(EntityTags::Any) | None => Ok(()),
+    }
+}
+
+/// The link to the next page (RFC 8288).
+pub(super) fn link(target: &str) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("<{target}>; rel=\"next\"")).ok()
+}
+
+/// The envelope of a page: what follows its items.
+#[derive(Default)]
+pub(super) struct Envelope<'a> {
+    pub(super) next_cursor: Option<&'a str>,
+    pub(super) examined: Option<usize>,
+    pub(super) total: Option<Total>,
+}
+
+impl Envelope<'_> {
+    /// The page as JSON: `write` appends an item, and `bytes` is how many all items take, about.
+    pub(super) fn write<T>(
+        &self,
+        items: &[T],
+        bytes: usize,
+        mut write: impl FnMut(&T, &mut Vec<u8>) -> Option<()>,
+    ) -> Result<Vec<u8>, Problem> {
+        let mut out = Vec::with_capacity(bytes + items.len() + 256);
+        out.extend_from_slice(b"{\"items\":[");
+        for (index, item) in items.iter().enumerate() {
+            separate(index, &mut out);
+            write(item, &mut out).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+        }
+        out.extend_from_slice(b"],\"next_cursor\":");
+        match self.next_cursor {
+            Some(cursor) => write_text(&mut out, cursor),
+            None => out.extend_from_slice(b"null"),
+        }
+        if let Some(examined) = self.examined {
+            out.extend_from_slice(format!(",\"examined\":{examined}").as_bytes());
+        }
+        if let Some(Total::Exactly(total) | Total::AtLeast(total)) = self.total {
+            out.extend_from_slice(format!(",\"total\":{total}").as_bytes());
+        }
+        if let Some(Total::AtLeast(_)) = self.total {
+            out.extend_from_slice(b",\"total_relation\":\"at_least\"");
+        }
+        out.push(b'}');
+        Ok(out)
+    }
+}
+
+/// Sets an item apart from the one before it.
+pub(super) fn separate(index: usize, out: &mut Vec<u8>) {
+    if index > 0 {
+        out.push(b',');
+    }
+}

@@ -1,0 +1,209 @@
+//! The accept loop and the drain.
+//!
+//! The loop never ends by itself: a failing accept is counted and tried again. At most
+//! `connections_max` connections are open. It must not know HTTP, but for the one fixed answer to
+//! connections beyond that.
+
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::{Instant, Interval, MissedTickBehavior, interval, sleep},
+};
+use tokio_rustls::TlsAcceptor;
+
+use super::{
+    DrainReport, Handle, Peer, Port,
+    address_limit::AddressLimit,
+    connection::{Protocols, Shared, serve_connection},
+    connection_state::ConnectionState,
+    counters::ServerCounters,
+    memory::ConnectionMemory,
+    monitored_stream::prepare,
+    reaper::Reaper,
+    settings::{ServerSettings, milliseconds},
+};
+use crate::admission::Identity;
+
+/// How long accepting rests when the system is out of file descriptors or memory.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long connections are at least taken after a stop while some are open: busy callers come
+/// back for their last answer within it.
+const PARTING_MIN: Duration = Duration::from_millis(100);
+
+/// Most connections that are taken from the kernel's queue in the moment of the stop.
+const WAITING_MAX: usize = 4_096;
+
+/// How often at least the connections are looked at while they finish.
+const DRAIN_TICK: Duration = Duration::from_millis(10);
+
+/// What a connection beyond the limits is told, without being read.
+const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/problem+json\r\n\
+    content-length: 116\r\n\
+    retry-after: 1\r\n\
+    connection: close\r\n\r\n\
+    {\"title\":\"The service has too much to do\",\"status\":503\
+    ,\"code\":\"overloaded\",\"detail\":\"too many connections are open\"}";
+
+/// Serves connections from `port` until `stop` completes, then lets the open requests finish.
+///
+/// For `drain_delay_ms` after `stop` connections are still taken, and every answer is the last of
+/// its connection; then nothing new is taken. Returns when no connection is left, at the latest
+/// `drain_timeout_ms` after that. The listening socket itself may outlive it in other hands: what
+/// was not accepted then waits there.
+pub async fn serve<H: Handle>(
+    port: impl Into<Port>,
+    handler: Arc<H>,
+    settings: ServerSettings,
+    counters: Arc<ServerCounters>,
+    stop: impl Future<Output = ()>,
+) -> DrainReport {
+    let Port { listener, tls } = port.into();
+    let reaper = Reaper::new(&settings, Arc::clone(&counters));
+    let tls = tls.map(TlsAcceptor::from);
+    let protocols = Protocols::new(&settings);
+    let shared = Arc::new(Shared { handler, protocols, tls, counters, settings });
+    let addresses = AddressLimit::new(&shared.settings);
+    let mut gate = AcceptLoop { shared, reaper, addresses };
+    gate.take_until(&listener, stop).await;
+    gate.part(&listener).await;
+    gate.take_waiting(listener);
+    gate.drain().await
+}
+
+/// What takes connections and looks after them.
+struct AcceptLoop<H> {
+    shared: Arc<Shared<H>>,
+    reaper: Reaper,
+    addresses: AddressLimit,
+}
+
+impl<H: Handle> AcceptLoop<H> {
+    /// Takes connections until `end` completes.
+    async fn take_until(&mut self, listener: &TcpListener, end: impl Future<Output = ()>) {
+        let mut ticker = ticker(self.shared.settings.tick());
+        let mut end = pin!(end);
+        let memory = Arc::clone(&self.shared.counters.memory);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut end => return,
+                now = ticker.tick() => self.reaper.pass(now),
+                () = memory.exceeded() => self.reaper.free_memory(),
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, address)) => self.take(stream, address),
+                    Err(error) => failed(&self.shared.counters, &error).await,
+                },
+            }
+        }
+    }
+
+    /// Goes on for the drain's delay, with answers that are the last of their connection. A caller
+    /// who is busy thus leaves by an answer, and none of its requests meets a closing connection.
+    async fn part(&mut self, listener: &TcpListener) {
+        self.reaper.announce();
+        let delay = milliseconds(self.shared.settings.drain_delay_ms);
+        if self.shared.counters.open.get() > 0 {
+            self.take_until(listener, sleep(delay.max(PARTING_MIN))).await;
+        } else if !delay.is_zero() {
+            self.take_until(listener, sleep(delay)).await;
+        }
+    }
+
+    /// Takes those whom the kernel has let in already and would hang up on, then stops listening:
+    /// unless the socket is in other hands too, the kernel refuses all who come from here on.
+    fn take_waiting(&mut self, listener: TcpListener) {
+        let Ok(listener) = listener.into_std() else { return };
+        for _ in 0..WAITING_MAX {
+            let Ok((stream, address)) = listener.accept() else { return };
+            let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                self.take(stream, address);
+            }
+        }
+    }
+
+    fn take(&mut self, stream: TcpStream, address: SocketAddr) {
+        let Self { shared, reaper, addresses } = self;
+        let counters = &shared.counters;
+        let limit = u64::try_from(shared.settings.connections_max).unwrap_or(u64::MAX);
+        let permit = addresses.take(address.ip());
+        let count = if permit.is_none() { &counters.refused_of_address } else { &counters.refused };
+        let Some(permit) = permit.filter(|_| counters.open.get() < limit) else {
+            count.inc();
+            // Who is about to begin a handshake could not read it.
+            if shared.tls.is_none() {
+                refuse(stream);
+            }
+            return;
+        };
+        shared.counters.accepted.inc();
+        shared.counters.open.inc();
+        if let Err(error) = prepare(&stream, &shared.settings) {
+            tracing::debug!(%error, "a socket option was refused");
+        }
+        let memory = ConnectionMemory::new(&counters.memory, Identity::of_address(address.ip()));
+        let state = Arc::new(ConnectionState::new(memory));
+        reaper.add(Arc::clone(&state), Instant::now());
+        let tls = shared.tls.is_some();
+        let peer = Peer { address, tls, body_floor: shared.settings.body_floor(), state };
+        tokio::spawn(serve_connection(Arc::clone(shared), stream, peer, permit));
+    }
+
+    /// Waits for the connections to finish, and ends those that do not in time.
+    async fn drain(mut self) -> DrainReport {
+        let Self { shared, reaper, .. } = &mut self;
+        let deadline = Instant::now() + milliseconds(shared.settings.drain_timeout_ms);
+        let open = shared.counters.open.get();
+        let mut ticker = ticker(shared.settings.tick().min(DRAIN_TICK));
+        while shared.counters.open.get() > 0 {
+            let now = ticker.tick().await;
+            if now >= deadline {
+                let cut = reaper.cut_all();
+                return DrainReport { finished: open.saturating_sub(cut), cut };
+            }
+            reaper.finish(now);
+            reaper.pass(now);
+        }
+        DrainReport { finished: open, cut: 0 }
+    }
+}
+
+fn ticker(every: Duration) -> Interval {
+    let mut ticker = interval(every);
+    ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticker
+}
+
+/// Tells a caller that we are full, as far as one write goes, and hangs up.
+fn refuse(stream: TcpStream) {
+    let told = stream.into_std().and_then(|mut stream| stream.write(REFUSAL));
+    if let Err(error) = told {
+        tracing::debug!(%error, "a refused connection was gone already");
+    }
+}
+
+/// A failed accept. What concerns one connection alone is passed over; want of file descriptors
+/// or memory lasts, and trying at once would only burn the processor.
+async fn failed(counters: &ServerCounters, error: &io::Error) {
+    let own = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    );
+    if !own {
+        counters.accept_failures.inc();
+        tracing::warn!(%error, "cannot accept connections; trying again");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}

@@ -1,0 +1,397 @@
+//! What a connection tells about itself, and what it is told to do.
+//!
+//! The connection's own tasks only store plain numbers here: no clock is read and no timer is
+//! armed per request. The reaper reads them now and then and draws the conclusions. This module
+//! must not know any limit.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
+    },
+    task::Waker,
+};
+
+use slab::Slab;
+use tokio::time::Instant;
+
+use super::{memory::ConnectionMemory, settings::Floor};
+
+/// The state of one connection, shared between its tasks and the reaper.
+#[derive(Debug, Default)]
+pub(super) struct ConnectionState {
+    /// Exchanges whose head has been read.
+    started: AtomicU32,
+    /// Exchanges whose handler has answered.
+    answered: AtomicU32,
+    /// Exchanges whose answer has been handed over to the last byte.
+    ended: AtomicU32,
+    /// One more than `ended` was when bytes came in while no exchange was open.
+    head_begun: AtomicU32,
+    /// Request bodies that are being taken in while their answers are already under way.
+    receiving: AtomicU32,
+    /// Chunks of streamed answers that were handed over and not yet let go of.
+    in_hand: AtomicU32,
+    /// All bytes that the kernel has taken from us.
+    pub(super) written: AtomicU64,
+    /// The kernel takes no more bytes just now.
+    pub(super) blocked: Flag,
+    /// Our side has been closed.
+    pub(super) closing: Flag,
+    /// One more than `started` was when the connection took its leave with nothing open.
+    quiet: AtomicU32,
+    http2: Flag,
+    /// The kernel has given the peer up.
+    pub(super) stalled: Flag,
+    /// Request bodies that came below their floor after their answers had begun.
+    pub(super) slow_bodies: AtomicU32,
+    patient: AtomicBool,
+    /// The connection has ended.
+    pub(super) gone: Flag,
+    order: AtomicU8,
+    waker: Mutex<Option<Waker>>,
+    /// What the connection makes us hold.
+    memory: Arc<ConnectionMemory>,
+    /// The HTTP/2 responses that are being sent.
+    responses: Mutex<Slab<Observed>>,
+}
+
+/// A fact about a connection.
+#[derive(Debug, Default)]
+pub(super) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(super) fn set(&self, value: bool) {
+        self.0.store(value, Ordering::Release);
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// How much of a response was made, and how much of it the connection has written.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    made: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Progress {
+    /// More of the response was made.
+    pub(super) fn add_made(&self, bytes: usize) {
+        self.made.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    /// More of it was written.
+    pub(super) fn add_written(&self, bytes: usize) {
+        self.written.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
+    }
+}
+
+/// A response and how far it was when a window of the write floor began.
+#[derive(Debug)]
+struct Observed {
+    progress: Arc<Progress>,
+    /// Whether it is made while it is sent.
+    streamed: bool,
+    window: Option<Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    began: Instant,
+    written: u64,
+    /// The least that must be written within the window.
+    due: u64,
+}
+
+impl Observed {
+    /// Whether a window of the floor is over in which too little was written.
+    fn is_slow(&mut self, now: Instant, floor: Floor, receiving: bool) -> bool {
+        let written = self.progress.written.load(Ordering::Relaxed);
+        let unwritten = self.progress.made.load(Ordering::Relaxed).saturating_sub(written);
+        // The caller of an import need not read while it sends.
+        if unwritten == 0 || (self.streamed && receiving) {
+            self.window = None;
+            return false;
+        }
+        let over = self.window.as_ref().filter(|window| now >= window.began + floor.window());
+        let slow = over.is_some_and(|window| written - window.written < window.due);
+        if self.window.is_none() || over.is_some() {
+            let due = unwritten.min(floor.bytes_per_window());
+            self.window = Some(Window { began: now, written, due });
+        }
+        slow
+    }
+}
+
+/// What a connection is doing. Two equal phases in a row are one and the same phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The task of the connection has ended.
+    Gone,
+    /// We have closed our side and wait for the peer's end.
+    Closing,
+    /// We have something to send and the peer does not take it.
+    Stalled,
+    /// A request is being handled or answered, and not by the peer's fault.
+    Busy,
+    /// The head of the exchange of this number is awaited or arriving.
+    Head(u32),
+    /// Nothing has come in since this many exchanges ended.
+    Idle(u32),
+}
+
+/// What a connection is told to do, in rising order; a later order never softens an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Order {
+    /// Go on.
+    None,
+    /// The next answer is the last one.
+    Last,
+    /// Finish what is open or on its way in, take nothing new.
+    Finish,
+    /// End now.
+    Cut,
+    /// End now and throw away what the kernel still holds.
+    Reset,
+}
+
+impl Order {
+    const ALL: [Self; 5] = [Self::None, Self::Last, Self::Finish, Self::Cut, Self::Reset];
+
+    fn from_u8(value: u8) -> Self {
+        Self::ALL.get(usize::from(value)).copied().unwrap_or(Self::Reset)
+    }
+
+    fn to_u8(self) -> u8 {
+        let place = Self::ALL.iter().position(|order| *order == self);
+        place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+    }
+}
+
+impl ConnectionState {
+    pub(super) fn new(memory: Arc<ConnectionMemory>) -> Self {
+        Self { memory, ..Self::default() }
+    }
+
+    /// What the connection makes us hold.
+    pub(super) fn memory(&self) -> &Arc<ConnectionMemory> {
+        &self.memory
+    }
+
+    /// Whether the connection speaks HTTP/2, as far as is known.
+    pub(super) fn is_http2(&self) -> bool {
+        self.http2.is_set()
+    }
+
+    /// Whether an HTTP/2 response was written below the floor.
+    pub(super) fn has_slow_response(&self, now: Instant, floor: Floor) -> bool {
+        if !self.is_http2() {
+            return false;
+        }
+        let receiving = self.is_receiving();
+        let mut responses = self.responses();
+        // Every response is looked at, so that the windows of all begin.
+        responses
+            .iter_mut()
+            .fold(false, |slow, (_, one)| one.is_slow(now, floor, receiving) || slow)
+    }
+
+    fn responses(&self) -> MutexGuard<'_, Slab<Observed>> {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the connection is doing now.
+    pub(super) fn phase(&self) -> Phase {
+        if self.gone.is_set() {
+            return Phase::Gone;
+        }
+        if self.closing.is_set() {
+            return Phase::Closing;
+        }
+        let ended = self.ended.load(Ordering::Acquire);
+        let answered = self.answered.load(Ordering::Acquire);
+        let started = self.started.load(Ordering::Acquire);
+        // Who is still sending need not read yet. The body's own floor holds it to its speed.
+        if self.is_receiving() {
+            return Phase::Busy;
+        }
+        // With HTTP/2 the socket takes what flow control lets through, so a peer that keeps its
+        // window shut never blocks a write: answers that stay in our hands tell it instead.
+        let withheld =
+            self.is_http2() && (answered != ended || self.in_hand.load(Ordering::Acquire) > 0);
+        if self.blocked.is_set() || withheld {
+            return Phase::Stalled;
+        }
+        if started != ended {
+            return Phase::Busy;
+        }
+        let begun = self.has_begun(ended);
+        if ended == 0 || begun { Phase::Head(ended) } else { Phase::Idle(ended) }
+    }
+
+    /// Whether bytes have come in since this many exchanges ended. Frames that are not requests
+    /// keep arriving on a resting HTTP/2 connection: they tell nothing.
+    fn has_begun(&self, ended: u32) -> bool {
+        !self.is_http2() && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1)
+    }
+
+    /// Tells the connection what to do and wakes it.
+    pub(super) fn tell(&self, order: Order) {
+        self.order.fetch_max(order.to_u8(), Ordering::AcqRel);
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waker) = waker.as_ref() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// What the connection has been told.
+    pub(super) fn order(&self) -> Order {
+        Order::from_u8(self.order.load(Ordering::Acquire))
+    }
+
+    /// Whether the connection, told to finish, has not even the head of a request on its way in.
+    pub(super) fn may_leave(&self) -> bool {
+        let ended = self.ended.load(Ordering::Acquire);
+        let resting = self.started.load(Ordering::Acquire) == ended;
+        self.order() == Order::Finish && !(resting && self.has_begun(ended))
+    }
+
+    /// The connection takes its leave.
+    pub(super) fn leave(&self) {
+        if matches!(self.phase(), Phase::Head(_) | Phase::Idle(_)) {
+            let started = self.started.load(Ordering::Acquire);
+            self.quiet.store(started.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether nothing has been open since the connection took its leave.
+    pub(super) fn is_quiet(&self) -> bool {
+        let started = self.started.load(Ordering::Acquire);
+        self.quiet.load(Ordering::Relaxed) == started.wrapping_add(1)
+    }
+
+    /// Whom to wake when there is an order.
+    pub(super) fn wake_me(&self, waker: &Waker) {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+    }
+
+    /// Whether some of a head has come, and its exchange has not begun.
+    pub(super) fn is_within_head(&self) -> bool {
+        let ended = self.ended.load(Ordering::Acquire);
+        let began = self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1);
+        began && self.started.load(Ordering::Acquire) == ended
+    }
+
+    /// Bytes have come in, whether they were read yet or not.
+    pub(super) fn note_read(&self) {
+        let ended = self.ended.load(Ordering::Relaxed);
+        if self.started.load(Ordering::Relaxed) == ended {
+            self.head_begun.store(ended.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// The handshake is over: what has come in belongs to no head.
+    pub(super) fn greeted(&self) {
+        self.head_begun.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether a request body is being taken in while its answer is already under way.
+    pub(super) fn is_receiving(&self) -> bool {
+        self.receiving.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether such a body has begun, told once.
+    pub(super) fn grows_patient(&self) -> bool {
+        self.is_receiving() && !self.patient.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// One request and its answer, from the head that was read to the last byte handed over.
+/// Dropped earlier, it ends just the same.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    state: Arc<ConnectionState>,
+    answered: bool,
+    http2: bool,
+    /// The key of its response among those of the connection.
+    response: Option<usize>,
+}
+
+impl Exchange {
+    /// A head has been read.
+    pub(super) fn start(state: Arc<ConnectionState>, version: http::Version) -> Self {
+        let http2 = version == http::Version::HTTP_2;
+        if http2 {
+            state.http2.set(true);
+        }
+        state.started.fetch_add(1, Ordering::AcqRel);
+        Self { state, answered: false, http2, response: None }
+    }
+
+    /// The handler has answered.
+    pub(super) fn answer(&mut self) {
+        if !self.answered {
+            self.answered = true;
+            self.state.answered.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// The connection of the exchange.
+    pub(super) fn state(&self) -> &Arc<ConnectionState> {
+        &self.state
+    }
+
+    /// Whether the exchange is one of HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        self.http2
+    }
+
+    /// Has the progress of the response observed.
+    pub(super) fn observe(&mut self, progress: Arc<Progress>, streamed: bool) {
+        let observed = Observed { progress, streamed, window: None };
+        self.response = Some(self.state.responses().insert(observed));
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.answer();
+        if let Some(response) = self.response {
+            self.state.responses().try_remove(response);
+        }
+        self.state.ended.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Counts something of a connection for as long as this lives.
+#[derive(Debug)]
+pub(super) struct CountGuard {
+    state: Arc<ConnectionState>,
+    count: fn(&ConnectionState) -> &AtomicU32,
+}
+
+impl CountGuard {
+    /// A request body that is still read while its response is sent.
+    pub(super) fn receiving(state: &Arc<ConnectionState>) -> Self {
+        Self::new(state, |state| &state.receiving)
+    }
+
+    /// A chunk of a streamed answer that is in our hands.
+    pub(super) fn in_hand(state: &Arc<ConnectionState>) -> Self {
+        Self::new(state, |state| &state.in_hand)
+    }
+
+    fn new(state: &Arc<ConnectionState>, count: fn(&ConnectionState) -> &AtomicU32) -> Self {
+        count(state).fetch_add(1, Ordering::AcqRel);
+        Self { state: Arc::clone(state), count }
+    }
+}
+
+impl Drop for CountGuard {
+    fn drop(&mut self) {
+        (self.count)(&self.state).fetch_sub(1, Ordering::AcqRel);
+    }
+}

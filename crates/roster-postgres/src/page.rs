@@ -1,0 +1,97 @@
+//! One page of the collection, with its position and total, in one snapshot.
+//!
+//! A page of the rows of one range is one statement on a shared connection. Every other page has a
+//! snapshot of its own.
+
+use std::sync::Arc;
+
+use roster_core::{
+    Head,
+    list::{Page, PageQuery, SortBy, Total},
+    page::{Flow, Walk},
+    plan::{Plan, Source},
+};
+use roster_engine::{Parameters, corrupt, is_behind, read_page, rows, rows_along, show_row};
+
+use crate::{connect::Connection, query_error::QueryResult, reads::snapshot};
+
+/// Reads a page of several steps.
+pub(crate) async fn walked(connection: Arc<Connection>, query: &PageQuery) -> QueryResult<Page> {
+    snapshot(&connection, |db, head| read_page(db, head, query, Plan::of(query))).await
+}
+
+/// A page of more users is read in a snapshot of its own: other queries wait for it.
+const SHORT_PAGE_MAX: usize = 500;
+
+/// A page that is one statement: a range has its rows in its order, and no others, or has at most
+/// one user.
+pub(crate) struct Direct<'q> {
+    query: &'q PageQuery,
+    plan: Plan,
+    sql: String,
+    parameters: Parameters,
+}
+
+impl<'q> Direct<'q> {
+    /// The page of a query, if it is such a page.
+    pub(crate) fn of(query: &'q PageQuery) -> Option<Self> {
+        let plan = Plan::of(query);
+        let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
+            && plan.is_bounded(query)
+            && (!query.count || plan.counter(query).is_some());
+        let Source::Along(range) = &plan.source else { return None };
+        let mut parameters = Parameters::default();
+        // One row says that there is a next page; one may be the row that the page begins after.
+        let (after, limit) = (query.after.as_ref(), query.limit.saturating_add(2));
+        let rows = rows_along::<&Connection>(
+            range,
+            query.sort,
+            after,
+            plan.status,
+            limit,
+            &mut parameters,
+        );
+        let sql = with_head(&rows, query.sort.by);
+        fits.then_some(Self { query, plan, sql, parameters })
+    }
+
+    /// Reads the page.
+    pub(crate) async fn read(&self, connection: Arc<Connection>) -> QueryResult<Page> {
+        let (query, sort) = (self.query, self.query.sort);
+        let rows = rows(&*connection, &self.sql, &self.parameters.0).await?;
+        let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
+        let head = Head {
+            position: head.number(1, "log_head")?,
+            active: head.number(4, "log_head")?,
+            suspended: head.number(5, "log_head")?,
+            deleted: 0,
+        };
+        let counter = self.plan.counter(query).filter(|_| query.count);
+        let mut walk = Walk::new(query, self.plan.residual.clone());
+        for (nth, row) in rows.iter().enumerate() {
+            if nth == 0 && !is_behind(row, query.after.as_ref(), sort)? {
+                continue;
+            }
+            if show_row(&mut walk, row, sort.by)? == Flow::Stop {
+                break;
+            }
+        }
+        let total = counter.map(|counter| Total::Exactly(head.count(counter)));
+        Ok(walk.page(head.position, total))
+    }
+}
+
+/// A statement with the head of the log in its first row, and then the rows of another statement:
+/// both are one snapshot.
+pub(crate) fn with_head(rows: &str, by: SortBy) -> String {
+    let kind = match by {
+        SortBy::Id => "uuid",
+        SortBy::UpdatedAt => "bigint",
+        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => "bytea",
+    };
+    format!(
+        "SELECT NULL::uuid, position, NULL::{kind}, NULL::text, active, suspended FROM log_head \
+         WHERE number = 1 UNION ALL (SELECT rows.*, NULL::bigint, NULL::bigint FROM ({rows}) \
+         AS rows)"
+    )
+}

@@ -1,0 +1,116 @@
+//! The statements that roster-engine has for both engines, run on a connection.
+
+use std::{error::Error, pin::pin};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt as _;
+use roster_core::{StoreError, page::Flow};
+use roster_engine::{Cell, Database, Dialect, Values};
+use tokio_postgres::{
+    Row,
+    types::{IsNull, ToSql, Type, to_sql_checked},
+};
+use uuid::Uuid;
+
+use crate::{
+    columns::{ABSENT, uuid},
+    connect::Connection,
+    query_error::{QueryError, QueryResult},
+};
+
+impl Dialect for &Connection {
+    fn any(parameter: &str) -> String {
+        format!("ANY({parameter})")
+    }
+
+    /// No UTF-8 text has this byte.
+    const ABSENT_KEY: &'static str = r"'\xff'";
+
+    /// The shape of a statement determines its index.
+    fn indexed_by(_index: &str) -> String {
+        String::new()
+    }
+}
+
+impl Database for &Connection {
+    type Error = QueryError;
+
+    async fn each(
+        self,
+        sql: &str,
+        parameters: &[Cell],
+        mut show: impl FnMut(Values) -> Result<Flow, StoreError>,
+    ) -> QueryResult<()> {
+        let statement = self.prepare(sql).await?;
+        let parameters = parameters.iter().cloned().map(Parameter);
+        let mut rows = pin!(self.client().query_raw(&statement, parameters).await?);
+        while let Some(row) = rows.try_next().await? {
+            if show(values(&row)?)? == Flow::Stop {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn execute(self, sql: &str, parameters: &[Cell]) -> QueryResult<u64> {
+        let statement = self.prepare(sql).await?;
+        Ok(self.client().execute_raw(&statement, parameters.iter().cloned().map(Parameter)).await?)
+    }
+}
+
+/// A parameter of a statement. Texts, ids and bytes are sent as they are.
+#[derive(Debug)]
+pub(crate) struct Parameter(pub(crate) Cell);
+
+impl ToSql for Parameter {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match &self.0 {
+            Cell::Null => return Ok(IsNull::Yes),
+            Cell::Integer(number) if *kind == Type::INT2 => {
+                return i16::try_from(*number)?.to_sql(kind, out);
+            }
+            Cell::Integer(number) => return number.to_sql(kind, out),
+            Cell::Ids(ids) => {
+                return ids.iter().copied().map(uuid).collect::<Vec<_>>().to_sql(kind, out);
+            }
+            Cell::Text(bytes) | Cell::Bytes(bytes) if *kind == Type::UUID && bytes.is_empty() => {
+                out.extend_from_slice(Uuid::nil().as_bytes());
+            }
+            Cell::Text(bytes) | Cell::Bytes(bytes) => out.extend_from_slice(bytes),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_kind: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// The values of a row. A sort key that is absent is empty bytes.
+pub(crate) fn values(row: &Row) -> Result<Values, tokio_postgres::Error> {
+    let integer = |value: Option<i64>| value.map_or(Cell::Null, Cell::Integer);
+    let bytes = |value: Option<&[u8]>| match value {
+        None => Cell::Null,
+        Some(ABSENT) => Cell::Bytes(Bytes::new()),
+        Some(value) => Cell::Text(Bytes::copy_from_slice(value)),
+    };
+    let id = |id: Option<Uuid>| id.map_or(Cell::Null, |id| Cell::from(id.as_bytes().as_slice()));
+    let cell = |(index, column): (usize, &tokio_postgres::Column)| {
+        Ok(match *column.type_() {
+            Type::INT8 => integer(row.try_get(index)?),
+            Type::INT2 => integer(row.try_get::<_, Option<i16>>(index)?.map(i64::from)),
+            Type::INT4 => integer(row.try_get::<_, Option<i32>>(index)?.map(i64::from)),
+            Type::BOOL => integer(row.try_get::<_, Option<bool>>(index)?.map(i64::from)),
+            Type::UUID => id(row.try_get(index)?),
+            Type::BYTEA => bytes(row.try_get(index)?),
+            _ => bytes(row.try_get::<_, Option<&str>>(index)?.map(str::as_bytes)),
+        })
+    };
+    row.columns().iter().enumerate().map(cell).collect::<Result<_, _>>().map(Values)
+}

@@ -1,0 +1,69 @@
+//! Tolerant and strict parsing of requests. Responses always follow the RFCs.
+
+use std::fmt;
+
+use roster_core::Json;
+
+/// How strictly requests are parsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// Accepts what identity providers send: booleans as strings, names in any case. Ignores
+    /// unknown attributes.
+    #[default]
+    Tolerant,
+    /// Accepts only what the RFCs allow.
+    Strict,
+}
+
+impl Strictness {
+    /// Both values.
+    pub const ALL: &[Self] = &[Self::Tolerant, Self::Strict];
+
+    /// Whether it is [`Strictness::Tolerant`].
+    pub const fn is_tolerant(self) -> bool {
+        matches!(self, Self::Tolerant)
+    }
+
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tolerant => "tolerant",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// The value with this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|strictness| strictness.as_str() == text)
+    }
+}
+
+/// Converts the strings `true` and `false`, in any case, to booleans. Returns other values
+/// unchanged.
+pub(crate) fn as_flag(value: Json) -> Json {
+    let Json::Text(text) = value else { return value };
+    if text.eq_ignore_ascii_case("true") {
+        Json::Bool(true)
+    } else if text.eq_ignore_ascii_case("false") {
+        Json::Bool(false)
+    } else {
+        Json::Text(text)
+    }
+}
+
+/// In tolerant parsing, converts an integer to a string: some clients send employee numbers as
+/// numbers. Returns other values unchanged.
+pub(crate) fn as_text(value: Json, strictness: Strictness) -> Json {
+    if strictness.is_tolerant()
+        && let Json::Int(number) = value
+    {
+        return Json::Text(number.to_string());
+    }
+    value
+}
+
+impl fmt::Display for Strictness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

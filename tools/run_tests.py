@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Builds the tests of the workspace once and runs their programs side by side.
+
+    tools/run_tests.py [CARGO ARGUMENT...] [-- TEST ARGUMENT...]
+
+`cargo test` runs one program after the other; many of ours wait for a timer or a disk, so the
+processors are idle in between. As many programs run at once as there are processors: with more, a
+statement of PostgreSQL may take longer than the engine waits for it.
+The output of each comes in one piece, when it has ended. Examples in the documentation are not
+among them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+# They take longest, so they begin first.
+LONGEST = ("rest", "scim", "conformance", "sequences", "housekeeping", "roster_postgres", "wire")
+
+
+def programs(words):
+    """Builds the tests; name, folder of the package and path of each program."""
+    command = ["cargo", "test", "--workspace", "--locked", "--no-run", *words]
+    command.append("--message-format=json-render-diagnostics")
+    built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode != 0:
+        sys.exit(built.returncode)
+    found = []
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message["reason"] == "compiler-artifact" and message["executable"]:
+            if message["profile"]["test"]:
+                folder = Path(message["manifest_path"]).parent
+                found.append((message["target"]["name"], folder, message["executable"]))
+    return sorted(found, key=lambda one: LONGEST.index(one[0]) if one[0] in LONGEST else 99)
+
+
+def run(name, folder, program, words):
+    """Runs one program as cargo does; whether it passed."""
+    began = time.monotonic()
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+    done = subprocess.run(
+        [program, *words],
+        cwd=folder, env=environment, text=True, errors="replace", check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    seconds = time.monotonic() - began
+    passed = done.returncode == 0
+    lines = done.stdout.splitlines()
+    shown = [line for line in lines if line.startswith("test result:")] if passed else lines
+    outcome = "ok" if passed else f"FAILED with {done.returncode}"
+    head = f"{folder.name} {name}: {outcome}, {seconds:.0f} s"
+    print("\n  ".join([head, *shown]), flush=True)
+    return passed
+
+
+def main():
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    all_programs = programs(words[:end])
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        running = [pool.submit(run, *one, words[end + 1 :]) for one in all_programs]
+        failed = sum(not done.result() for done in as_completed(running))
+    print(f"{len(all_programs)} programs, {failed} failed")
+    sys.exit(1 if failed or not all_programs else 0)
+
+
+if __name__ == "__main__":
+    main()
