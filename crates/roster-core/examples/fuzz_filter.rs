@@ -9,7 +9,11 @@ use std::{env, hint, io, io::Write as _, process::ExitCode, time::Instant};
 
 use roster_core::{
     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, User, UserId,
-    decide, filter::Filter, json, list::PageQuery, plan::Plan,
+    UserSchema, decide,
+    filter::{Filter, Memberships},
+    json,
+    list::PageQuery,
+    plan::Plan,
 };
 
 const SEEDS: [&str; 14] = [
@@ -133,7 +137,7 @@ fn users() -> Vec<User> {
         let caller = Caller { actor: Actor::System, request_id: "fuzz".to_owned() };
         let command =
             Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None };
-        match decide(Rules::default(), None, &command) {
+        match decide(Rules::default(), &UserSchema::default(), None, &command) {
             Ok(Decision::Write(change)) => Some(change.user.clone()),
             _ => None,
         }
@@ -156,8 +160,10 @@ fn check(text: &str, users: &[User]) -> Result<bool, String> {
         other => return Err(format!("prints as {printed}, which is {other:?}")),
     }
     for user in users {
-        let by_record = filter.matches_record(&user.to_record()).map_err(|e| e.to_string())?;
-        if by_record != filter.matches(user) {
+        let groups = Memberships::default();
+        let by_record =
+            filter.matches_record(&user.to_record(), &groups).map_err(|e| e.to_string())?;
+        if by_record != filter.matches(user, &groups) {
             return Err("matches a record and its user differently".to_owned());
         }
     }

@@ -7,7 +7,9 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use crate::{
-    access::{KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteUsers},
+    access::{
+        KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteSchema, WriteUsers,
+    },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
     command::{Act, Caller, Command, Edit, Mode, OnConflict, Rules, Terms},
@@ -23,6 +25,7 @@ use crate::{
     store::{Head, LogId, Outlived, Secret, Store},
     timestamp::Timestamp,
     user::{Deleted, Stored, User},
+    user_schema::{SchemaCommand, SchemaDraft, UserSchema},
     walk::WalkStore,
 };
 
@@ -189,7 +192,7 @@ impl Directory {
         let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(after, 1) };
         let events = self.events(may, query).await?.events;
         // Users and groups have ids from the same source, so events of groups do not count.
-        Ok(events.iter().any(|(_, event)| !event.kind.is_of_group()))
+        Ok(events.iter().any(|(_, event)| event.kind.is_of_user()))
     }
 
     /// Deletes one batch of expired data and returns its size.
@@ -273,6 +276,27 @@ impl Directory {
     /// The current rules.
     pub fn rules(&self) -> Rules {
         self.store.rules()
+    }
+
+    /// The current schema of users.
+    pub fn schema(&self) -> Arc<UserSchema> {
+        self.store.schema()
+    }
+
+    /// Replaces the schema of users.
+    pub async fn replace_schema(
+        &self,
+        _may: Permit<WriteSchema>,
+        draft: SchemaDraft,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let Terms { caller, idempotency, mode, start, preconditions } = terms;
+        let (draft, at) = (Box::new(draft), self.clock.now());
+        let command = SchemaCommand { draft, preconditions, at, caller, idempotency, start };
+        match mode {
+            Mode::DryRun => self.store.preview_schema(command).await,
+            Mode::Write => self.store.replace_schema(command).await,
+        }
     }
 
     /// The identity of the change log.

@@ -54,6 +54,8 @@ kinds! {
     GroupUpdated "group.updated",
     /// A group was deleted.
     GroupDeleted "group.deleted",
+    /// The schema of users was replaced.
+    SchemaUpdated "schema.updated",
 }
 
 impl EventKind {
@@ -66,8 +68,18 @@ impl EventKind {
     pub const fn is_of_group(self) -> bool {
         match self {
             Self::GroupCreated | Self::GroupUpdated | Self::GroupDeleted => true,
-            Self::Created | Self::Updated | Self::Deleted | Self::Restored | Self::Purged => false,
+            Self::Created
+            | Self::Updated
+            | Self::Deleted
+            | Self::Restored
+            | Self::Purged
+            | Self::SchemaUpdated => false,
         }
+    }
+
+    /// Whether it is a kind for users.
+    pub const fn is_of_user(self) -> bool {
+        !self.is_of_group() && !matches!(self, Self::SchemaUpdated)
     }
 }
 
@@ -101,7 +113,9 @@ pub struct Event {
     pub actor: String,
     /// The id of the request.
     pub request_id: String,
-    /// The user's id; the group's id if the kind is one for groups.
+    /// The user's id; the group's id if the kind is one for groups; [`SCHEMA_ID`] for the schema.
+    ///
+    /// [`SCHEMA_ID`]: crate::user_schema::SCHEMA_ID
     pub user_id: UserId,
     /// The version after the change.
     pub version: i64,

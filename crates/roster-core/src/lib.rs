@@ -46,7 +46,8 @@
 //!
 //! ```
 //! use roster_core::{
-//!     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, UserId, decide,
+//!     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, UserId,
+//!     UserSchema, decide,
 //!     json,
 //! };
 //!
@@ -62,7 +63,8 @@
 //!     idempotency: None,
 //!     start: None,
 //! };
-//! let Ok(Decision::Write(change)) = decide(Rules::default(), None, &command) else {
+//! let schema = UserSchema::default();
+//! let Ok(Decision::Write(change)) = decide(Rules::default(), &schema, None, &command) else {
 //!     panic!("the rules allow this user");
 //! };
 //! assert_eq!(change.user.version, 1);
@@ -103,6 +105,7 @@ pub mod store;
 pub mod text;
 pub mod timestamp;
 pub mod user;
+pub mod user_schema;
 pub mod violation;
 pub mod walk;
 pub mod words;
@@ -134,4 +137,5 @@ pub use start::Start;
 pub use store::{Head, LogId, Outlived, Position, Store};
 pub use timestamp::Timestamp;
 pub use user::{Deleted, Status, Stored, User};
+pub use user_schema::{SchemaCommand, SchemaDraft, UserSchema};
 pub use violation::{Violation, ViolationCode, Violations};

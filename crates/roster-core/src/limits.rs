@@ -103,5 +103,7 @@ pub const GROUP_DEPTH_MAX: usize = 8;
 pub const GROUP_NESTING_MAX: usize = 10_000;
 /// The maximum unknown ids of members that a rejection lists.
 pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
+/// The maximum members of `attributes` that the schema declares.
+pub const DECLARED_MEMBERS_MAX: usize = 100;
 /// The maximum bytes of SQLite's write-ahead log while no other process reads the store.
 pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;

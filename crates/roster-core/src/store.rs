@@ -5,7 +5,7 @@
 //! crosses this trait. An engine contains no rules: it loads the facts, calls [`crate::decide()`],
 //! and writes the decision.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::{
     access::KeyStore,
@@ -20,6 +20,7 @@ use crate::{
     outcome::{Answer, Outcome},
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
+    user_schema::{SchemaCommand, UserSchema},
     walk::WalkStore,
 };
 
@@ -77,6 +78,15 @@ pub trait Store: KeyStore + GroupStore {
     /// The current rules: the policy of the store, with the guards of this process. Another process
     /// may change the policy.
     fn rules(&self) -> Rules;
+
+    /// The current schema of users. Another process may replace it.
+    fn schema(&self) -> Arc<UserSchema>;
+
+    /// Replaces the schema of users. A success is durable, and this process applies the new schema.
+    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>>;
+
+    /// Decides such a command in the same way, and stores nothing.
+    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>>;
 
     /// The size of the write-ahead log's file in bytes, if the engine has one.
     fn wal_bytes(&self) -> Option<u64> {

@@ -11,9 +11,11 @@ use std::{
 use bytes::Bytes;
 use roster_core::{
     Act, Caller, Change, Claims, Command, Decision, Effect, Event, EventKind, Failure, Group,
-    GroupId, Keys, Outcome, Rules, Sharing, StoreError, Stored, Target, Timestamp, UserId,
+    GroupId, Keys, Outcome, Rules, SchemaCommand, Sharing, StoreError, Stored, Target, Timestamp,
+    UserId, UserSchema,
     decide::{Holders, Settlement},
     group::{GroupChange, left},
+    user_schema::decide_schema,
 };
 
 use crate::{
@@ -59,7 +61,8 @@ impl Executed {
 }
 
 /// The batches that a queue of requests is executed in. Commands about users share a batch. One
-/// about a group has a batch of its own: it reads memberships, which batches do not keep.
+/// about a group has a batch of its own: it reads memberships, which batches do not keep. One about
+/// the schema has too: the commands after it are decided under the new schema.
 pub fn batches<'r>(requests: &'r [&'r Request]) -> impl Iterator<Item = &'r [&'r Request]> {
     let both_users = |one: &&Request, other: &&Request| {
         matches!((one, other), (Request::User(_), Request::User(_)))
@@ -68,8 +71,13 @@ pub fn batches<'r>(requests: &'r [&'r Request]) -> impl Iterator<Item = &'r [&'r
 }
 
 /// Executes a batch. If a fact is missing the result is incomplete and not to be written.
-pub fn run(rules: Rules, requests: &[&Request], facts: &mut impl Facts) -> Completed {
-    let mut batch = Batch::new(rules, facts, requests.len() > 1);
+pub fn run(
+    rules: Rules,
+    schema: &Arc<UserSchema>,
+    requests: &[&Request],
+    facts: &mut impl Facts,
+) -> Completed {
+    let mut batch = Batch::new(rules, Arc::clone(schema), facts, requests.len() > 1);
     let mut results = Vec::with_capacity(requests.len());
     for request in requests {
         match batch.execute_or_replay(request) {
@@ -89,11 +97,12 @@ pub fn run(rules: Rules, requests: &[&Request], facts: &mut impl Facts) -> Compl
 /// that of the log.
 pub fn preview(
     rules: Rules,
+    schema: &Arc<UserSchema>,
     request: &Request,
     facts: &mut impl Facts,
     position: i64,
 ) -> Option<Result<Outcome, Failure>> {
-    match Batch::new(rules, facts, false).execute(request) {
+    match Batch::new(rules, Arc::clone(schema), facts, false).execute(request) {
         Ok(executed) => Some(Ok(Outcome { position, ..executed.outcome(position) })),
         Err(CommandError::Failed(failure)) => Some(Err(failure)),
         Err(CommandError::MissingFact) => None,
@@ -102,6 +111,7 @@ pub fn preview(
 
 pub(crate) struct Batch<'f, F> {
     pub(crate) rules: Rules,
+    schema: Arc<UserSchema>,
     pub(crate) facts: &'f mut F,
     /// Whether there are several commands: only then the state that follows is looked at.
     has_several: bool,
@@ -115,9 +125,10 @@ pub(crate) struct Batch<'f, F> {
 }
 
 impl<'f, F: Facts> Batch<'f, F> {
-    fn new(rules: Rules, facts: &'f mut F, has_several: bool) -> Self {
+    fn new(rules: Rules, schema: Arc<UserSchema>, facts: &'f mut F, has_several: bool) -> Self {
         Self {
             rules,
+            schema,
             facts,
             has_several,
             holders: HashMap::new(),
@@ -183,7 +194,16 @@ impl<'f, F: Facts> Batch<'f, F> {
         match request {
             Request::User(request) => self.execute_user(request),
             Request::Group(command) => self.execute_group(command),
+            Request::Schema(command) => self.execute_schema(command),
         }
+    }
+
+    fn execute_schema(&mut self, command: &SchemaCommand) -> Result<Executed, CommandError> {
+        let Some(change) = decide_schema(&self.schema, command)? else {
+            return Ok(self.unchanged(Effect::Unchanged, self.schema.stored()));
+        };
+        self.writes.schema = Some(change.schema);
+        Ok(self.append(change.event, change.record))
     }
 
     fn execute_user(&mut self, request: &UserRequest) -> Result<Executed, CommandError> {
@@ -201,7 +221,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             },
             Target::Deleted => self.deleted(id)?,
         };
-        let decision = request.decision(self.rules, current.as_ref())?;
+        let decision = request.decision(self.rules, &self.schema, current.as_ref())?;
         match decision {
             Decision::Unchanged => {
                 let missing = || StoreError::Internal("a user that does not exist".into());
@@ -240,7 +260,8 @@ impl<'f, F: Facts> Batch<'f, F> {
                 Ok(Some(self.unchanged(Effect::Skipped, holder.stored())))
             }
             Settlement::Instead(replacement) => {
-                self.execute_user(&UserRequest::new(self.rules, *replacement)).map(Some)
+                let replacement = UserRequest::new(self.rules, &self.schema, *replacement);
+                self.execute_user(&replacement).map(Some)
             }
         }
     }

@@ -20,6 +20,7 @@ mod page_sql;
 mod queue;
 mod request;
 mod retention;
+mod schema_setting;
 mod stored_groups;
 mod stored_keys;
 mod tables;
@@ -45,9 +46,10 @@ pub use retention::{
     CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
     OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,
 };
+pub use schema_setting::{SCHEMA_SETTING, schema_of};
 pub use stored_groups::{
-    GROUP, GROUP_OF_NAME, GROUPS, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups,
-    group, group_page, groups_of, groups_of_external_id, groups_of_ids, members_page,
+    GROUP, GROUP_OF_NAME, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups, group,
+    group_page, groups_along, groups_of, groups_of_external_id, groups_of_ids, members_page,
 };
 pub use stored_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,

@@ -7,8 +7,9 @@
 use std::{cmp::Ordering, collections::HashMap};
 
 use roster_core::{
-    Head, Status, StoreError, UserId,
-    filter::Filter,
+    Group, Head, Status, StoreError, UserId,
+    filter::{Filter, Memberships},
+    group::GroupRef,
     limits::TOTAL_EXACT_MAX,
     list::{Direction, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
     page::{
@@ -24,6 +25,7 @@ use crate::{
         FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
         rows_along, rows_of_ids,
     },
+    stored_groups::direct_groups,
 };
 
 /// The maximum number of index entries that are read on the thread of the request: less work than a
@@ -156,6 +158,14 @@ async fn by_keys<D: Database>(
             }
             Lookup::AnyEmail(key) => (key, Some(0)),
             Lookup::AnyPhoneNumber(key) => (key, Some(1)),
+            Lookup::Member(group) => {
+                let parameters = [(*group).into(), limit(most)];
+                found.extend(ids(db, &ids_of_key::<D>(lookup), &parameters).await?);
+                if found.len() > most {
+                    return Ok(found);
+                }
+                continue;
+            }
             Lookup::Username(key)
             | Lookup::Email(key)
             | Lookup::ExternalId(key)
@@ -334,8 +344,9 @@ async fn rows_of<D: Database>(
         for row in rows(db, &sql, &to.0).await? {
             by_id.insert(row.id(0, "users.id")?, row);
         }
-        for row in ids.iter().filter_map(|id| by_id.get(id)) {
-            if show_row(walk, row, by)? == Flow::Stop {
+        let groups = memberships(db, walk, ids).await?;
+        for (id, row) in ids.iter().filter_map(|id| Some((id, by_id.get(id)?))) {
+            if show_row(walk, row, by, groups.get(id))? == Flow::Stop {
                 return Ok(());
             }
         }
@@ -355,34 +366,73 @@ async fn along<D: Database>(
     let sort = query.sort;
     let mut after = query.after.clone();
     let most = query.examined_max.max(1).saturating_add(1);
-    let mut portion = query.limit.saturating_add(2).clamp(PORTION_MIN, PORTION_MAX).min(most);
+    // The rows of a portion are kept in memory while the groups of their users are read.
+    let portion_max = if walk.group_filter().is_some() { ROWS_MAX } else { PORTION_MAX };
+    let mut portion = query.limit.saturating_add(2).clamp(PORTION_MIN, portion_max).min(most);
     loop {
         let mut to = Parameters::default();
         let sql = rows_along::<D>(range, sort, after.as_ref(), status, portion, &mut to);
         let (mut flow, mut count, mut last) = (Flow::Next, 0, None);
-        let take = |row: Values| {
+        let mut take = |walk: &mut Walk<'_>, row: Values, groups: Option<&Memberships>| {
             count += 1;
             if count > 1 || is_behind(&row, after.as_ref(), sort)? {
-                flow = show_row(walk, &row, sort.by)?;
+                flow = show_row(walk, &row, sort.by, groups)?;
             }
             last = Some(row);
             Ok(flow)
         };
-        db.each(&sql, &to.0, take).await?;
+        if walk.group_filter().is_some() {
+            let rows = rows(db, &sql, &to.0).await?;
+            let ids: Result<Vec<UserId>, _> =
+                rows.iter().map(|row| row.id(0, "users.id")).collect();
+            let ids = ids?;
+            let groups = memberships(db, walk, &ids).await?;
+            for (row, id) in rows.into_iter().zip(&ids) {
+                if take(walk, row, groups.get(id))? == Flow::Stop {
+                    break;
+                }
+            }
+        } else {
+            db.each(&sql, &to.0, |row| take(walk, row, None)).await?;
+        }
         let Some(last) = last.filter(|_| flow == Flow::Next && count >= portion) else {
             return Ok(());
         };
         after = Some(PageKey { key: key_of(&last, 2, sort.by)?, id: last.id(0, "users.id")? });
-        portion = portion.saturating_mul(4).min(PORTION_MAX);
+        portion = portion.saturating_mul(4).min(portion_max);
     }
 }
 
-/// Shows a row to the walk: id, version, sort key, record.
-pub fn show_row(walk: &mut Walk<'_>, row: &Values, by: SortBy) -> Result<Flow, StoreError> {
+/// What the groups of these users make of the walk's filter. No statement if it does not read them.
+async fn memberships<D: Database>(
+    db: D,
+    walk: &Walk<'_>,
+    ids: &[UserId],
+) -> Result<HashMap<UserId, Memberships>, D::Error> {
+    let mut memberships: HashMap<UserId, Memberships> = HashMap::new();
+    let Some(filter) = walk.group_filter() else { return Ok(memberships) };
+    let add = |row: Values| {
+        let Group { id, display_name, .. } = row.group()?;
+        let user = row.id(3, "group_members.member_id")?;
+        filter.add_group(memberships.entry(user).or_default(), &GroupRef { id, display_name });
+        Ok(Flow::Next)
+    };
+    db.each(&direct_groups::<D>(), &[Cell::Ids(ids.to_vec())], add).await?;
+    Ok(memberships)
+}
+
+/// Shows a row to the walk: id, version, sort key, record. `groups` are those of the user, if the
+/// walk's filter reads them.
+pub fn show_row(
+    walk: &mut Walk<'_>,
+    row: &Values,
+    by: SortBy,
+    groups: Option<&Memberships>,
+) -> Result<Flow, StoreError> {
     let is_tested = row.0.get(3) != Some(&Cell::Null);
     let record = is_tested.then(|| row.bytes(3, "users.record")).transpose()?;
     let (id, version) = (row.id(0, "users.id")?, row.number(1, "users.version")?);
-    walk.take(&Row { id, version, record }, || key_of(row, 2, by))
+    walk.take(&Row { id, version, record, groups }, || key_of(row, 2, by))
 }
 
 /// Whether a row comes after a place. Of the rows that follow it, at most the first one does not.

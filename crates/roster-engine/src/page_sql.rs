@@ -77,9 +77,13 @@ pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
         Lookup::Email(_) | Lookup::AnyEmail(_) => Index::Sort(SortBy::Email),
         Lookup::ExternalId(_) => Index::ExternalId,
         Lookup::PhoneNumber(_) | Lookup::AnyPhoneNumber(_) => Index::PhoneNumber,
+        Lookup::Member(_) => {
+            return "SELECT member_id FROM group_members WHERE group_id = $1 AND kind = 0 \
+                    ORDER BY group_id, member_id LIMIT $2"
+                .to_owned();
+        }
     };
-    let (column, mut sql) =
-        (index.column(), format!("SELECT id FROM users{}", indexed::<D>(index)));
+    let (column, mut sql) = (index.column(), format!("SELECT id {}", from::<D>(index)));
     let _infallible = if has_no_id(index) {
         write!(sql, " WHERE {column} = $1 LIMIT $2")
     } else {
@@ -99,7 +103,7 @@ pub fn rows_along<D: Dialect>(
     to: &mut Parameters,
 ) -> String {
     let mut sql = select(sort.by, status, to);
-    sql.push_str(&indexed::<D>(range.index));
+    sql.push_str(&from::<D>(range.index));
     if range.index == Index::Sort(sort.by) {
         let after = after.filter(|after| range.begins_after(after, sort));
         // The row replaces the bound that it has passed.
@@ -111,6 +115,7 @@ pub fn rows_along<D: Dialect>(
     } else {
         of_key(&mut sql, range, sort.direction, after, to);
     }
+    join(&mut sql, range.index);
     order(&mut sql, range.index, sort.direction);
     let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
     sql
@@ -123,14 +128,14 @@ pub fn rows_of_ids<D: Dialect>(
     status: Option<Status>,
     to: &mut Parameters,
 ) -> String {
-    let (select, by_id) = (select(by, status, to), indexed::<D>(Index::Sort(SortBy::Id)));
+    let (select, by_id) = (select(by, status, to), from::<D>(Index::Sort(SortBy::Id)));
     format!("{select}{by_id} WHERE id = {}", to.any::<D>(ids))
 }
 
 /// The keys and ids of some ids, in no order.
 pub fn places_of_ids<D: Dialect>(ids: &[UserId], by: SortBy, to: &mut Parameters) -> String {
-    let (key, by_id) = (Index::Sort(by).column(), indexed::<D>(Index::Sort(SortBy::Id)));
-    format!("SELECT {key}, id FROM users{by_id} WHERE id = {}", to.any::<D>(ids))
+    let (key, by_id) = (Index::Sort(by).column(), from::<D>(Index::Sort(SortBy::Id)));
+    format!("SELECT {key}, id {by_id} WHERE id = {}", to.any::<D>(ids))
 }
 
 /// The ids of a range.
@@ -144,8 +149,9 @@ pub fn count_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Paramete
 }
 
 fn within<D: Dialect>(what: &str, range: &Range, limit: usize, to: &mut Parameters) -> String {
-    let mut sql = format!("SELECT {what} FROM users{}", indexed::<D>(range.index));
+    let mut sql = format!("SELECT {what} {}", from::<D>(range.index));
     bounds::<D>(&mut sql, range, None, to);
+    join(&mut sql, range.index);
     order(&mut sql, range.index, Direction::Ascending);
     let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
     sql
@@ -158,7 +164,7 @@ fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
         }
         None => "record".to_owned(),
     };
-    format!("SELECT id, version, {}, {record} FROM users", Index::Sort(by).column())
+    format!("SELECT id, version, {}, {record} ", Index::Sort(by).column())
 }
 
 /// Writes the bounds of a range, but the one that a walk in the `replaced` direction begins at.
@@ -183,7 +189,8 @@ fn bounds<D: Dialect>(
     if replaced == Some(Direction::Descending) {
         return word;
     }
-    let is_text = !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt));
+    let is_text =
+        !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt) | Index::Member);
     let _infallible = match &range.to {
         Bound::Included(key) => write!(sql, " {word} {column} <= {}", to.bound(key)),
         Bound::Excluded(key) => write!(sql, " {word} {column} < {}", to.bound(key)),
@@ -227,7 +234,8 @@ fn of_key(
     to: &mut Parameters,
 ) {
     let Some(key) = range.key() else { return };
-    let (column, key) = (range.index.column(), to.bound(key));
+    let (column, id_column) = (range.index.column(), id_column(range.index));
+    let key = to.bound(key);
     let _infallible = match after {
         // At most one row has a user name.
         _ if range.index == Index::Sort(SortBy::Username) => write!(sql, " WHERE {column} = {key}"),
@@ -238,7 +246,10 @@ fn of_key(
                 Direction::Ascending => ('>', "<="),
                 Direction::Descending => ('<', ">="),
             };
-            write!(sql, " WHERE ({column}, id) {follows} ({key}, {id}) AND {column} {bound} {key}")
+            write!(
+                sql,
+                " WHERE ({column}, {id_column}) {follows} ({key}, {id}) AND {column} {bound} {key}"
+            )
         }
     };
 }
@@ -247,7 +258,7 @@ fn of_key(
 fn order(sql: &mut String, index: Index, direction: Direction) {
     let way = if direction == Direction::Ascending { "" } else { " DESC" };
     let column = index.column();
-    let id = if has_no_id(index) { String::new() } else { format!(", id{way}") };
+    let id = if has_no_id(index) { String::new() } else { format!(", {}{way}", id_column(index)) };
     let _infallible = write!(sql, " ORDER BY {column}{way}{id}");
 }
 
@@ -256,8 +267,18 @@ const fn has_no_id(index: Index) -> bool {
     matches!(index, Index::Sort(SortBy::Id | SortBy::Username))
 }
 
-fn indexed<D: Dialect>(index: Index) -> String {
-    D::indexed_by(match index {
+/// The id that the key of an index is followed by.
+const fn id_column(index: Index) -> &'static str {
+    if matches!(index, Index::Member) { "member_id" } else { "id" }
+}
+
+/// The table of an index. Of members, the users are read by their ids.
+fn from<D: Dialect>(index: Index) -> String {
+    if index == Index::Member {
+        let by_id = D::indexed_by("users_id");
+        return format!("FROM group_members CROSS JOIN users{by_id}");
+    }
+    let indexed = D::indexed_by(match index {
         Index::Sort(SortBy::Id) => "users_id",
         Index::Sort(SortBy::UpdatedAt) => "users_updated_at",
         Index::Sort(SortBy::Username) => "users_username",
@@ -267,5 +288,14 @@ fn indexed<D: Dialect>(index: Index) -> String {
         Index::ExternalId => "users_external_id",
         Index::PhoneNumber => "users_phone_number",
         Index::Status => "users_status",
-    })
+        Index::Member => return String::new(),
+    });
+    format!("FROM users{indexed}")
+}
+
+/// Writes what joins members to users.
+fn join(sql: &mut String, index: Index) {
+    if index == Index::Member {
+        sql.push_str(" AND kind = 0 AND id = member_id");
+    }
 }

@@ -284,6 +284,7 @@ impl State {
 mod tests {
     use roster_core::{
         Act, Actor, Caller, Command, Effect, Preconditions, Rules, Stored, Timestamp, UserId,
+        UserSchema,
     };
 
     use super::*;
@@ -297,7 +298,7 @@ mod tests {
         let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
         let at = Timestamp::from_millis(0);
         let command = Command { act, at, caller, idempotency: None, start: None };
-        Request::User(UserRequest::new(Rules::default(), command))
+        Request::User(UserRequest::new(Rules::default(), &UserSchema::default(), command))
     }
 
     fn push(queue: &Queue, numbers: std::ops::Range<u8>) -> oneshot::Receiver<Answered> {

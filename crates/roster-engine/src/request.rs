@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roster_core::{
-    Command, Decision, GroupCommand, Idempotency, Refusal, Rules, Target, Timestamp, decide,
+    Command, Decision, GroupCommand, Idempotency, Refusal, Rules, SchemaCommand, Start, Target,
+    Timestamp, UserSchema, decide,
 };
 
 use crate::facts::Current;
@@ -15,6 +16,8 @@ pub enum Request {
     User(UserRequest),
     /// About a group.
     Group(GroupCommand),
+    /// About the schema of users.
+    Schema(SchemaCommand),
 }
 
 /// A command about a user.
@@ -24,12 +27,14 @@ pub struct UserRequest {
     precomputed: Mutex<Option<Precomputed>>,
 }
 
-/// A decision made on a record under these rules. It counts only if the record's bytes are the
-/// same: equal versions are not enough, since the record may be one that was never committed.
+/// A decision made on a record under these rules and this version of the schema. It counts only if
+/// the record's bytes are the same: equal versions are not enough, since the record may be one that
+/// was never committed.
 #[derive(Clone, Debug)]
 struct Precomputed {
     on: Option<Arc<Current>>,
     rules: Rules,
+    schema: i64,
     decision: Result<Decision, Refusal>,
 }
 
@@ -39,6 +44,7 @@ impl Request {
         match self {
             Self::User(request) => request.command.begin(),
             Self::Group(command) => command.begin(),
+            Self::Schema(command) => command.start.as_ref().is_none_or(Start::begin),
         }
     }
 
@@ -47,6 +53,7 @@ impl Request {
         match self {
             Self::User(UserRequest { command, .. }) => (command.at, command.idempotency.as_ref()),
             Self::Group(command) => (command.at, command.idempotency.as_ref()),
+            Self::Schema(command) => (command.at, command.idempotency.as_ref()),
         }
     }
 
@@ -59,19 +66,24 @@ impl Request {
 
 impl UserRequest {
     /// A command that is decided now if it creates a user, and else at its turn.
-    pub fn new(rules: Rules, command: Command) -> Self {
+    pub fn new(rules: Rules, schema: &UserSchema, command: Command) -> Self {
         let is_new = command.target() == Target::New;
         let request = Self { command, precomputed: Mutex::default() };
         if is_new {
-            drop(request.decide(rules, None));
+            drop(request.decide(rules, schema, None));
         }
         request
     }
 
     /// A command that is decided now, on what is probably the stored record.
-    pub fn decided_on(rules: Rules, command: Command, current: Current) -> Self {
+    pub fn decided_on(
+        rules: Rules,
+        schema: &UserSchema,
+        command: Command,
+        current: Current,
+    ) -> Self {
         let request = Self { command, precomputed: Mutex::default() };
-        drop(request.decide(rules, Some(&Arc::new(current))));
+        drop(request.decide(rules, schema, Some(&Arc::new(current))));
         request
     }
 
@@ -79,22 +91,31 @@ impl UserRequest {
     pub(crate) fn decision(
         &self,
         rules: Rules,
+        schema: &UserSchema,
         current: Option<&Arc<Current>>,
     ) -> Result<Decision, Refusal> {
         let record = current.map(|current| &current.record);
         match self.precomputed() {
-            Some(Precomputed { on, rules: under, decision })
-                if under == rules && on.as_ref().map(|on| &on.record) == record =>
+            Some(Precomputed { on, rules: under, schema: version, decision })
+                if under == rules
+                    && version == schema.version
+                    && on.as_ref().map(|on| &on.record) == record =>
             {
                 decision
             }
-            _ => self.decide(rules, current),
+            _ => self.decide(rules, schema, current),
         }
     }
 
-    fn decide(&self, rules: Rules, current: Option<&Arc<Current>>) -> Result<Decision, Refusal> {
-        let decision = decide(rules, current.map(|current| &current.user), &self.command);
-        let precomputed = Precomputed { on: current.cloned(), rules, decision: decision.clone() };
+    fn decide(
+        &self,
+        rules: Rules,
+        schema: &UserSchema,
+        current: Option<&Arc<Current>>,
+    ) -> Result<Decision, Refusal> {
+        let decision = decide(rules, schema, current.map(|current| &current.user), &self.command);
+        let (on, version) = (current.cloned(), schema.version);
+        let precomputed = Precomputed { on, rules, schema: version, decision: decision.clone() };
         *self.precomputed.lock().unwrap_or_else(PoisonError::into_inner) = Some(precomputed);
         decision
     }

@@ -2,17 +2,17 @@
 //!
 //! A name has one group, a member has few and ids are few: if the query names one of them, all
 //! groups that it leads to are read, and the other conditions are tested on them. Else a page is
-//! read along the index of the external id, or of the ids.
+//! read along the index of the external id, of the names or of the ids.
 
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use bytes::Bytes;
 use roster_core::{
     Group, GroupId, Head, Member, MemberKind, StoreError, Stored, UserId,
     group::{GroupPage, GroupQuery, GroupRef, GroupsOf, MembersPage, MembersQuery},
     limits::TOTAL_EXACT_MAX,
-    list::Total,
-    page::Flow,
+    list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
+    page::{Flow, order::compare},
 };
 
 use crate::database::{Cell, Database, Dialect, Values, corrupt, first, rows};
@@ -25,10 +25,6 @@ pub const GROUPS_TOTAL: &str = "SELECT total FROM groups_head WHERE id = 1";
 
 /// The group of a name.
 pub const GROUP_OF_NAME: &str = "SELECT id, version, record FROM groups WHERE name_key = $1";
-
-/// A page of groups.
-pub const GROUPS: &str =
-    "SELECT id, version, record FROM groups WHERE id > $1 ORDER BY id LIMIT $2";
 
 /// A page of members.
 pub const MEMBERS: &str = "SELECT member_id, kind FROM group_members \
@@ -48,13 +44,42 @@ pub fn direct_groups<D: Dialect>() -> String {
     )
 }
 
-/// A page of the groups of an external id.
-pub fn groups_of_external_id<D: Dialect>() -> String {
+/// A page of all groups, in the order of ids or of names, from the start or after a group.
+pub fn groups_along<D: Dialect>(sort: Sort, is_after: bool) -> String {
+    let (index, column) = if sort.by == SortBy::Name {
+        (D::indexed_by("groups_name"), "name_key")
+    } else {
+        (String::new(), "id")
+    };
+    let (follows, way) = following(sort.direction);
+    let (after, limit) = if is_after {
+        (format!(" WHERE {column} {follows} $1"), "$2")
+    } else {
+        (String::new(), "$1")
+    };
+    format!(
+        "SELECT id, version, record FROM groups{index}{after} ORDER BY {column}{way} LIMIT {limit}"
+    )
+}
+
+/// A page of the groups of an external id, in the order of ids.
+pub fn groups_of_external_id<D: Dialect>(direction: Direction, is_after: bool) -> String {
     let by_external_id = D::indexed_by("groups_external_id");
+    let (follows, way) = following(direction);
+    let (after, limit) =
+        if is_after { (format!(" AND id {follows} $2"), "$3") } else { (String::new(), "$2") };
     format!(
         "SELECT id, version, record FROM groups{by_external_id} \
-         WHERE external_id = $1 AND id > $2 ORDER BY external_id, id LIMIT $3"
+         WHERE external_id = $1{after} ORDER BY external_id{way}, id{way} LIMIT {limit}"
     )
+}
+
+/// The comparison with the row before a page, and the word of the order.
+const fn following(direction: Direction) -> (char, &'static str) {
+    match direction {
+        Direction::Ascending => ('>', ""),
+        Direction::Descending => ('<', " DESC"),
+    }
 }
 
 /// The number of groups with an external id, counted up to one more than the largest exact total.
@@ -81,44 +106,64 @@ pub async fn group_page<D: Database>(
     let mut page =
         GroupPage { items: Vec::new(), next: None, position: head.position, total: None };
     let mut bytes = 0;
+    let mut last = None;
     let mut take = |stored: Stored| {
         if page.items.len() >= query.limit || bytes >= query.bytes_max {
-            page.next = page.items.last().map(|last| last.id);
-            return Flow::Stop;
+            page.next = last.take();
+            return Ok(Flow::Stop);
         }
         bytes += stored.record.len();
+        let is_full = page.items.len() + 1 >= query.limit || bytes >= query.bytes_max;
+        last = if is_full { Some(page_key(&stored, query.sort)?) } else { None };
         page.items.push(stored);
-        Flow::Next
+        Ok(Flow::Next)
     };
-    let total = if let Some(few) = few(db, query).await? {
-        let total = u64::try_from(few.len()).unwrap_or(u64::MAX);
-        let follows = |stored: &Stored| query.after.is_none_or(|after| stored.id > after);
-        few.into_iter().filter(follows).any(|stored| take(stored) == Flow::Stop);
+    let total = if let Some((few, total)) = few(db, query).await? {
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        for stored in few {
+            if take(stored)? == Flow::Stop {
+                break;
+            }
+        }
         Some(Total::Exactly(total))
     } else {
-        let mut parameters = vec![place(query.after), limit(query.limit)];
-        let sql = match &query.external_id {
+        let is_after = query.after.is_some();
+        let (mut parameters, sql) = match &query.external_id {
             Some(id) => {
-                parameters.insert(0, id.as_str().into());
-                groups_of_external_id::<D>()
+                let sql = groups_of_external_id::<D>(query.sort.direction, is_after);
+                (vec![id.as_str().into()], sql)
             }
-            None => GROUPS.to_owned(),
+            None => (Vec::new(), groups_along::<D>(query.sort, is_after)),
         };
-        db.each(&sql, &parameters, |row| Ok(take(row.stored("groups")?))).await?;
+        parameters.extend(query.after.as_ref().map(|after| match &after.key {
+            SortKey::Text(Some(key)) if query.sort.by == SortBy::Name => Cell::from(key.as_str()),
+            SortKey::Id | SortKey::Time(_) | SortKey::Text(_) => after.id.into(),
+        }));
+        parameters.push(limit(query.limit));
+        db.each(&sql, &parameters, |row| take(row.stored("groups")?)).await?;
         if query.count { Some(total(db, query).await?) } else { None }
     };
     page.total = total.filter(|_| query.count);
     Ok(page)
 }
 
-/// All groups that meet the conditions, in the order of ids, where one of these leads to few.
-async fn few<D: Database>(db: D, query: &GroupQuery) -> Result<Option<Vec<Stored>>, D::Error> {
+/// The groups that meet the conditions, where one of these leads to few: those that follow the page
+/// before, in the order of the query, and the number of all.
+async fn few<D: Database>(
+    db: D,
+    query: &GroupQuery,
+) -> Result<Option<(Vec<Stored>, usize)>, D::Error> {
     let found = if let Some(ids) = &query.ids {
         rows(db, &groups_of_ids::<D>(), &[Cell::Ids(ids.clone())]).await?
     } else if let Some(key) = &query.name_key {
         rows(db, GROUP_OF_NAME, &[key.as_str().into()]).await?
     } else if let Some(member) = query.member {
         groups_of_members(db, &[member]).await?
+    } else if let Some(id) = query.external_id.as_deref().filter(|_| query.sort.by == SortBy::Name)
+    {
+        // No index has the groups of an external id in the order of names.
+        let sql = groups_of_external_id::<D>(Direction::Ascending, false);
+        rows(db, &sql, &[id.into(), limit(usize::MAX)]).await?
     } else {
         return Ok(None);
     };
@@ -135,11 +180,32 @@ async fn few<D: Database>(db: D, query: &GroupQuery) -> Result<Option<Vec<Stored
             && (query.external_id.is_none() || group.external_id == query.external_id)
             && of_member.as_ref().is_none_or(|groups| groups.contains(&group.id))
         {
-            few.push(row.stored("groups")?);
+            let stored = row.stored("groups")?;
+            few.push((page_key(&stored, query.sort)?, stored));
         }
     }
-    few.sort_unstable_by_key(|stored| stored.id);
-    Ok(Some(few))
+    let total = few.len();
+    let place = |key: &PageKey| (key.key.clone(), key.id);
+    let by_place =
+        |one: &PageKey, other: &PageKey| compare(&place(one), &place(other), query.sort.direction);
+    if let Some(after) = &query.after {
+        few.retain(|(key, _)| by_place(key, after) == Ordering::Greater);
+    }
+    few.sort_unstable_by(|(one, _), (other, _)| by_place(one, other));
+    Ok(Some((few.into_iter().map(|(_, stored)| stored).collect(), total)))
+}
+
+/// The place of a group in an order.
+fn page_key(stored: &Stored, sort: Sort) -> Result<PageKey, StoreError> {
+    let key = if sort.by == SortBy::Name {
+        let group = Group::from_record(&stored.record);
+        let place = |member| format!("groups.record of {}, {member}", stored.id);
+        let group = group.map_err(|fault| corrupt(&place(fault.member)))?;
+        SortKey::Text(Some(group.name_key()))
+    } else {
+        SortKey::Id
+    };
+    Ok(PageKey { key, id: stored.id })
 }
 
 async fn groups_of_members<D: Database>(

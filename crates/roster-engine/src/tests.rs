@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use roster_core::{
     Act, Actor, Caller, Command, Draft, EventKind, Failure, Group, Idempotency, Json, OnConflict,
-    Preconditions, Refusal, Rules, Timestamp, User, UserId, json,
+    Preconditions, Refusal, Rules, Timestamp, User, UserId, UserSchema, json,
 };
 
 use crate::{
@@ -103,13 +103,15 @@ fn delete(n: u8) -> Command {
 }
 
 fn requests(commands: Vec<Command>) -> Vec<Request> {
-    let request = |command| Request::User(UserRequest::new(Rules::default(), command));
+    let request = |command| {
+        Request::User(UserRequest::new(Rules::default(), &UserSchema::default(), command))
+    };
     commands.into_iter().map(request).collect()
 }
 
 fn run_all(requests: &[Request], facts: &mut Stored) -> Completed {
     let requests: Vec<&Request> = requests.iter().collect();
-    run(Rules::default(), &requests, facts)
+    run(Rules::default(), &Arc::default(), &requests, facts)
 }
 
 /// The user that a create makes.
@@ -134,7 +136,8 @@ fn a_decision_on_an_equal_version_with_other_bytes_does_not_count() {
     let stored = created(1, r#"{"username":"ada"}"#);
     assert_eq!(decided_on.user.version, stored.user.version);
     let command = patch(1, r#"{"name":"Ada"}"#);
-    let request = UserRequest::decided_on(Rules::default(), command, decided_on);
+    let request =
+        UserRequest::decided_on(Rules::default(), &UserSchema::default(), command, decided_on);
     let completed = run_all(&[Request::User(request)], &mut store_of(stored));
     let record = record_after(&completed, 1);
     assert!(!String::from_utf8_lossy(&record).contains("never committed"), "{record:?}");

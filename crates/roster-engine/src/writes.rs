@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use indexmap::IndexMap;
 use roster_core::{
     Change, Effect, Event, EventKind, GroupId, IndexDelta, Keys, Member, Status, Stored, Timestamp,
-    UserId, group::GroupChange,
+    UserId, UserSchema, group::GroupChange,
 };
 
 /// Everything that a batch writes. An engine applies it in one transaction.
@@ -25,6 +25,8 @@ pub struct Writes {
     pub groups: GroupWrites,
     /// How the kept counters change.
     pub counts: Counts,
+    /// The new schema of users.
+    pub schema: Option<Arc<UserSchema>>,
 }
 
 /// Differences of the kept counters.

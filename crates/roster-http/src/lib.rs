@@ -10,6 +10,7 @@ mod authorization;
 mod concurrency;
 mod cursor;
 pub mod description;
+mod dropped_attributes;
 mod endpoint;
 mod extract;
 mod metrics;

@@ -13,7 +13,10 @@ use prometheus_client::{
 };
 use roster_core::Head;
 
-use crate::{admission::Refusals, operation::Operation, server::ServerCounters};
+use crate::{
+    admission::Refusals, dropped_attributes::DroppedAttributes, operation::Operation,
+    server::ServerCounters,
+};
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
 /// From a cached read to a write behind a slow disk, in seconds.
@@ -54,6 +57,7 @@ impl Metrics {
         server: Arc<ServerCounters>,
         refusals: &Refusals,
         housekeeping: &HousekeepingMetrics,
+        dropped: &DroppedAttributes,
     ) -> Self {
         let mut registry = Registry::with_prefix("roster");
         let requests = Family::<Answered, Counter>::default();
@@ -80,6 +84,8 @@ impl Metrics {
         let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
         registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
         housekeeping.register(&mut registry);
+        let help = "Attributes of SCIM requests that no schema has";
+        registry.register("scim_attributes_dropped", help, dropped.count.clone());
         register_connections(&mut registry, &server);
         let held_bytes = Gauge::default();
         let spilled_bytes = Gauge::default();

@@ -79,6 +79,7 @@ operations! {
     PatchUser PATCH "/users/{user_id}" "patchUser" UsersWrite;
     DeleteUser DELETE "/users/{user_id}" "deleteUser" UsersWrite;
     ListUserEvents GET "/users/{user_id}/events" "listUserEvents" EventsRead;
+    ListUserGroups GET "/users/{user_id}/groups" "listUserGroups" UsersRead;
     ListDeletedUsers GET "/deleted-users" "listDeletedUsers" UsersWrite;
     GetDeletedUser GET "/deleted-users/{user_id}" "getDeletedUser" UsersWrite;
     PurgeUser DELETE "/deleted-users/{user_id}" "purgeUser" UsersPurge;
@@ -98,6 +99,8 @@ operations! {
     GetKey GET "/keys/{key_id}" "getKey" KeysAdmin;
     RevokeKey DELETE "/keys/{key_id}" "revokeKey" KeysAdmin;
     RotateKey POST "/keys/{key_id}/rotate" "rotateKey" KeysAdmin;
+    GetSchema GET "/schema" "getSchema" UsersRead;
+    ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite;
     GetService GET "/" "getService" Nothing;
     GetDescription GET "/openapi.json" "getDescription" Nothing;
     GetDocs GET "/docs" "getDocs" Nothing;

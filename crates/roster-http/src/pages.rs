@@ -1,10 +1,13 @@
 //! The documents that are the same for everybody, made from the settings.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::HeaderValue;
-use roster_core::{Guard, Json, Rules, Sharing, limits};
+use roster_core::{Guard, Json, Rules, Sharing, UserSchema, limits};
 
 use crate::{
     access::token_limits,
@@ -18,7 +21,9 @@ use crate::{
 
 /// The description and the reference.
 pub(crate) struct Pages {
-    pub(crate) description: Bytes,
+    base_url: String,
+    /// The description, with the version of the schema that it has been made for.
+    description: Mutex<(i64, Bytes)>,
     pub(crate) docs: Bytes,
     pub(crate) policy: HeaderValue,
 }
@@ -26,11 +31,25 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(settings: &HttpSettings) -> Self {
         let policy = HeaderValue::try_from(description::content_security_policy());
+        let schema = UserSchema::default();
+        let description = description::openapi(&settings.base_url, &schema);
         Self {
-            description: description::openapi(&settings.base_url),
+            base_url: settings.base_url.clone(),
+            description: Mutex::new((schema.version, description)),
             docs: description::docs_page(&settings.base_url),
             policy: policy.unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'")),
         }
+    }
+}
+
+impl Pages {
+    /// The description under a schema of users. It is made again after each change of the schema.
+    pub(crate) fn description(&self, schema: &UserSchema) -> Bytes {
+        let mut kept = self.description.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.0 != schema.version {
+            *kept = (schema.version, description::openapi(&self.base_url, schema));
+        }
+        kept.1.clone()
     }
 }
 
@@ -68,6 +87,7 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("groups", link("/groups")),
         ("events", link("/events")),
         ("keys", link("/keys")),
+        ("schema", link("/schema")),
         ("description", link("/openapi.json")),
         ("docs", link("/docs")),
         ("problems", link("/problems")),
@@ -116,6 +136,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("entries_max", number(limits::ENTRIES_MAX)),
         ("attributes_bytes_max", number(limits::ATTRIBUTES_BYTES_MAX)),
         ("attributes_depth_max", number(limits::ATTRIBUTES_DEPTH_MAX)),
+        ("declared_members_max", number(limits::DECLARED_MEMBERS_MAX)),
         ("page_size_default", number(limits::PAGE_SIZE_DEFAULT)),
         ("page_size_max", number(limits::PAGE_SIZE_MAX)),
         ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),

@@ -15,6 +15,7 @@ use crate::{
     access::Access,
     admission::Admission,
     cursor::Cursors,
+    dropped_attributes::DroppedAttributes,
     extract::JsonParser,
     metrics::Metrics,
     middleware::{Cors, Hosts},
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) json: JsonParser,
     /// Where SCIM's pages by index ended, if the store does not keep that.
     pub(crate) walk_places: Mutex<Places>,
+    /// The attributes of SCIM requests that no schema has.
+    pub(crate) dropped_attributes: DroppedAttributes,
     pub(crate) readiness: Readiness,
     draining: AtomicBool,
     pub(crate) admission: Admission,
@@ -59,12 +62,16 @@ impl AppState {
         let hosts = settings.hosts.iter().cloned().chain(settings.base_host());
         let admission = Admission::new(&settings.admission);
         let access = Access::new(directory.clone(), settings.issuers.clone(), settings.require_key);
+        let dropped_attributes = DroppedAttributes::default();
+        let housekeeping = &settings.housekeeping;
+        let metrics = Metrics::new(server, &admission.refusals, housekeeping, &dropped_attributes);
         Self(Arc::new(Shared {
             hosts: Hosts::new(hosts, &settings.base_url),
             cors: Cors::new(&settings.cors_origins),
             request_ids: RequestIds::new(),
             cursors: Cursors::new(&directory.secret()),
-            metrics: Metrics::new(server, &admission.refusals, &settings.housekeeping),
+            metrics,
+            dropped_attributes,
             admission,
             pages: Pages::new(&settings),
             transfers: Transfers::new(),

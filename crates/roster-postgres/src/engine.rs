@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
+    StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -19,7 +19,9 @@ use roster_engine::{
 };
 
 use crate::{
-    erasure, events, keys,
+    erasure, events,
+    in_force::InForce,
+    keys,
     page::{Direct, walked},
     pool::{LONG, SHORT},
     postgres::Postgres,
@@ -47,8 +49,9 @@ impl Store for Postgres {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            let rules = self.in_force.known().rules;
-            self.preview_request(&Request::User(UserRequest::new(rules, command))).await
+            let InForce { rules, schema, .. } = self.in_force.known();
+            let request = UserRequest::new(rules, &schema, command);
+            self.preview_request(&Request::User(request)).await
         })
     }
 
@@ -125,6 +128,23 @@ impl Store for Postgres {
 
     fn rules(&self) -> Rules {
         self.in_force.known().rules
+    }
+
+    fn schema(&self) -> Arc<UserSchema> {
+        self.in_force.known().schema
+    }
+
+    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move {
+            let outcome = self.queue.execute_one(Request::Schema(command)).await?;
+            // If this fails, the next write or the next look reads it.
+            drop(self.in_force.refresh().await);
+            Ok(outcome)
+        })
+    }
+
+    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.preview_request(&Request::Schema(command)).await })
     }
 
     fn secret(&self) -> Secret {

@@ -4,6 +4,7 @@
 //! Only [`crate::change_policy`] changes it. A configuration that states another one is refused.
 
 use roster_core::{LogId, PolicyKey, PolicyMismatch, Sharing, store::Secret};
+use roster_engine::{SCHEMA_SETTING, schema_of};
 use tokio_postgres::Client;
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// What is read once, when the store is opened.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
     pub(crate) secret: Secret,
@@ -26,7 +27,7 @@ pub(crate) struct Established {
 pub(crate) const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
 const KEEP_FIRST: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO NOTHING";
-const KEEP: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
+pub(crate) const KEEP: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
@@ -157,7 +158,9 @@ async fn read(client: &Client, settings: &Settings) -> Result<Option<Established
     let secret: [u8; 32] = secret.try_into().map_err(|_| damaged(SECRET))?;
     let log_id: &[u8] = head.try_get(1)?;
     let log_id = log_id.try_into().map_err(|_| damaged("log_id"))?;
-    let in_force = InForce { rules, era: head.try_get(0)? };
+    let schema = setting(client, SCHEMA_SETTING).await?;
+    let schema = schema_of(schema.as_deref()).map_err(|_| damaged(SCHEMA_SETTING))?;
+    let in_force = InForce { rules, schema, era: head.try_get(0)? };
     Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), in_force }))
 }
 

@@ -1,4 +1,5 @@
-//! The rules in force: the uniqueness policy that the store has, with the guards of this process.
+//! The rules in force: the uniqueness policy and the schema of users that the store has, with the
+//! guards of this process.
 //!
 //! Every write states the era under which it was decided, and the database refuses one of another
 //! era. A process whose era has ended reads the policy again and decides again. One that cannot
@@ -10,8 +11,8 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError};
-use roster_engine::corrupt;
+use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, UserSchema};
+use roster_engine::{corrupt, schema_of};
 use tokio::time::sleep;
 
 use crate::{
@@ -25,12 +26,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM schema_steps), \
      (SELECT value FROM settings WHERE name = 'email_sharing'), \
      (SELECT value FROM settings WHERE name = 'external_id_sharing'), \
-     (SELECT value FROM settings WHERE name = 'migration') FROM log_head WHERE number = 1";
+     (SELECT value FROM settings WHERE name = 'migration'), \
+     (SELECT value FROM settings WHERE name = 'user_schema') FROM log_head WHERE number = 1";
 
 /// Rules, and the era that they belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InForce {
     pub(crate) rules: Rules,
+    pub(crate) schema: Arc<UserSchema>,
     pub(crate) era: i64,
 }
 
@@ -56,13 +59,14 @@ impl RulesInForce {
 
     /// The rules as they were read last.
     pub(crate) fn known(&self) -> InForce {
-        *self.known.read().unwrap_or_else(PoisonError::into_inner)
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads the policy again; fails where this process may write no more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         let state = self.shared.run(read_state).await?;
-        let Some((_, era, policy)) = state.filter(|(log_id, ..)| *log_id == self.log_id) else {
+        let Some((_, era, policy, schema)) = state.filter(|(log_id, ..)| *log_id == self.log_id)
+        else {
             return Err(StoreError::Unavailable(Box::new(StoreReplaced)));
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +76,7 @@ impl RulesInForce {
             for (key, sharing) in policy {
                 rules = rules.with_sharing(key, sharing);
             }
-            *known = InForce { rules, era };
+            *known = InForce { rules, schema, era };
         }
         Ok(())
     }
@@ -88,8 +92,9 @@ impl RulesInForce {
     }
 }
 
-/// The name of the log, the era and the policy; `None` if this release cannot serve the database.
-type State = (LogId, i64, Vec<(PolicyKey, Sharing)>);
+/// The name of the log, the era, the policy and the schema of users; `None` if this release cannot
+/// serve the database.
+type State = (LogId, i64, Vec<(PolicyKey, Sharing)>, Arc<UserSchema>);
 
 async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
     let Some(row) = &connection.query_opt(STATE, &[]).await? else { return Ok(None) };
@@ -106,5 +111,6 @@ async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
         policy.push((key, sharing.ok_or_else(|| corrupt(key.stored_name()))?));
     }
     let log_id = log_id.try_into().map_err(|_| corrupt("log_head.log_id"))?;
-    Ok(Some((LogId(log_id), column(row, 0, "log_head.era")?, policy)))
+    let schema = schema_of(column(row, 6, "settings.value")?)?;
+    Ok(Some((LogId(log_id), column(row, 0, "log_head.era")?, policy, schema)))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use roster_core::{
     Head,
+    filter::Filter,
     list::{Page, PageQuery, SortBy, Total},
     page::{Flow, Walk},
     plan::{Plan, Source},
@@ -38,6 +39,7 @@ impl<'q> Direct<'q> {
         let plan = Plan::of(query);
         let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
             && plan.is_bounded(query)
+            && !plan.residual.as_ref().is_some_and(Filter::reads_groups)
             && (!query.count || plan.counter(query).is_some());
         let Source::Along(range) = &plan.source else { return None };
         let mut parameters = Parameters::default();
@@ -72,7 +74,7 @@ impl<'q> Direct<'q> {
             if nth == 0 && !is_behind(row, query.after.as_ref(), sort)? {
                 continue;
             }
-            if show_row(&mut walk, row, sort.by)? == Flow::Stop {
+            if show_row(&mut walk, row, sort.by, None)? == Flow::Stop {
                 break;
             }
         }

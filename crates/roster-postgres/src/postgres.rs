@@ -8,7 +8,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
     establish::{Established, establish},
-    in_force::RulesInForce,
+    in_force::{InForce, RulesInForce},
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
     query_error::QueryError,
@@ -79,8 +79,8 @@ impl Postgres {
 
     /// Executes commands about users.
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
-        let rules = self.in_force.known().rules;
-        let request = |command| Request::User(UserRequest::new(rules, command));
+        let InForce { rules, schema, .. } = self.in_force.known();
+        let request = |command| Request::User(UserRequest::new(rules, &schema, command));
         self.queue.execute(commands.into_iter().map(request).collect()).await
     }
 
@@ -88,7 +88,7 @@ impl Postgres {
     pub(crate) async fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         for _ in 0..ERAS_MAX {
             let in_force = self.in_force.known();
-            let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force, request));
+            let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), request));
             if let Some(result) = dry_run.await? {
                 return result;
             }

@@ -4,6 +4,7 @@
 //! made by mutating valid ones. A filter that both parsers accept must mean the same. A filter that
 //! only one accepts must be a known [`Difference`], for which the RFC has a reason.
 
+use roster_core::UserSchema;
 use std::{collections::BTreeMap, env, io, io::Write as _, process::ExitCode, time::Instant};
 
 use roster_scim::{ScimError, Strictness, filter};
@@ -186,14 +187,14 @@ fn outside_texts(text: &str) -> String {
 }
 
 fn check(text: &str, counts: &mut Counts) -> Result<bool, String> {
-    let ours = filter::parse(text, Strictness::Strict);
+    let ours = filter::parse(text, Strictness::Strict, &UserSchema::default());
     let theirs = text.parse::<scim_v2::filter::Filter>();
     let difference = match (&ours, &theirs) {
         (Err(_), Err(_)) => return Ok(false),
         (Ok(ours), Ok(theirs)) => {
             // The other parser's result, written and parsed again, equals ours.
             let written = theirs.to_string();
-            return match filter::parse(&written, Strictness::Strict) {
+            return match filter::parse(&written, Strictness::Strict, &UserSchema::default()) {
                 Ok(again) if again == *ours => Ok(true),
                 other => Err(format!("is {ours} here and {written} there, which is {other:?}")),
             };

@@ -1,11 +1,15 @@
 //! `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas` (RFC 7643 sections 5 to 7, RFC 9865
 //! section 4), built from the attribute tables.
 
-use roster_core::{Json, Sharing, limits::PAGE_SIZE_MAX};
+use roster_core::{Json, Sharing, UserSchema, limits::PAGE_SIZE_MAX};
 
 use crate::{
+    declared::attribute_type,
     list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
-    schema::{AttributeSchema, AttributeType, GROUP, ResourceType, Schema, USER, Uniqueness},
+    schema::{
+        AttributeSchema, AttributeType, GROUP, Mutability, ResourceType, Returned, Schema, USER,
+        Uniqueness,
+    },
 };
 
 /// The resource types of this service.
@@ -72,35 +76,46 @@ pub fn service_provider_config(base: &str, docs: &str, abilities: Abilities) -> 
 }
 
 /// `/ResourceTypes`.
-pub fn resource_types(base: &str) -> Json {
-    list(SERVED.iter().map(|kind| resource_type(base, kind)).collect())
+pub fn resource_types(base: &str, declared: &UserSchema) -> Json {
+    list(SERVED.iter().map(|kind| resource_type(base, kind, declared)).collect())
 }
 
 /// `/ResourceTypes/{name}`.
-pub fn find_resource_type(base: &str, name: &str) -> Option<Json> {
+pub fn find_resource_type(base: &str, name: &str, declared: &UserSchema) -> Option<Json> {
     let found = SERVED.iter().find(|kind| kind.name == name)?;
-    Some(resource_type(base, found))
+    Some(resource_type(base, found, declared))
 }
 
-/// `/Schemas`. `emails` is the policy for primary addresses that is in force.
-pub fn schemas(base: &str, emails: Sharing) -> Json {
-    list(served_schemas().map(|it| schema(base, it, emails)).collect())
+/// `/Schemas`. `emails` is the policy for primary addresses that is in force; `declared` has more
+/// extensions of a user.
+pub fn schemas(base: &str, emails: Sharing, declared: &UserSchema) -> Json {
+    let served = served_schemas().map(|it| schema(base, it, emails));
+    let further = declared.scim_schemas().into_iter();
+    list(served.chain(further.map(|urn| declared_schema(base, urn, declared))).collect())
 }
 
 /// `/Schemas/{urn}`.
-pub fn find_schema(base: &str, urn: &str, emails: Sharing) -> Option<Json> {
-    let found = served_schemas().find(|known| known.urn.eq_ignore_ascii_case(urn))?;
-    Some(schema(base, found, emails))
+pub fn find_schema(base: &str, urn: &str, emails: Sharing, declared: &UserSchema) -> Option<Json> {
+    if let Some(found) = served_schemas().find(|known| known.urn.eq_ignore_ascii_case(urn)) {
+        return Some(schema(base, found, emails));
+    }
+    let mut further = declared.scim_schemas().into_iter();
+    let urn = further.find(|known| known.eq_ignore_ascii_case(urn))?;
+    Some(declared_schema(base, urn, declared))
 }
 
 fn served_schemas() -> impl Iterator<Item = &'static Schema> {
     SERVED.iter().flat_map(|kind| kind.schemas())
 }
 
-fn resource_type(base: &str, kind: &ResourceType) -> Json {
-    let extension =
-        |schema: &&Schema| object([("schema", text(schema.urn)), ("required", Json::Bool(false))]);
-    let extensions: Vec<Json> = kind.extensions.iter().map(extension).collect();
+fn resource_type(base: &str, kind: &ResourceType, declared: &UserSchema) -> Json {
+    let further = if kind.name == USER.name { declared.scim_schemas() } else { Vec::new() };
+    let extension = |urn: &str| {
+        let required = declared.scim_members(urn).any(|member| member.required);
+        object([("schema", text(urn)), ("required", Json::Bool(required))])
+    };
+    let urns = kind.extensions.iter().map(|schema| schema.urn).chain(further);
+    let extensions: Vec<Json> = urns.map(extension).collect();
     let mut members = vec![
         ("schemas", array([text(RESOURCE_TYPE_URN)])),
         ("id", text(kind.name)),
@@ -133,6 +148,32 @@ fn schema(base: &str, schema: &Schema, emails: Sharing) -> Json {
         ("description", text(schema.description)),
         ("attributes", attributes(&described)),
         ("meta", meta("Schema", format!("{base}/Schemas/{}", schema.urn))),
+    ])
+}
+
+/// The schema of a declared extension.
+fn declared_schema(base: &str, urn: &str, declared: &UserSchema) -> Json {
+    let own = declared.scim_members(urn).map(|member| {
+        let kind = attribute_type(member.value_type);
+        object([
+            ("name", text(&member.name)),
+            ("type", text(kind.as_str())),
+            ("multiValued", Json::Bool(member.multi_valued)),
+            ("description", text(member.description.as_deref().unwrap_or_default())),
+            ("required", Json::Bool(member.required)),
+            ("caseExact", Json::Bool(true)),
+            ("mutability", text(Mutability::ReadWrite.as_str())),
+            ("returned", text(Returned::Default.as_str())),
+            ("uniqueness", text(Uniqueness::None.as_str())),
+        ])
+    });
+    object([
+        ("schemas", array([text(SCHEMA_URN)])),
+        ("id", text(urn)),
+        ("name", text(urn)),
+        ("description", text("Attributes of a user that this service declares")),
+        ("attributes", Json::Array(own.collect())),
+        ("meta", meta("Schema", format!("{base}/Schemas/{urn}"))),
     ])
 }
 

@@ -11,27 +11,30 @@
 //! - [`list`], [`walk`]: list requests, pages, and paging by `startIndex`
 //! - [`project`]: `attributes` and `excludedAttributes`
 //! - [`bulk`]: bulk requests, one step at a time
+//! - [`declared`]: schema extensions that the operator declares
 //! - [`discovery`]: `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`
 //! - [`strictness`]: tolerant and strict parsing
 //! - the module `error`: errors
 //!
 //! ```
-//! use roster_core::json;
+//! use roster_core::{UserSchema, json};
 //! use roster_scim::{Strictness, filter, user};
 //!
 //! let body = br#"{"userName": "ada", "active": "True"}"#;
 //! let body = json::read(body).map_err(|fault| fault.detail)?;
 //! // Some providers send booleans as strings. Strict parsing rejects them.
-//! assert!(user::read(body.clone(), Strictness::Tolerant, user::Sent::Created).is_ok());
-//! assert!(user::read(body, Strictness::Strict, user::Sent::Created).is_err());
+//! let schema = UserSchema::default();
+//! assert!(user::read(body.clone(), Strictness::Tolerant, user::Sent::Created, &schema).is_ok());
+//! assert!(user::read(body, Strictness::Strict, user::Sent::Created, &schema).is_err());
 //!
 //! // A SCIM filter becomes the same expression as a filter of the REST interface.
-//! let filter = filter::parse(r#"userName eq "ada""#, Strictness::Strict);
+//! let filter = filter::parse(r#"userName eq "ada""#, Strictness::Strict, &schema);
 //! assert_eq!(filter.map(|filter| filter.to_string()), Ok(r#"username eq "ada""#.to_owned()));
 //! # Ok::<(), String>(())
 //! ```
 
 pub mod bulk;
+pub mod declared;
 pub mod discovery;
 pub mod error;
 pub mod filter;

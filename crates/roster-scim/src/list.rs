@@ -268,11 +268,18 @@ fn sort(
         return Ok(Sort { by: SortBy::Id, direction });
     };
     if resource_type.name == GROUP.name {
-        let found = GROUP.find(by).map(|found| found.attribute.name);
-        if found == Some("id") && direction == Direction::Ascending {
-            return Ok(Sort { by: SortBy::Id, direction });
-        }
-        return Err(wrong("sortBy", "groups can be ordered only by id, ascending"));
+        let found = GROUP
+            .find(by)
+            .map(|found| (found.attribute.name, found.sub_attribute.map_or("", |part| part.name)));
+        let by = match found {
+            Some(("id", _) | ("meta", "created")) => SortBy::Id,
+            Some(("displayName", _)) => SortBy::Name,
+            Some(_) | None => {
+                let wanted = "groups can be ordered by id, displayName or meta.created";
+                return Err(wrong("sortBy", wanted));
+            }
+        };
+        return Ok(Sort { by, direction });
     }
     let found = USER
         .find(by)

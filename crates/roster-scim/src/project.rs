@@ -18,6 +18,8 @@ pub const NAMES_MAX: usize = 100;
 pub struct Projection {
     mode: Mode,
     names: Vec<Named>,
+    /// Names that are not in the attribute tables: perhaps of an extension that is declared.
+    others: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,13 +75,19 @@ impl Projection {
             let detail = format!("name at most {NAMES_MAX} attributes");
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         }
-        let read = names.iter().filter_map(|name| Named::read(resource_type, name.trim()));
-        Ok(Self { mode, names: read.collect() })
+        let mut projection = Self { mode, ..Self::default() };
+        for name in names.iter().map(|name| name.trim()) {
+            match Named::read(resource_type, name) {
+                Some(known) => projection.names.push(known),
+                None => projection.others.push(name.to_owned()),
+            }
+        }
+        Ok(projection)
     }
 
     /// Returns all attributes, including those with `returned: request`.
     pub fn everything() -> Self {
-        Self { mode: Mode::Everything, names: Vec::new() }
+        Self { mode: Mode::Everything, ..Self::default() }
     }
 
     /// Whether the default attributes are returned.
@@ -93,6 +101,20 @@ impl Projection {
             Mode::Everything => true,
             Mode::Only => self.attribute(urn, attribute) != Selection::None,
             Mode::All | Mode::Without => false,
+        }
+    }
+
+    /// Whether an attribute of a declared extension is returned.
+    pub fn declared(&self, urn: &str, attribute: &str) -> bool {
+        let is_named = || {
+            let whole = format!("{urn}:{attribute}");
+            let mut names = self.others.iter();
+            names.any(|name| name.eq_ignore_ascii_case(urn) || name.eq_ignore_ascii_case(&whole))
+        };
+        match self.mode {
+            Mode::All | Mode::Everything => true,
+            Mode::Only => is_named(),
+            Mode::Without => !is_named(),
         }
     }
 

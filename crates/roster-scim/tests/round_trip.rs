@@ -4,7 +4,7 @@
 use proptest::{prelude::ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use roster_core::{
     Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Preconditions, Rules,
-    Timestamp, User, UserId, decide, json,
+    Timestamp, User, UserId, UserSchema, decide, json,
 };
 use roster_scim::{
     Projection, Strictness,
@@ -18,7 +18,7 @@ fn decided(current: Option<&User>, act: Act) -> Option<Decision> {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
     let at = Timestamp::from_millis(1_800_000_000_000);
     let command = Command { act, at, caller, idempotency: None, start: None };
-    decide(Rules::default(), current, &command).ok()
+    decide(Rules::default(), &UserSchema::default(), current, &command).ok()
 }
 
 fn created(draft: Draft) -> Option<User> {
@@ -30,7 +30,8 @@ fn created(draft: Draft) -> Option<User> {
 
 fn shown(user: &User, projection: &Projection) -> Json {
     let mut out = Vec::new();
-    let written = UserWriter::new(BASE, projection);
+    let schema = UserSchema::default();
+    let written = UserWriter::new(BASE, projection, &schema);
     written.write(&user.to_record(), &[], &mut out).expect("a record");
     json::read(&out).expect("JSON")
 }
@@ -60,7 +61,9 @@ proptest! {
         }
         for strictness in Strictness::ALL {
             for (sent, projection) in [(Sent::Replaced, &unasked), (Sent::Patched, &everything)] {
-                let draft = read(shown(&user, projection), *strictness, sent).expect("a user");
+                let schema = UserSchema::default();
+                let draft = read(shown(&user, projection), *strictness, sent, &schema);
+                let draft = draft.expect("a user").draft;
                 let replace = Act::Replace {
                     id: user.id,
                     draft: Box::new(draft),
@@ -70,7 +73,8 @@ proptest! {
                 let same = matches!(decision, Some(Decision::Unchanged));
                 prop_assert!(same, "{strictness}: {decision:?}");
             }
-            let copy = read(whole.clone(), *strictness, Sent::Created).expect("a user");
+            let copy = read(whole.clone(), *strictness, Sent::Created, &UserSchema::default());
+            let copy = copy.expect("a user").draft;
             let copy = created(copy).expect("as valid as the user was");
             prop_assert_eq!(shown(&copy, &everything), whole.clone());
         }

@@ -1,12 +1,12 @@
 //! The store as the core asks for it. Reads are done when the call returns: what it gives is an
 //! answer that is already there.
 
-use std::future;
+use std::{future, sync::Arc};
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
+    StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupAct, GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -46,7 +46,8 @@ impl Store for Sqlite {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        ready(self.preview_request(&Request::User(UserRequest::new(self.rules, command))))
+        let request = UserRequest::new(self.rules, &self.shared.schema(), command);
+        ready(self.preview_request(&Request::User(request)))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
@@ -123,6 +124,18 @@ impl Store for Sqlite {
         self.rules
     }
 
+    fn schema(&self) -> Arc<UserSchema> {
+        self.shared.schema()
+    }
+
+    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(self.shared.queue.execute_one(Request::Schema(command)))
+    }
+
+    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        ready(self.preview_request(&Request::Schema(command)))
+    }
+
     fn wal_bytes(&self) -> Option<u64> {
         Some(self.readers.wal_bytes())
     }
@@ -151,9 +164,11 @@ impl GroupStore for Sqlite {
         if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
             return ready(self.preview_request(&Request::Group(command)));
         }
-        let (rules, request) = (self.rules, Request::Group(command));
+        let (rules, schema) = (self.rules, self.shared.schema());
+        let request = Request::Group(command);
         Box::pin(async move {
-            self.scans.read(move |connection| preview_request(connection, rules, &request)).await?
+            let read = move |connection: &_| preview_request(connection, rules, &schema, &request);
+            self.scans.read(read).await?
         })
     }
 

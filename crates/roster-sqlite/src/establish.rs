@@ -1,7 +1,10 @@
 //! What a store is born with: the identity of its log, the secret, the counters, and the
 //! uniqueness policy. A configuration that states another policy is refused.
 
-use roster_core::{Head, LogId, PolicyKey, PolicyMismatch, Rules, store::Secret};
+use std::sync::Arc;
+
+use roster_core::{Head, LogId, PolicyKey, PolicyMismatch, Rules, UserSchema, store::Secret};
+use roster_engine::{SCHEMA_SETTING, schema_of};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use crate::{
@@ -18,6 +21,7 @@ pub(crate) struct Established {
     pub(crate) secret: Secret,
     pub(crate) head: Head,
     pub(crate) rules: Rules,
+    pub(crate) schema: Arc<UserSchema>,
     /// The last purge after which the files were not swept yet.
     pub(crate) purged: Option<i64>,
 }
@@ -51,8 +55,11 @@ pub(crate) fn establish(
     let secret = secret(&transaction)?;
     let (log_id, head) = read_or_create_head(&transaction)?;
     let purged = scrub::marked(&transaction)?;
+    let schema = setting::<String>(&transaction, SCHEMA_SETTING)?;
+    let schema = schema_of(schema.as_deref().map(str::as_bytes))
+        .map_err(|_| OpenError::Damaged(SCHEMA_SETTING.to_owned()))?;
     transaction.commit()?;
-    Ok(Established { log_id, secret, head, rules, purged })
+    Ok(Established { log_id, secret, head, rules, schema, purged })
 }
 
 /// Gives a store the identity of its log and its secret where it has none yet. Looks at no policy.

@@ -65,12 +65,12 @@ impl Sqlite {
         let lock = DirectoryLock::take(&settings.directory)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
-        let Established { log_id, secret, head, rules, purged } =
+        let Established { log_id, secret, head, rules, schema, purged } =
             establish(&mut connection, &settings)?;
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let (tasks, waiting_tasks) = mpsc::channel(TASKS_MAX);
-        let shared = Arc::new(Shared::new(queue, tasks, cache, head));
+        let shared = Arc::new(Shared::new(queue, tasks, cache, head, schema));
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
@@ -132,16 +132,18 @@ impl Sqlite {
             (_, Target::New | Target::Deleted) => None,
         };
         let current = stored.and_then(|stored| Current::read(id, stored.record, "users").ok());
+        let schema = self.shared.schema();
         Request::User(match current {
-            Some(current) => UserRequest::decided_on(self.rules, command, current),
-            None => UserRequest::new(self.rules, command),
+            Some(current) => UserRequest::decided_on(self.rules, &schema, command, current),
+            None => UserRequest::new(self.rules, &schema, command),
         })
     }
 
     /// What a request would come to.
     pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         // The inner failure is that of the request, the outer one that of the connection.
-        self.readers.read(|connection| preview_request(connection, self.rules, request))?
+        let schema = self.shared.schema();
+        self.readers.read(|connection| preview_request(connection, self.rules, &schema, request))?
     }
 
     /// Has the writer execute a task.

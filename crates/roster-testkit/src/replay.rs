@@ -16,7 +16,10 @@ pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Store
             EventKind::Deleted | EventKind::Purged => {
                 users.remove(&event.user_id);
             }
-            EventKind::GroupCreated | EventKind::GroupUpdated | EventKind::GroupDeleted => {}
+            EventKind::GroupCreated
+            | EventKind::GroupUpdated
+            | EventKind::GroupDeleted
+            | EventKind::SchemaUpdated => {}
         }
     }
     users

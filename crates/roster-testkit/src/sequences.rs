@@ -4,17 +4,18 @@
 //! and at the end the whole of both: head, log and users, which the log must replay to.
 #![expect(clippy::missing_panics_doc, reason = "a difference panics; that is its purpose")]
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use roster_core::{
     Act, Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived,
     Preconditions, Rules, Store, Stored, Tags, Target, Timestamp, UserId,
+    group::{GroupAct, GroupDraft},
     list::{DeletedQuery, PageQuery},
 };
 
 use crate::{
     Oracle,
-    arbitrary::{Held, Step, Turn, Whom, Write},
+    arbitrary::{GROUP_IDS, GROUP_NAMES, Held, Step, Turn, Whom, Write},
     conformance::{Harness, Image, groups::assert_replays},
     replay::replay,
 };
@@ -60,6 +61,25 @@ impl Pair {
             subject: Harness::new(subject),
             known: Vec::new(),
             groups: Vec::new(),
+        }
+    }
+
+    /// Creates the groups that filters name, each with some of the users.
+    pub(crate) async fn found_groups(&mut self) {
+        for (nth, (id, name)) in GROUP_IDS.iter().zip(GROUP_NAMES).enumerate() {
+            let id = GroupId::from_bytes(*id);
+            let draft = Box::new(GroupDraft::of(Some((*name).to_owned()), None));
+            let some = self.known.iter().skip(nth).step_by(nth + 2).copied();
+            let mut members = BTreeSet::new();
+            for user in some {
+                members.extend(self.oracle.get(user).await.map(|user| user.id));
+            }
+            let act = GroupAct::Create { id, draft, members };
+            let command = self.oracle.group_command(act);
+            for harness in [&self.oracle, &self.subject] {
+                let outcome = harness.store().change_group(command.clone()).await;
+                assert!(outcome.is_ok(), "{outcome:?}");
+            }
         }
     }
 

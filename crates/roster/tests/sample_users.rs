@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use roster_core::{
     Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, Timestamp, UserId,
-    decide, json::read,
+    UserSchema, decide, json::read,
 };
 
 /// The banner's user comes first: a sample that clashes with it would spoil the first minute.
@@ -33,7 +33,7 @@ fn every_sample_user_can_be_created_beside_all_others() {
             at: Timestamp::from_millis(0),
             caller: Caller { actor: Actor::System, request_id: "samples".to_owned() },
         };
-        let change = match decide(Rules::default(), None, &command) {
+        let change = match decide(Rules::default(), &UserSchema::default(), None, &command) {
             Ok(Decision::Write(change)) => change,
             other => unreachable!("{told} is refused: {other:?}"),
         };

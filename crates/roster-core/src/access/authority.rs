@@ -49,6 +49,8 @@ rights! {
     ReadMetrics MetricsRead,
     /// To create, list, rotate and revoke keys.
     RunKeys KeysAdmin,
+    /// To replace the schema of users.
+    WriteSchema SchemaWrite,
 }
 
 /// A right that includes reading deleted users.

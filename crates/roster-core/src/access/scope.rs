@@ -54,6 +54,8 @@ scopes! {
     Scim "scim",
     /// Parse requests to the SCIM interface strictly by the standard.
     ScimStrict "scim:strict",
+    /// Replace the schema of users.
+    SchemaWrite "schema:write",
 }
 
 impl Scope {

@@ -24,6 +24,7 @@ use crate::{
     limits::USER_BYTES_MAX,
     search_keys::{IndexDelta, SearchKeys},
     user::User,
+    user_schema::UserSchema,
     violation::{Violation, ViolationCode},
 };
 use changed::{changed_members, cleared_members};
@@ -91,15 +92,16 @@ impl Claims {
 /// [`Command::target`]), if there is one.
 pub fn decide(
     rules: Rules,
+    schema: &UserSchema,
     current: Option<&User>,
     command: &Command,
 ) -> Result<Decision, Refusal> {
     match &command.act {
-        Act::Create { id, draft, .. } => create(rules, *id, draft, command),
+        Act::Create { id, draft, .. } => create(rules, schema, *id, draft, command),
         Act::Replace { draft, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let has_precondition = precondition(preconditions, draft, current)?;
-            let user = revise(current, draft, &Intent::Replace, command)?;
+            let user = revise(schema, current, draft, &Intent::Replace, command)?;
             if rules.put == Guard::On && !has_precondition {
                 let cleared = cleared_members(current, &user);
                 if !cleared.is_empty() {
@@ -112,13 +114,14 @@ pub fn decide(
             let current = current.ok_or(Refusal::NotFound)?;
             let (draft, intent) = patched(current, patch);
             precondition(preconditions, &draft, current)?;
-            let user = revise(current, &draft, &intent, command)?;
+            let user = revise(schema, current, &draft, &intent, command)?;
             write(rules, current, user, command)
         }
         Act::Edit { edit, preconditions, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             check_preconditions(preconditions, current)?;
-            let user = revise(current, &edit.apply(current)?, &Intent::Replace, command)?;
+            let draft = edit.apply(current)?;
+            let user = revise(schema, current, &draft, &Intent::Replace, command)?;
             write(rules, current, user, command)
         }
         Act::Delete { preconditions, .. } => {
@@ -166,8 +169,14 @@ fn check_preconditions(preconditions: &Preconditions, current: &User) -> Result<
     }
 }
 
-fn create(rules: Rules, id: UserId, draft: &Draft, command: &Command) -> Result<Decision, Refusal> {
-    let resolved = resolve(draft, None, &Intent::Create).map_err(Refusal::Invalid)?;
+fn create(
+    rules: Rules,
+    schema: &UserSchema,
+    id: UserId,
+    draft: &Draft,
+    command: &Command,
+) -> Result<Decision, Refusal> {
+    let resolved = resolve(schema, draft, None, &Intent::Create).map_err(Refusal::Invalid)?;
     let user = User {
         id,
         version: 1,
@@ -216,12 +225,13 @@ fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
 
 /// The current user with the draft's values, at the next version.
 fn revise(
+    schema: &UserSchema,
     current: &User,
     draft: &Draft,
     intent: &Intent,
     command: &Command,
 ) -> Result<User, Refusal> {
-    let resolved = resolve(draft, Some(current), intent).map_err(Refusal::Invalid)?;
+    let resolved = resolve(schema, draft, Some(current), intent).map_err(Refusal::Invalid)?;
     let mut user = next_version(current, command);
     user.status = resolved.status;
     user.profile = resolved.profile;

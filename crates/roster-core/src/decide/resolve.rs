@@ -7,11 +7,13 @@ use crate::{
     attribute::{Attribute, Kind},
     draft::Draft,
     failure::UsernameOrigin,
+    json::Json,
     part::Part,
     profile::{Entry, Profile, Value},
     short_form,
     text::{email_key, phone_key, username_key},
     user::{Status, User},
+    user_schema::UserSchema,
     violation::{Excuse, Violation, ViolationCode, Violations},
 };
 
@@ -34,6 +36,7 @@ pub(super) struct Resolved {
 
 /// The profile that results from a draft, or the violations that no stored value excuses.
 pub(super) fn resolve(
+    schema: &UserSchema,
     draft: &Draft,
     current: Option<&User>,
     intent: &Intent,
@@ -50,6 +53,12 @@ pub(super) fn resolve(
             profile.set(*attribute, current.profile.get(*attribute).cloned());
         }
     }
+    if !draft.attribute_changes.is_empty() {
+        let members = free_members(&profile);
+        let changed = Draft::of_changed_attributes(members, &draft.attribute_changes);
+        violations.extend(counting(&changed, current).0);
+        profile.set(Attribute::Attributes, changed.values.get(&Attribute::Attributes).cloned());
+    }
     for attribute in Attribute::ALL {
         if let Kind::ShortForm { list, .. } = attribute.kind() {
             resolve_short_form(*attribute, list, draft, current, &mut profile, &mut violations);
@@ -60,6 +69,8 @@ pub(super) fn resolve(
     }
     resolve_flags(&mut profile, draft, current, intent);
     let username_origin = resolve_username(&mut profile, current, &mut violations);
+    let stored = current.map(|current| free_members(&current.profile));
+    violations.extend(schema.violations(free_members(&profile), stored));
     if !violations.is_empty() {
         let mut violations = Violations::from_iter(violations);
         violations.omit(omitted);
@@ -67,6 +78,14 @@ pub(super) fn resolve(
     }
     let kept = current.map_or(Status::Active, |current| current.status);
     Ok(Resolved { status: draft.status.unwrap_or(kept), profile, username_origin })
+}
+
+/// The members of `attributes`.
+fn free_members(profile: &Profile) -> &[(String, Json)] {
+    match profile.get(Attribute::Attributes) {
+        Some(Value::Object(members)) => members,
+        _ => &[],
+    }
 }
 
 /// The violations that no stored value excuses, in the order in which they were found, and the

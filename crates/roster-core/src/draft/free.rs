@@ -12,6 +12,23 @@ use crate::{
 };
 
 impl Draft {
+    /// A draft of these `attributes` alone, after the changes.
+    pub(crate) fn of_changed_attributes(
+        current: &[(String, Json)],
+        changes: &[(String, Json)],
+    ) -> Self {
+        let mut members = current.to_vec();
+        for (name, value) in changes {
+            match members.iter_mut().find(|(found, _)| found == name) {
+                Some((_, found)) => found.clone_from(value),
+                None => members.push((name.clone(), value.clone())),
+            }
+        }
+        let mut draft = Self::default();
+        draft.parse_free(Attribute::Attributes, Json::Object(members));
+        draft
+    }
+
     pub(super) fn parse_free(&mut self, attribute: Attribute, sent: Json) {
         let mut pointer = Pointer::root().member(attribute.name());
         let sent = without_nulls(sent);

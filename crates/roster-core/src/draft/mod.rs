@@ -40,6 +40,8 @@ pub struct Draft {
     pub(crate) kept: Vec<Attribute>,
     /// The flags that a replacement sets even if the address or number changes.
     pub(crate) vouched: Vec<Attribute>,
+    /// Changes of single members of `attributes`; null removes.
+    pub(crate) attribute_changes: Vec<(String, Json)>,
     /// The default type that responses to the caller contain for a primary address without a type.
     pub(crate) assumed_email_type: Option<&'static str>,
 }
@@ -77,6 +79,12 @@ impl Draft {
     /// clients that do not know the member.
     pub fn retain(&mut self, member: Attribute) {
         self.kept.push(member);
+    }
+
+    /// Changes members of `attributes`, for clients that know only these: null removes. The others
+    /// stay as the draft has them, or as they are stored if the draft retains `attributes`.
+    pub fn change_attributes(&mut self, changes: Vec<(String, Json)>) {
+        self.attribute_changes.extend(changes);
     }
 
     /// Makes a replacement set a flag of the draft, as a patch would.

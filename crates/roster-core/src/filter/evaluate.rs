@@ -6,11 +6,12 @@
 use std::{borrow::Cow, cmp::Ordering};
 
 use super::{
-    expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test},
+    expression::{Compared, Comparison, Expression, GroupPart, Operand, Operator, Path, Test},
     number,
 };
 use crate::{
     attribute::{Attribute, Kind},
+    group::GroupRef,
     id::UserId,
     json::Json,
     keys::username_lookup,
@@ -21,10 +22,21 @@ use crate::{
     user::{Status, User},
 };
 
-/// Whether the user matches the expression.
-pub(super) fn matches(expression: &Expression, user: &User) -> bool {
-    holds(expression, &|test| of_user(test, user), &|list, inner| {
-        let list = list.attribute();
+/// Whether the user matches the expression. `of_groups` has the results of its tests of groups and
+/// its conditions on groups.
+pub(super) fn matches(
+    expression: &Expression,
+    user: &User,
+    of_groups: &dyn Fn(&Expression) -> bool,
+) -> bool {
+    let test = |test: &Test| match test.path {
+        Path::Groups | Path::Group(_) => of_groups(&Expression::Test(test.clone())),
+        Path::Member(_) | Path::Part(..) | Path::Free(_) => of_user(test, user),
+    };
+    holds(expression, &test, &|list, inner| {
+        let Some(list) = list.attribute() else {
+            return of_groups(&Expression::Entry(list.clone(), Box::new(inner.clone())));
+        };
         let mut entries = user.profile.entries(list).iter();
         let one = match user.profile.get(list) {
             Some(Value::One(entry)) => Some(entry),
@@ -33,6 +45,24 @@ pub(super) fn matches(expression: &Expression, user: &User) -> bool {
         let matches = |entry: &Entry| holds(inner, &|test| of_entry(test, entry), &|_, _| false);
         entries.any(matches) || one.is_some_and(matches)
     })
+}
+
+/// Whether a test of groups, or a condition on groups, is true for this group.
+pub(super) fn matches_group(term: &Expression, group: &GroupRef) -> bool {
+    let test = |test: &Test| {
+        let found = match test.path {
+            Path::Group(GroupPart::Value) => Found::Text(group.id.to_string().into()),
+            Path::Group(GroupPart::Display) => text(&group.display_name),
+            Path::Groups | Path::Member(_) | Path::Part(..) | Path::Free(_) => Found::Something,
+        };
+        compares(test, &found)
+    };
+    holds(term, &test, &|_, inner| holds(inner, &test, &|_, _| false))
+}
+
+/// Whether a test of groups is true for a user who is in no group. A condition on groups is not.
+pub(super) fn matches_no_group(term: &Expression) -> bool {
+    matches!(term, Expression::Test(test) if compares(test, &Found::Null))
 }
 
 /// Evaluates the expression, given functions that evaluate its tests and its conditions on entries.
@@ -79,6 +109,8 @@ fn of_user(test: &Test, user: &User) -> bool {
             Some(Value::One(entry)) => one(found_part(entry, *part)),
             _ => any(test, profile.entries(*attribute).iter().map(|e| found_part(e, *part))),
         },
+        // The caller knows the groups.
+        Path::Groups | Path::Group(_) => false,
         Path::Free(keys) => match profile.get(Attribute::Attributes) {
             Some(Value::Object(members)) => of_free(test, members, keys),
             _ => one(None),

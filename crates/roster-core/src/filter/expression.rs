@@ -48,6 +48,32 @@ pub enum Path {
     Part(Attribute, Part),
     /// A value below `attributes`, by its exact keys.
     Free(Vec<String>),
+    /// The groups that the user is a direct member of, which the record does not contain.
+    Groups,
+    /// A part of each of these groups; inside [`Expression::Entry`], of that group.
+    Group(GroupPart),
+}
+
+/// A part of a group of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupPart {
+    /// The id.
+    Value,
+    /// The name.
+    Display,
+}
+
+impl GroupPart {
+    /// Both parts.
+    pub const ALL: &[Self] = &[Self::Value, Self::Display];
+
+    /// The name of the part.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Display => "display",
+        }
+    }
 }
 
 macro_rules! operators {
@@ -164,12 +190,24 @@ pub enum Comparison {
     Presence,
 }
 
+/// The name of a user's groups in a filter.
+pub(super) const GROUPS: &str = "groups";
+
 impl Path {
-    /// The first member of the path.
-    pub const fn attribute(&self) -> Attribute {
+    /// The first member of the path; `None` for groups, which are not in the record.
+    pub const fn attribute(&self) -> Option<Attribute> {
         match self {
-            Self::Member(attribute) | Self::Part(attribute, _) => *attribute,
-            Self::Free(_) => Attribute::Attributes,
+            Self::Member(attribute) | Self::Part(attribute, _) => Some(*attribute),
+            Self::Free(_) => Some(Attribute::Attributes),
+            Self::Groups | Self::Group(_) => None,
+        }
+    }
+
+    /// The name of the list or object that the path is in.
+    pub(super) const fn list_name(&self) -> &'static str {
+        match self.attribute() {
+            Some(attribute) => attribute.name(),
+            None => GROUPS,
         }
     }
 }
@@ -178,7 +216,9 @@ impl Compared for Path {
     fn comparison(&self) -> Comparison {
         match self {
             Self::Free(_) => Comparison::Json,
-            Self::Part(_, Part::Ref) => Comparison::Exact,
+            Self::Groups => Comparison::Presence,
+            Self::Group(GroupPart::Display) => Comparison::Folded,
+            Self::Group(GroupPart::Value) | Self::Part(_, Part::Ref) => Comparison::Exact,
             Self::Part(attribute, part) => match part_kind(*attribute, *part) {
                 Some(PartKind::Flag) => Comparison::Flag,
                 Some(PartKind::Text(rule)) => of_rule(rule),
@@ -302,6 +342,23 @@ impl Expression {
         Self::Not(Box::new(Self::always()))
     }
 
+    /// Adds the tests of groups and the conditions on groups that the expression has.
+    pub(super) fn add_group_terms(&self, terms: &mut Vec<Self>) {
+        match self {
+            Self::And(all) | Self::Or(all) => {
+                for one in all {
+                    one.add_group_terms(terms);
+                }
+            }
+            Self::Not(inner) => inner.add_group_terms(terms),
+            Self::Entry(path, _) | Self::Test(Test { path, .. }) => {
+                if path.attribute().is_none() {
+                    terms.push(self.clone());
+                }
+            }
+        }
+    }
+
     /// Calls `show` for each member that the expression reads.
     pub fn each_attribute(&self, show: &mut impl FnMut(Attribute)) {
         match self {
@@ -311,9 +368,9 @@ impl Expression {
                 }
             }
             Self::Not(inner) => inner.each_attribute(show),
-            Self::Entry(list, _) => show(list.attribute()),
+            Self::Entry(list, _) => list.attribute().into_iter().for_each(show),
             Self::Test(test) => {
-                let attribute = test.path.attribute();
+                let Some(attribute) = test.path.attribute() else { return };
                 // A short form is the value of its list.
                 let read = if let Kind::ShortForm { list, .. } = attribute.kind() {
                     list

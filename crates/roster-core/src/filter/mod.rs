@@ -28,12 +28,13 @@ use std::sync::OnceLock;
 
 use crate::{
     attribute::Attribute,
+    group::GroupRef,
     project::Members,
     user::{CorruptRecord, User},
 };
 
 pub use evaluate::{Found, compares, holds};
-pub use expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test};
+pub use expression::{Compared, Comparison, Expression, GroupPart, Operand, Operator, Path, Test};
 pub use literal::{check_operator, operand};
 pub use names::{Dialect, KEY_EXPECTED, MemberNames, Names, free_path};
 pub use parse::{ValuePath, parse, parse_value_path};
@@ -45,6 +46,16 @@ pub struct Filter {
     /// The members that the filter reads; `None` if they are most of the record. Computed for the
     /// first record.
     reads: OnceLock<Option<Members>>,
+    /// The tests of groups and the conditions on groups.
+    group_terms: Vec<Expression>,
+}
+
+/// What the groups of one user make of a filter's tests of groups. They are shown one by one, so
+/// that a user may be in any number of groups.
+#[derive(Clone, Debug, Default)]
+pub struct Memberships {
+    /// For each test or condition, whether it is true for any group; empty without groups.
+    met: Vec<bool>,
 }
 
 /// Why a text is not a valid filter.
@@ -71,8 +82,30 @@ impl Filter {
     }
 
     /// The filter of an expression.
-    pub const fn new(expression: Expression) -> Self {
-        Self { expression, reads: OnceLock::new() }
+    pub fn new(expression: Expression) -> Self {
+        let mut group_terms = Vec::new();
+        expression.add_group_terms(&mut group_terms);
+        Self { expression, reads: OnceLock::new(), group_terms }
+    }
+
+    /// Whether it reads the groups of a user, which are not in the record.
+    pub const fn reads_groups(&self) -> bool {
+        !self.group_terms.is_empty()
+    }
+
+    /// Shows a group of a user.
+    pub fn add_group(&self, memberships: &mut Memberships, group: &GroupRef) {
+        memberships.met.resize(self.group_terms.len(), false);
+        for (met, term) in memberships.met.iter_mut().zip(&self.group_terms) {
+            *met |= evaluate::matches_group(term, group);
+        }
+    }
+
+    /// What these groups make of the tests of groups.
+    pub fn memberships<'g>(&self, groups: impl IntoIterator<Item = &'g GroupRef>) -> Memberships {
+        let mut memberships = Memberships::default();
+        groups.into_iter().for_each(|group| self.add_group(&mut memberships, group));
+        memberships
     }
 
     fn reads(&self) -> Option<Members> {
@@ -97,20 +130,28 @@ impl Filter {
         &self.expression
     }
 
-    /// Whether the user matches.
-    pub fn matches(&self, user: &User) -> bool {
-        evaluate::matches(&self.expression, user)
+    /// Whether the user matches, who is in these groups.
+    pub fn matches(&self, user: &User, groups: &Memberships) -> bool {
+        evaluate::matches(&self.expression, user, &|term| {
+            let at = self.group_terms.iter().position(|known| known == term);
+            let met = at.and_then(|at| groups.met.get(at));
+            met.copied().unwrap_or_else(|| evaluate::matches_no_group(term))
+        })
     }
 
     /// Whether the user of this canonical JSON matches. Only the members that the filter names are
     /// parsed.
-    pub fn matches_record(&self, record: &[u8]) -> Result<bool, CorruptRecord> {
+    pub fn matches_record(
+        &self,
+        record: &[u8],
+        groups: &Memberships,
+    ) -> Result<bool, CorruptRecord> {
         let Some(members) = self.reads.get_or_init(|| self.reads()) else {
-            return User::from_record(record).map(|user| self.matches(&user));
+            return User::from_record(record).map(|user| self.matches(&user, groups));
         };
         let mut cut = Vec::with_capacity(256);
         match members.project(record, &mut cut) {
-            Some(()) => User::from_record(&cut).map(|user| self.matches(&user)),
+            Some(()) => User::from_record(&cut).map(|user| self.matches(&user, groups)),
             None => Err(CorruptRecord { member: "its JSON".to_owned() }),
         }
     }

@@ -5,7 +5,10 @@
 //! `attributes` are exact.
 
 use super::{
-    expression::{Compared, Comparison, Expression, Operand, Operator, Path, Test, part_kind},
+    expression::{
+        Compared, Comparison, Expression, GROUPS, GroupPart, Operand, Operator, Path, Test,
+        part_kind,
+    },
     literal,
 };
 use crate::{
@@ -73,14 +76,18 @@ impl Names for MemberNames {
     type Path = Path;
 
     fn resolve(&self, word: &str, within: Option<&Path>) -> Result<Path, String> {
-        if let Some(list) = within {
-            let list = list.attribute();
-            return part(list, word).map(|part| Path::Part(list, part));
+        match within.map(Path::attribute) {
+            Some(Some(list)) => return part(list, word).map(|part| Path::Part(list, part)),
+            Some(None) => return group_part(word).map(Path::Group),
+            None => {}
         }
         let (first, rest) = match word.split_once('.') {
             Some((first, rest)) => (first, Some(rest)),
             None => (word, None),
         };
+        if first.eq_ignore_ascii_case(GROUPS) {
+            return rest.map_or(Ok(Path::Groups), |rest| group_part(rest).map(Path::Group));
+        }
         let attribute = attribute(first)?;
         match rest {
             None => Ok(Path::Member(attribute)),
@@ -93,7 +100,7 @@ impl Names for MemberNames {
 
     fn expected(&self, within: Option<&Path>) -> String {
         match within {
-            Some(list) => format!("a part of {} was expected", list.attribute().name()),
+            Some(list) => format!("a part of {} was expected", list.list_name()),
             None => "the name of a member was expected".to_owned(),
         }
     }
@@ -101,7 +108,8 @@ impl Names for MemberNames {
     fn takes_brackets(&self, name: &Path) -> Result<(), String> {
         match name {
             Path::Member(attribute) if is_compound(*attribute) => Ok(()),
-            Path::Member(_) | Path::Part(..) | Path::Free(_) => {
+            Path::Groups => Ok(()),
+            Path::Member(_) | Path::Part(..) | Path::Free(_) | Path::Group(_) => {
                 Err("only a list takes a condition in brackets".to_owned())
             }
         }
@@ -110,7 +118,7 @@ impl Names for MemberNames {
     fn takes(&self, name: &Path, operator: Operator) -> Result<(), String> {
         let comparison = values_of(name, operator).comparison();
         if comparison == Comparison::Presence && operator != Operator::Present {
-            return Err(of_parts(name.attribute()));
+            return Err(name.attribute().map_or_else(String::new, of_parts));
         }
         literal::check_operator(comparison, operator)
     }
@@ -160,6 +168,12 @@ fn attribute(name: &str) -> Result<Attribute, String> {
     })
 }
 
+fn group_part(name: &str) -> Result<GroupPart, String> {
+    let mut all = GroupPart::ALL.iter().copied();
+    let found = all.find(|part| part.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| format!("{GROUPS} has the parts value, display"))
+}
+
 fn part(attribute: Attribute, name: &str) -> Result<Part, String> {
     let (Kind::One(shape) | Kind::Many(shape)) = attribute.kind() else {
         return Err(format!("{} has no parts", attribute.name()));
@@ -195,6 +209,9 @@ fn values_of(name: &Path, operator: Operator) -> Path {
         {
             Path::Part(*attribute, Part::Value)
         }
-        Path::Member(_) | Path::Part(..) | Path::Free(_) => name.clone(),
+        Path::Groups if operator != Operator::Present => Path::Group(GroupPart::Value),
+        Path::Member(_) | Path::Part(..) | Path::Free(_) | Path::Groups | Path::Group(_) => {
+            name.clone()
+        }
     }
 }

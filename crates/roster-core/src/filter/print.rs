@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Filter,
-    expression::{Expression, Operand, Path, Test},
+    expression::{Expression, GROUPS, Operand, Path, Test},
 };
 use crate::json::{Json, write_json, write_text};
 
@@ -37,7 +37,7 @@ fn print(expression: &Expression, f: &mut fmt::Formatter<'_>, inside: Inside) ->
         }
         Expression::Test(test) => print_test(test, f, inside),
         Expression::Entry(list, inner) => {
-            write!(f, "{}[", list.attribute().name())?;
+            write!(f, "{}[", list.list_name())?;
             print(inner, f, Inside::Entry)?;
             f.write_str("]")
         }
@@ -70,6 +70,9 @@ fn print_test(test: &Test, f: &mut fmt::Formatter<'_>, inside: Inside) -> fmt::R
         }
         (Path::Member(attribute), _) => f.write_str(attribute.name())?,
         (Path::Free(keys), _) => write!(f, "attributes.{}", keys.join("."))?,
+        (Path::Group(part), Inside::Entry) => f.write_str(part.name())?,
+        (Path::Group(part), Inside::User) => write!(f, "{GROUPS}.{}", part.name())?,
+        (Path::Groups, _) => f.write_str(GROUPS)?,
     }
     write!(f, " {}", test.operator.as_str())?;
     let mut out = Vec::new();

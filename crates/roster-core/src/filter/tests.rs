@@ -12,7 +12,9 @@ fn user(body: &str) -> User {
         crate::Act::Create { id, draft: Box::new(draft), on_conflict: crate::OnConflict::Fail };
     let at = Timestamp::from_millis(0);
     let command = crate::Command { act, at, caller, idempotency: None, start: None };
-    let decision = crate::decide(crate::Rules::default(), None, &command).expect("valid");
+    let decision =
+        crate::decide(crate::Rules::default(), &crate::UserSchema::default(), None, &command)
+            .expect("valid");
     let crate::Decision::Write(change) = decision else { panic!("a write") };
     change.user.clone()
 }
@@ -34,8 +36,9 @@ fn matches(user: &User, filter: &str) -> bool {
     let parsed = Filter::parse(filter).unwrap_or_else(|fault| panic!("{filter}: {fault:?}"));
     let printed = parsed.to_string();
     assert_eq!(Filter::parse(&printed).as_ref(), Ok(&parsed), "{filter} prints as {printed}");
-    let by_record = parsed.matches_record(&user.to_record()).expect("a record");
-    assert_eq!(parsed.matches(user), by_record, "{filter}");
+    let by_record =
+        parsed.matches_record(&user.to_record(), &Memberships::default()).expect("a record");
+    assert_eq!(parsed.matches(user, &Memberships::default()), by_record, "{filter}");
     by_record
 }
 

@@ -116,6 +116,22 @@ impl GroupDesk {
         self.store.groups_of(users).await
     }
 
+    /// The groups that the user is a direct member of, and those that contain these, sorted. They
+    /// are read level by level, so a change in between may show in part.
+    pub async fn nested_groups_of(
+        &self,
+        _may: Permit<ReadUsers>,
+        user: UserId,
+    ) -> Result<Vec<GroupId>, StoreError> {
+        let (mut found, mut front) = (BTreeSet::new(), vec![user]);
+        while !front.is_empty() {
+            let groups = self.store.groups_of(front).await?;
+            let ids = groups.into_values().flatten().map(|group| group.id);
+            front = ids.filter(|id| found.insert(*id)).collect();
+        }
+        Ok(found.into_iter().collect())
+    }
+
     async fn execute(&self, act: GroupAct, terms: Terms) -> Result<Outcome, Failure> {
         let Terms { caller, idempotency, mode, start, .. } = terms;
         let command = GroupCommand { act, at: self.clock.now(), caller, idempotency, start };

@@ -12,6 +12,7 @@ mod draft;
 mod nesting;
 mod query;
 mod record;
+mod reference;
 mod store;
 
 pub use command::{GroupAct, GroupCommand, GroupEdit, MembersEdit};
@@ -19,7 +20,8 @@ pub use decide::{Facts, GroupChange, GroupDecision, Newcomer, Sketch, left, sket
 pub use desk::GroupDesk;
 pub use draft::GroupDraft;
 pub use nesting::{Levels, Nesting};
-pub use query::{GroupPage, GroupQuery, GroupRef, GroupsOf, MembersPage, MembersQuery};
+pub use query::{GroupPage, GroupQuery, MembersPage, MembersQuery};
+pub use reference::{GroupRef, GroupsOf};
 pub use store::GroupStore;
 
 use crate::{id::UserId, text::fold_key, timestamp::Timestamp};

@@ -1,17 +1,22 @@
 //! Queries for groups, their members, and the groups of users.
 //!
-//! All pages are keyset pages in the order of ids.
-
-use std::collections::BTreeMap;
+//! All pages are keyset pages. Groups are in the order of ids or of names, members in that of ids.
 
 use super::{GroupId, Member};
-use crate::{id::UserId, limits::PAGE_BYTES_MAX, list::Total, user::Stored};
+use crate::{
+    id::UserId,
+    limits::PAGE_BYTES_MAX,
+    list::{Direction, PageKey, Sort, SortBy, Total},
+    user::Stored,
+};
 
-/// A query for one page of groups, in the order of ids. All conditions must be true.
+/// A query for one page of groups. All conditions must be true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupQuery {
+    /// The order: by [`SortBy::Name`], or else by id.
+    pub sort: Sort,
     /// Only groups after this one.
-    pub after: Option<GroupId>,
+    pub after: Option<PageKey>,
     /// The maximum number of groups on the page; 0 for the total only.
     pub limit: usize,
     /// Only these ids; sorted, without duplicates.
@@ -32,6 +37,7 @@ impl GroupQuery {
     /// The first page.
     pub const fn first(limit: usize) -> Self {
         Self {
+            sort: Sort { by: SortBy::Id, direction: Direction::Ascending },
             after: None,
             limit,
             ids: None,
@@ -58,7 +64,7 @@ pub struct GroupPage {
     /// The groups.
     pub items: Vec<Stored>,
     /// The last item, if there are further ones; `None` at the end.
-    pub next: Option<GroupId>,
+    pub next: Option<PageKey>,
     /// The log position of the page's snapshot.
     pub position: i64,
     /// The total, if requested.
@@ -90,15 +96,3 @@ pub struct MembersPage {
     /// The log position of the page's snapshot.
     pub position: i64,
 }
-
-/// A group's id and name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupRef {
-    /// The group's id.
-    pub id: GroupId,
-    /// Its name.
-    pub display_name: String,
-}
-
-/// The direct groups of users, each list in the order of ids. A user without groups has no entry.
-pub type GroupsOf = BTreeMap<UserId, Vec<GroupRef>>;

@@ -2,7 +2,7 @@
 
 use crate::{
     failure::StoreError,
-    filter::Filter,
+    filter::{Filter, Memberships},
     id::UserId,
     user::User,
     words::{matches_words, words_of},
@@ -29,10 +29,20 @@ impl<'q> Residual<'q> {
         self.filter.is_none() && self.words.is_empty()
     }
 
-    /// Whether the record matches.
-    pub(super) fn matches(&self, id: UserId, record: &[u8]) -> Result<bool, StoreError> {
+    /// The filter, if it reads the groups of users.
+    pub(super) fn group_filter(&self) -> Option<&Filter> {
+        self.filter.as_ref().filter(|filter| filter.reads_groups())
+    }
+
+    /// Whether the record matches, whose user is in these groups.
+    pub(super) fn matches(
+        &self,
+        id: UserId,
+        record: &[u8],
+        groups: &Memberships,
+    ) -> Result<bool, StoreError> {
         if let Some(filter) = &self.filter {
-            let matched = filter.matches_record(record);
+            let matched = filter.matches_record(record, groups);
             if !matched.map_err(|fault| corrupt(id, &fault.member))? {
                 return Ok(false);
             }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::residual::Residual;
 use crate::{
     failure::StoreError,
-    filter::Filter,
+    filter::{Filter, Memberships},
     id::UserId,
     list::{Page, PageKey, PageQuery, SortKey, Total},
     user::Stored,
@@ -47,6 +47,8 @@ pub struct Row<'r> {
     pub version: i64,
     /// The record, if the row matches the conditions that the statement tested.
     pub record: Option<&'r Bytes>,
+    /// The groups of the user, if [`Walk::group_filter`] reads them.
+    pub groups: Option<&'r Memberships>,
 }
 
 impl<'q> Walk<'q> {
@@ -74,6 +76,11 @@ impl<'q> Walk<'q> {
     /// Declares that all rows have the words of the search.
     pub const fn has_words(&mut self) {
         self.residual.has_words();
+    }
+
+    /// The filter that rows are tested with, if it reads the groups of users.
+    pub fn group_filter(&self) -> Option<&Filter> {
+        self.residual.group_filter()
     }
 
     /// The page, with the log position of its snapshot.
@@ -108,7 +115,9 @@ impl<'q> Walk<'q> {
         let mut ends = self.rows_examined == examined_max;
         let record = match row.record {
             Some(record) if !self.residual.is_empty() => {
-                self.residual.matches(row.id, record)?.then_some(record)
+                let none = Memberships::default();
+                let groups = row.groups.unwrap_or(&none);
+                self.residual.matches(row.id, record, groups)?.then_some(record)
             }
             record => record,
         };

@@ -3,7 +3,8 @@
 use super::{Lookup, Plan, Range, Source, range};
 use crate::{
     attribute::Attribute,
-    filter::{Expression, Filter, Operand, Operator, Path, Test},
+    filter::{Expression, Filter, GroupPart, Operand, Operator, Path, Test},
+    group::GroupId,
     id::UserId,
     list::{PageQuery, SortBy},
     part::Part,
@@ -53,9 +54,18 @@ impl<'q> Conjuncts<'q> {
     pub(super) fn lookups(&self) -> Option<(usize, Vec<Lookup>)> {
         let found = self.others.iter().enumerate();
         let found = found.filter_map(|(index, one)| Some((index, lookups(one)?)));
-        // At most one user has an id or a username. Any number may have another key.
-        let is_shared = |lookup: &Lookup| !matches!(lookup, Lookup::Id(_) | Lookup::Username(_));
-        found.min_by_key(|(_, keys)| (keys.iter().any(is_shared), keys.len()))
+        // At most one user has an id or a username. Any number may have another key, and groups
+        // have the most.
+        let rank = |lookup: &Lookup| match lookup {
+            Lookup::Id(_) | Lookup::Username(_) => 0,
+            Lookup::Member(_) => 2,
+            Lookup::Email(_)
+            | Lookup::AnyEmail(_)
+            | Lookup::ExternalId(_)
+            | Lookup::PhoneNumber(_)
+            | Lookup::AnyPhoneNumber(_) => 1,
+        };
+        found.min_by_key(|(_, keys)| (keys.iter().map(rank).max(), keys.len()))
     }
 
     /// The best range, and the indexes of the conditions that it covers.
@@ -102,13 +112,20 @@ fn lookup(Test { path, operator, operand }: &Test) -> Option<Vec<Lookup>> {
             let id = key.as_deref().and_then(UserId::parse);
             return Some(id.map(Lookup::Id).into_iter().collect());
         }
+        Path::Group(GroupPart::Value) => {
+            // A text that is not an id names no group.
+            let id = key.as_deref().and_then(GroupId::parse);
+            return Some(id.map(Lookup::Member).into_iter().collect());
+        }
         Path::Member(Attribute::Username) => Lookup::Username,
         Path::Member(Attribute::Email) => Lookup::Email,
         Path::Part(Attribute::Emails, Part::Value) => Lookup::AnyEmail,
         Path::Member(Attribute::ExternalId) => Lookup::ExternalId,
         Path::Member(Attribute::PhoneNumber) => Lookup::PhoneNumber,
         Path::Part(Attribute::PhoneNumbers, Part::Value) => Lookup::AnyPhoneNumber,
-        Path::Member(_) | Path::Part(..) | Path::Free(_) => return None,
+        Path::Member(_) | Path::Part(..) | Path::Free(_) | Path::Groups | Path::Group(_) => {
+            return None;
+        }
     };
     // A text without a key matches no user.
     Some(key.clone().map(of).into_iter().collect())

@@ -12,6 +12,7 @@ use std::ops::Bound;
 
 use crate::{
     filter::Filter,
+    group::GroupId,
     id::UserId,
     list::{Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
     store::Counter,
@@ -65,6 +66,8 @@ pub enum Lookup {
     PhoneNumber(String),
     /// The key of any telephone number.
     AnyPhoneNumber(String),
+    /// A group that the user is a direct member of.
+    Member(GroupId),
 }
 
 /// An index of users. Rows with equal keys are in the order of their ids.
@@ -78,6 +81,8 @@ pub enum Index {
     PhoneNumber,
     /// The status.
     Status,
+    /// The members of groups.
+    Member,
 }
 
 impl Index {
@@ -93,6 +98,7 @@ impl Index {
             Self::ExternalId => "external_id",
             Self::PhoneNumber => "phone_number_key",
             Self::Status => "status",
+            Self::Member => "group_id",
         }
     }
 }
@@ -220,6 +226,7 @@ impl Range {
             Lookup::Email(key) => (Index::Sort(SortBy::Email), RangeKey::Text(key.clone())),
             Lookup::ExternalId(key) => (Index::ExternalId, RangeKey::Text(key.clone())),
             Lookup::PhoneNumber(key) => (Index::PhoneNumber, RangeKey::Text(key.clone())),
+            Lookup::Member(group) => (Index::Member, RangeKey::Id(*group)),
             // Such a key is in two indexes.
             Lookup::AnyEmail(_) | Lookup::AnyPhoneNumber(_) => return None,
         };

@@ -2,7 +2,7 @@
 
 use roster_core::{
     Act, Command, Decision, Draft, Guard, OnConflict, Preconditions, Refusal, Rules, UserId,
-    ViolationCode, decide,
+    UserSchema, ViolationCode, decide,
 };
 use serde_json::{Value, json};
 
@@ -61,7 +61,8 @@ fn the_replacement_has_the_id_of_the_holder_and_the_same_request() {
 fn the_holder_gets_the_content_of_the_create() {
     let holder = stored(&json!({"name": "Ada", "title": "T", "status": "suspended"}));
     let body = json!({"username": "ADA", "title": "U", "email": "ada@example.com"});
-    let decision = decide(Rules::default(), Some(&holder), &replacing(&body));
+    let decision =
+        decide(Rules::default(), &UserSchema::default(), Some(&holder), &replacing(&body));
     let Ok(Decision::Write(change)) = decision else { panic!("{decision:?}") };
     let seen = view(&change.user);
     assert_eq!((seen["id"].as_str(), &seen["version"]), (Some(crate::support::ID), &json!(4)));
@@ -81,7 +82,8 @@ fn members_that_a_create_ignores_are_not_preconditions_of_the_replacement() {
         json!({"username": "ada", "id": 12}),
         json!({"username": "ada", "created_at": 7, "updated_at": "x"}),
     ] {
-        let decision = decide(Rules::default(), Some(&holder), &replacing(&ignored));
+        let decision =
+            decide(Rules::default(), &UserSchema::default(), Some(&holder), &replacing(&ignored));
         assert!(matches!(decision, Ok(Decision::Unchanged)), "{ignored}: {decision:?}");
     }
 }
@@ -92,7 +94,7 @@ fn the_guard_of_put_applies_to_a_replacement_too() {
     let rules = Rules { put: Guard::On, ..Rules::default() };
     // The version of the body is ignored, so it does not satisfy the guard.
     let command = replacing(&json!({"username": "ada", "version": 3}));
-    let decision = decide(rules, Some(&holder), &command);
+    let decision = decide(rules, &UserSchema::default(), Some(&holder), &command);
     assert!(matches!(decision, Err(Refusal::PreconditionRequired { .. })), "{decision:?}");
 }
 
@@ -100,7 +102,9 @@ fn the_guard_of_put_applies_to_a_replacement_too() {
 fn an_invalid_user_replaces_no_user() {
     let holder = stored(&json!({}));
     let command = replacing(&json!({"username": "ada", "locale": "?"}));
-    let Err(Refusal::Invalid(found)) = decide(Rules::default(), Some(&holder), &command) else {
+    let Err(Refusal::Invalid(found)) =
+        decide(Rules::default(), &UserSchema::default(), Some(&holder), &command)
+    else {
         panic!("invalid")
     };
     assert_eq!(found.items()[0].code, ViolationCode::InvalidLanguageTag);

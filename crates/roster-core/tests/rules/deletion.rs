@@ -2,7 +2,7 @@
 
 use roster_core::{
     Act, Attribute, Change, Claims, Command, Decision, EventKind, Guard, Preconditions, Refusal,
-    Rules, Sharing, Tags, Target, Timestamp, User, UsernameOrigin, decide,
+    Rules, Sharing, Tags, Target, Timestamp, User, UserSchema, UsernameOrigin, decide,
 };
 use serde_json::json;
 
@@ -28,6 +28,7 @@ fn ada() -> User {
 fn restored(rules: Rules, user: &User) -> Change {
     match decide(
         rules,
+        &UserSchema::default(),
         Some(user),
         &command(Act::Restore { id: id(), preconditions: preconditions() }),
     ) {
@@ -70,6 +71,7 @@ fn a_restored_user_claims_all_its_unique_keys() {
 fn a_deleted_user_claims_nothing() {
     let decision = decide(
         Rules::default(),
+        &UserSchema::default(),
         Some(&ada()),
         &command(Act::Delete { id: id(), preconditions: preconditions() }),
     );
@@ -81,7 +83,9 @@ fn a_deleted_user_claims_nothing() {
 #[test]
 fn the_event_of_a_purge_is_all_that_a_purge_leaves() {
     let act = Act::Purge { id: id(), preconditions: preconditions() };
-    let Ok(Decision::Purge(event)) = decide(Rules::default(), Some(&ada()), &command(act)) else {
+    let Ok(Decision::Purge(event)) =
+        decide(Rules::default(), &UserSchema::default(), Some(&ada()), &command(act))
+    else {
         panic!("a purge")
     };
     assert_eq!((event.kind, event.version, event.user_id), (EventKind::Purged, 4, id()));
@@ -94,7 +98,9 @@ fn time_does_not_go_back_in_a_purge_or_a_restore() {
     let late = stored(&json!({"updated_at": "2099-01-01T00:00:00.000Z"}));
     assert_eq!(restored(Rules::default(), &late).event.at, late.updated_at);
     let purge = command(Act::Purge { id: id(), preconditions: preconditions() });
-    let Ok(Decision::Purge(event)) = decide(Rules::default(), Some(&late), &purge) else {
+    let Ok(Decision::Purge(event)) =
+        decide(Rules::default(), &UserSchema::default(), Some(&late), &purge)
+    else {
         panic!("a purge")
     };
     assert_eq!(event.at, late.updated_at);
@@ -113,7 +119,7 @@ fn acts(preconditions: &Preconditions) -> [Act; 3] {
 fn a_missing_user_is_not_found_whatever_the_preconditions() {
     for preconditions in [preconditions(), if_match(3)] {
         for act in acts(&preconditions) {
-            let decision = decide(Rules::default(), None, &command(act));
+            let decision = decide(Rules::default(), &UserSchema::default(), None, &command(act));
             assert_eq!(decision.err(), Some(Refusal::NotFound));
         }
     }
@@ -124,19 +130,22 @@ fn preconditions_apply_to_all_three() {
     let not_three = Preconditions { if_match: None, if_none_match: Some(Tags::Versions(vec![3])) };
     for preconditions in [if_match(2), if_match(4), not_three] {
         for act in acts(&preconditions) {
-            let decision = decide(Rules::default(), Some(&ada()), &command(act));
+            let decision =
+                decide(Rules::default(), &UserSchema::default(), Some(&ada()), &command(act));
             assert_eq!(decision.err(), Some(Refusal::VersionMismatch { current: 3 }));
         }
     }
     for act in acts(&if_match(3)) {
-        assert!(decide(Rules::default(), Some(&ada()), &command(act)).is_ok());
+        assert!(
+            decide(Rules::default(), &UserSchema::default(), Some(&ada()), &command(act)).is_ok()
+        );
     }
 }
 
 #[test]
 fn the_guard_of_delete_applies_to_delete_and_purge() {
     let rules = Rules { delete: Guard::On, ..Rules::default() };
-    let decided = |act| decide(rules, Some(&ada()), &command(act)).err();
+    let decided = |act| decide(rules, &UserSchema::default(), Some(&ada()), &command(act)).err();
     let required = || Some(Refusal::PreconditionRequired { cleared: vec![] });
     assert_eq!(acts(&preconditions()).map(decided), [required(), None, required()]);
     assert_eq!(acts(&if_match(3)).map(decided), [None, None, None]);

@@ -4,7 +4,7 @@
 use proptest::{arbitrary::any, proptest};
 use roster_core::{
     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Preconditions, Rules, Timestamp,
-    User, decide,
+    User, UserSchema, decide,
 };
 use serde_json::{Value, json};
 
@@ -39,8 +39,13 @@ fn command(act: Act, at: i64) -> Command {
 
 /// Decides twice, on equal but separate values. Both decisions must be the same.
 fn twice(current: Option<&User>, command: &Command) -> Option<User> {
-    let first = decide(Rules::default(), current, command);
-    let again = decide(Rules::default(), current.cloned().as_ref(), &command.clone());
+    let first = decide(Rules::default(), &UserSchema::default(), current, command);
+    let again = decide(
+        Rules::default(),
+        &UserSchema::default(),
+        current.cloned().as_ref(),
+        &command.clone(),
+    );
     assert_eq!(format!("{first:?}"), format!("{again:?}"));
     match first.ok()? {
         Decision::Unchanged => current.cloned(),
@@ -70,7 +75,8 @@ proptest! {
                 assert!(after.updated_at >= user.updated_at && after.version >= user.version);
                 let itself = Box::new(Draft::parse(tree(&view(&after))));
                 let act = Act::Replace { id: id(), draft: itself, preconditions: preconditions() };
-                let again = decide(Rules::default(), Some(&after), &command(act, at + 1));
+                let (schema, command) = (UserSchema::default(), command(act, at + 1));
+                let again = decide(Rules::default(), &schema, Some(&after), &command);
                 assert!(matches!(again, Ok(Decision::Unchanged)), "{again:?}");
             }
             let delete = command(Act::Delete { id: id(), preconditions: preconditions() }, at);

@@ -2,7 +2,7 @@
 
 use roster_core::{
     Act, Actor, Caller, Change, Command, Decision, Draft, Json, OnConflict, Preconditions, Refusal,
-    Rules, Timestamp, User, UserId, ViolationCode, decide, json,
+    Rules, Timestamp, User, UserId, UserSchema, ViolationCode, decide, json,
 };
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub(crate) fn command(act: Act) -> Command {
 }
 
 fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
-    decide(Rules::default(), current, &command(act))
+    decide(Rules::default(), &UserSchema::default(), current, &command(act))
 }
 
 /// The user after the command, or the same user if nothing is written.

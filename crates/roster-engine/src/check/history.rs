@@ -79,7 +79,7 @@ impl History {
             Some(EventKind::GroupCreated | EventKind::GroupUpdated) => {
                 matches!(kind, EventKind::GroupUpdated | EventKind::GroupDeleted)
             }
-            Some(EventKind::Purged | EventKind::GroupDeleted) => false,
+            Some(EventKind::Purged | EventKind::GroupDeleted | EventKind::SchemaUpdated) => false,
         }
     }
 

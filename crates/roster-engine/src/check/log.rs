@@ -1,6 +1,6 @@
 //! The log as a whole: its positions, and the requests that point into it.
 
-use roster_core::{EventKind, Group, Head, User};
+use roster_core::{EventKind, Group, Head, User, UserSchema, user_schema::SCHEMA_ID};
 
 use super::{CheckReader, Line, each, findings::name};
 use crate::{
@@ -19,7 +19,8 @@ const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record,
      OR EXISTS (SELECT 1 FROM deleted_users WHERE id = k.user_id) \
      OR EXISTS (SELECT 1 FROM groups WHERE id = k.user_id) \
      OR EXISTS (SELECT 1 FROM erasures WHERE id = k.user_id) \
-     OR EXISTS (SELECT 1 FROM events WHERE subject_id = k.user_id AND kind LIKE 'group.%') \
+     OR EXISTS (SELECT 1 FROM events WHERE subject_id = k.user_id \
+     AND (kind LIKE 'group.%' OR kind LIKE 'schema.%')) \
      FROM idempotency_keys AS k LEFT JOIN events AS e ON e.position = k.position";
 
 /// Which positions are kept.
@@ -97,7 +98,10 @@ fn check_key(row: &Values, Span { oldest }: Span, head: Head, line: &mut Line) {
         let user = user.map(|user| (user.id, user.version));
         let group = record.and_then(|record| Group::from_record(record).ok());
         let group = group.map(|group| (group.id, group.version));
-        let is = user.or(group).is_some_and(|(of, at)| of.as_bytes() == id && at == version);
+        let schema = record.and_then(|record| UserSchema::from_record(record).ok());
+        let schema = schema.map(|schema| (SCHEMA_ID, schema.version));
+        let is =
+            user.or(group).or(schema).is_some_and(|(of, at)| of.as_bytes() == id && at == version);
         line.require(is, &place, "its record is not of that user and version");
         return;
     }

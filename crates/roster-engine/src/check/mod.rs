@@ -10,6 +10,7 @@ mod groups;
 mod history;
 mod log;
 mod rows;
+mod schema;
 mod search;
 mod users;
 

@@ -4,7 +4,7 @@
 //! user or group must have the record that there is.
 
 use bytes::Bytes;
-use roster_core::{Head, Keys, Status, User, UserId};
+use roster_core::{Head, Keys, Status, User, UserId, user_schema::SCHEMA_ID};
 
 use super::{
     CheckReader, Line,
@@ -13,6 +13,7 @@ use super::{
     history::History,
     log::Span,
     rows::{Entry, Item, PAGE, Pages, text},
+    schema::SchemaHistory,
     search::Search,
 };
 use crate::database::Cell;
@@ -74,6 +75,7 @@ impl Found {
         let mut deleted_users = Pages::begin(DELETED_USERS, vec![before()]);
         let mut groups = Pages::begin(GROUPS, vec![before()]);
         let mut events = Pages::begin(&events(), vec![before(), Cell::Integer(0)]);
+        let mut schema = SchemaHistory::new(span);
         loop {
             let ids = [
                 users.next_id(reader).await?,
@@ -88,6 +90,10 @@ impl Found {
             let group = groups.take(reader, &id).await?.map(Item);
             let mut history = History::new(span);
             while let Some(event) = events.take(reader, &id).await? {
+                if id == SCHEMA_ID.as_bytes() {
+                    schema.add(Entry::of(&event), &mut self.events);
+                    continue;
+                }
                 history.add(Entry::of(&event), &mut self.events);
             }
             if let Some(row) = &user
@@ -103,6 +109,9 @@ impl Found {
             if let Some(row) = &group {
                 check_group(row, &mut self.groups);
             }
+            if id == SCHEMA_ID.as_bytes() {
+                continue;
+            }
             if group.is_some() || history.is_of_group() {
                 let is_alone = user.is_none() && deleted.is_none();
                 let what = "is a group and a user at once";
@@ -112,6 +121,7 @@ impl Found {
                 history.end(&id, user.as_ref(), deleted.as_ref(), &mut self.events);
             }
         }
+        schema.end(reader, &mut self.events).await?;
         for (is_out_of_order, line) in [
             (users.is_out_of_order, &mut self.users),
             (deleted_users.is_out_of_order, &mut self.deleted_users),

@@ -5,15 +5,16 @@
 //! problems follow from the registry of codes. The same base URL always makes the same bytes.
 
 use roster_core::{
-    Json,
+    Json, UserSchema,
     json::{JsonFault, read},
+    user_schema::{DeclaredMember, ValueType},
 };
 
 use super::{
     answers::{complete_paths, complete_responses},
     forms::schemas_of_writes,
     problem_page::explanation,
-    tree::{at, map_texts, members, object, set, string},
+    tree::{at, map_texts, members, object, remove, set, string},
 };
 
 const DOCUMENT: &str = include_str!("../../openapi/document.json");
@@ -25,10 +26,12 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/groups.json"),
     include_str!("../../openapi/paths/group.json"),
     include_str!("../../openapi/paths/members.json"),
+    include_str!("../../openapi/paths/user_groups.json"),
     include_str!("../../openapi/paths/events.json"),
     include_str!("../../openapi/paths/keys.json"),
     include_str!("../../openapi/paths/scim.json"),
     include_str!("../../openapi/paths/scim_groups.json"),
+    include_str!("../../openapi/paths/schema.json"),
     include_str!("../../openapi/paths/service.json"),
     include_str!("../../openapi/paths/problems.json"),
     include_str!("../../openapi/paths/health.json"),
@@ -45,6 +48,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("../../openapi/schemas/scim.json"),
     include_str!("../../openapi/schemas/scim_groups.json"),
     include_str!("../../openapi/schemas/answers.json"),
+    include_str!("../../openapi/schemas/user_schema.json"),
     include_str!("../../openapi/schemas/service.json"),
 ];
 const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
@@ -59,9 +63,10 @@ const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]*$";
 /// The whole document for a service at this URL.
 ///
 /// Fails only if a part under `openapi/` is not JSON, which the tests rule out.
-pub(super) fn assemble(base_url: &str) -> Result<Json, JsonFault> {
+pub(super) fn assemble(base_url: &str, schema: &UserSchema) -> Result<Json, JsonFault> {
     let mut schemas = merged(SCHEMAS)?;
-    let user = at(&schemas, &["User"]).clone();
+    let user = with_declared(at(&schemas, &["User"]).clone(), schema);
+    set(&mut schemas, "User", user.clone());
     let names = members(at(&user, &["properties"])).iter().map(|(name, _)| string(name)).collect();
     for (name, schema) in schemas_of_writes(&schemas) {
         set(&mut schemas, &name, schema);
@@ -83,6 +88,46 @@ pub(super) fn assemble(base_url: &str) -> Result<Json, JsonFault> {
     set(&mut document, "paths", complete_paths(merged(PATHS)?));
     set(&mut document, "components", components);
     Ok(fill(document, base_url, &Json::Array(names)))
+}
+
+/// The user with the declared members of `attributes`.
+fn with_declared(mut user: Json, schema: &UserSchema) -> Json {
+    if schema.members.is_empty() {
+        return user;
+    }
+    let declared = schema.members.iter().map(|member| (member.name.clone(), declared(member)));
+    let mut properties = at(&user, &["properties"]).clone();
+    let mut attributes = at(&properties, &["attributes"]).clone();
+    set(&mut attributes, "properties", Json::Object(declared.collect()));
+    remove(&mut attributes, "examples");
+    set(&mut properties, "attributes", attributes);
+    set(&mut user, "properties", properties);
+    user
+}
+
+fn declared(member: &DeclaredMember) -> Json {
+    let (name, format) = match member.value_type {
+        ValueType::String => ("string", None),
+        ValueType::Boolean => ("boolean", None),
+        ValueType::Integer => ("integer", Some("int64")),
+        ValueType::Number => ("number", None),
+        ValueType::DateTime => ("string", Some("date-time")),
+    };
+    let mut value = object([("type", string(name))]);
+    if let Some(format) = format {
+        set(&mut value, "format", string(format));
+    }
+    if member.multi_valued {
+        value = object([("type", string("array")), ("items", value)]);
+    }
+    let mut texts: Vec<&str> = member.description.as_deref().into_iter().collect();
+    if member.required {
+        texts.push("Required.");
+    }
+    if !texts.is_empty() {
+        set(&mut value, "description", string(texts.join(" ")));
+    }
+    value
 }
 
 fn part(source: &str) -> Result<Json, JsonFault> {

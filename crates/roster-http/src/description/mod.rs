@@ -2,8 +2,8 @@
 //!
 //! One OpenAPI document says what every path takes and answers. `/openapi.json` serves it, `/docs`
 //! shows it as a page, and the tests hold every answer of the service against it. Pages need no
-//! script and no other host. Nothing here knows a request: all is made once, at start, from the
-//! base URL.
+//! script and no other host. Nothing here knows a request: all is made from the base URL
+//! and the schema of users.
 
 mod answers;
 mod assemble;
@@ -15,7 +15,7 @@ mod tests;
 mod tree;
 
 use bytes::Bytes;
-use roster_core::{Json, json::write_json};
+use roster_core::{Json, UserSchema, json::write_json};
 
 pub(crate) use tree::{object, string};
 
@@ -24,14 +24,14 @@ pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
 
 /// The OpenAPI 3.1 document of a service at this base URL (no slash at its end), as JSON.
 ///
-/// Made anew with each call: keep the bytes.
-pub fn openapi(base_url: &str) -> Bytes {
-    json(&document(base_url))
+/// `attributes` has the declared members of the schema. Made anew with each call: keep the bytes.
+pub fn openapi(base_url: &str, schema: &UserSchema) -> Bytes {
+    json(&document(base_url, schema))
 }
 
 /// Every operation of the document: method in capitals, path template, operation id.
 pub fn operations() -> Vec<(String, String, String)> {
-    let document = document("");
+    let document = document("", &UserSchema::default());
     let operations = assemble::operations(&document).into_iter();
     let named = operations.map(|(method, path, operation)| {
         let id = tree::text_at(operation, &["operationId"]).to_owned();
@@ -41,8 +41,8 @@ pub fn operations() -> Vec<(String, String, String)> {
 }
 
 /// The document as a tree; empty where its parts are not JSON, which the tests rule out.
-fn document(base_url: &str) -> Json {
-    assemble::assemble(base_url).unwrap_or(Json::Null)
+fn document(base_url: &str, schema: &UserSchema) -> Json {
+    assemble::assemble(base_url, schema).unwrap_or(Json::Null)
 }
 
 /// A tree as text.

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use minijinja::{Environment, Error, State, UndefinedBehavior, Value, context, value::ValueKind};
-use roster_core::Json;
+use roster_core::{Json, UserSchema};
 use sha2::{Digest, Sha256};
 
 use super::{base_path, json, problem_page::explanations};
@@ -61,7 +61,7 @@ pub fn content_security_policy() -> String {
 /// Rendered at each call: keep the bytes.
 pub fn docs_page(base_url: &str) -> Bytes {
     let Json::Object(mut facts) = explanations(base_url) else { return Bytes::new() };
-    facts.push(("document".to_owned(), super::document(base_url)));
+    facts.push(("document".to_owned(), super::document(base_url, &UserSchema::default())));
     render("docs.html", base_url, &Json::Object(facts))
 }
 

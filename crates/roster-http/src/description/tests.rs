@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    Attribute, Json, Part, ViolationCode,
+    Attribute, Json, Part, UserSchema, ViolationCode,
     attribute::{Kind, PartKind, Shape, TextRule},
     json::read,
     limits,
@@ -24,7 +24,7 @@ use crate::problem::{
 const BASE: &str = "https://directory.example.com/v1";
 
 fn document() -> Json {
-    assemble::assemble(BASE).expect("every part is JSON")
+    assemble::assemble(BASE, &UserSchema::default()).expect("every part is JSON")
 }
 
 fn schema<'a>(document: &'a Json, name: &str) -> &'a Json {
@@ -180,7 +180,8 @@ fn every_reference_leads_somewhere_and_no_placeholder_is_left() {
     for object in objects {
         assert_ne!(*resolve(&document, object), Json::Null, "{object:?}");
     }
-    let whole = String::from_utf8(super::openapi(BASE).to_vec()).expect("UTF-8");
+    let whole =
+        String::from_utf8(super::openapi(BASE, &UserSchema::default()).to_vec()).expect("UTF-8");
     for word in ["base_url", "base_path", "version", "line", "members", "description"] {
         assert!(!whole.contains(&format!("{{{word}}}")), "{word}");
     }

@@ -4,7 +4,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::Bytes;
 use http::request::Parts;
 use roster_core::{
-    Draft, Json, Terms,
+    Draft, Json, SchemaDraft, Terms,
     access::{Permit, Right, WriteUsers},
     group::GroupDraft,
 };
@@ -47,6 +47,12 @@ impl FromJson for GroupDraft {
     }
 }
 
+impl FromJson for SchemaDraft {
+    fn from_json(json: Json) -> Self {
+        Self::parse(json)
+    }
+}
+
 /// A JSON Merge Patch.
 impl FromJson for Json {
     fn from_json(json: Json) -> Self {
@@ -54,21 +60,22 @@ impl FromJson for Json {
     }
 }
 
-/// A request body of JSON, and the permit to write.
+/// A request body of JSON, and the permit to write: to change users unless the handler says
+/// otherwise.
 ///
 /// The endpoint has authenticated the caller before any extractor runs. Here the caller is
 /// authenticated again after the last byte, so that access which is revoked during a slow upload is
 /// noticed. Fails with 406 if `Accept` excludes JSON, 415 for another media type, 408 or 413 for a
 /// body that is too slow or too large, 400 for a body that is no JSON object, and 401 or 403 if the
 /// caller has lost access.
-pub(crate) struct AuthorizedBody<T> {
-    pub(crate) permit: Permit<WriteUsers>,
+pub(crate) struct AuthorizedBody<T, R: Right = WriteUsers> {
+    pub(crate) permit: Permit<R>,
     pub(crate) value: T,
     call: Call,
     bytes: Bytes,
 }
 
-impl<T: FromJson> FromRequest<AppState> for AuthorizedBody<T> {
+impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
@@ -86,7 +93,7 @@ impl<T: FromJson> FromRequest<AppState> for AuthorizedBody<T> {
     }
 }
 
-impl<T> AuthorizedBody<T> {
+impl<T, R: Right> AuthorizedBody<T, R> {
     /// What the directory checks and stores with the write.
     pub(crate) fn terms(&self, options: &WriteOptions) -> Terms {
         options.terms(&self.call, &self.bytes)

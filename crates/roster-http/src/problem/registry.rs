@@ -51,90 +51,84 @@ problems! {
         code: "invalid-request",
         status: 400,
         title: "The request is not well formed",
-        meaning: "Something about the request itself cannot be used: the `Host` is missing or \
-            stands twice, a header has a form that it may not have, or lengths contradict each \
-            other.",
-        remedy: "Read the detail, mend the request and send it again. Ordinary HTTP clients do \
-            not run into this.",
+        meaning: "A header is malformed, repeated, or contradicts another header: for example \
+            `Host`, or the headers of the body's length.",
+        remedy: "Correct the request as the detail says. Ordinary HTTP clients do not cause this.",
         detail: "send exactly one Host header",
     }
     InvalidQuery {
         code: "invalid-query",
         status: 400,
         title: "The query is not valid",
-        meaning: "A query parameter is unknown, stands twice, has a value it cannot have, or does \
-            not go together with another one. `errors` names each by its `parameter`.",
-        remedy: "Mend the parameters that are named. Nothing is guessed: an unknown parameter is \
-            refused rather than ignored.",
+        meaning: "A query parameter is unknown, repeated or invalid, or conflicts with another \
+            one. `errors` names each by its `parameter`.",
+        remedy: "Correct these parameters. Unknown parameters are not ignored.",
         detail: "1 parameter needs attention",
     }
     InvalidFilter {
         code: "invalid-filter",
         status: 400,
         title: "The filter is not valid",
-        meaning: "The `filter` does not follow the grammar (RFC 7644 section 3.4.2.2), or names a \
-            member or an operator that there is not. The detail says what was expected, and \
-            `position` where: bytes from the start of the decoded filter.",
-        remedy: "Mend the filter at that place. Nothing is guessed: what is not understood is \
-            refused rather than answered with an empty page.",
+        meaning: "The `filter` does not follow the grammar (RFC 7644 section 3.4.2.2), or uses \
+            an unknown member or operator. The detail says what was expected, and `position` \
+            where: in bytes from the start of the decoded filter.",
+        remedy: "Correct the filter at that position.",
         detail: "at byte 9: an operator was expected, like eq, co or sw",
     }
     InvalidIdempotencyKey {
         code: "invalid-idempotency-key",
         status: 400,
         title: "The idempotency key is not valid",
-        meaning: "`Idempotency-Key` stands twice, is empty or too long, holds characters that it \
-            may not, or came with a request that takes none.",
-        remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare (with a \
-            space, in quotes), with a request that writes one user.",
+        meaning: "`Idempotency-Key` is repeated, empty or too long, has a character that is not \
+            allowed, or came with a request that does not support it.",
+        remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare, with a \
+            request that supports it.",
         detail: "send one key of 1 to 255 visible ASCII characters",
     }
     InvalidCursor {
         code: "invalid-cursor",
         status: 400,
         title: "The cursor is not valid",
-        meaning: "The cursor was not made by this service, was altered, was given to another \
-            caller, or belongs to a list with another order or other conditions.",
-        remedy: "Take `next_cursor` as it is and leave the other parameters as they were, or \
-            start again without a cursor.",
+        meaning: "The cursor was not made by this service, was altered, belongs to another \
+            caller, or to a list with another order or other conditions.",
+        remedy: "Send `next_cursor` unchanged with the same other parameters, or start again \
+            without a cursor.",
         detail: "start the list again without a cursor",
     }
     MalformedJson {
         code: "malformed-json",
         status: 400,
         title: "The body is not JSON",
-        meaning: "The body is not one JSON text in UTF-8: it is empty, cut off, followed by \
-            something else, nested too deeply, holds a member twice, or is not valid Unicode.",
-        remedy: "Send one JSON object, made by a JSON library.",
+        meaning: "The body is not one JSON text in UTF-8: it is empty, truncated or nested too \
+            deep, repeats a member, has text after its end, or is not valid Unicode.",
+        remedy: "Send one JSON object, written by a JSON library.",
         detail: "trailing comma at line 1 column 27",
     }
     Unauthenticated {
         code: "unauthenticated",
         status: 401,
         title: "The caller is not known",
-        meaning: "The request carries no credential where one is needed, or one that lets nobody \
-            in: mistyped, unknown, expired or revoked, or a token that its issuer did not make for \
-            this service. The service is open to callers without one only until its first key is \
-            made or an issuer of tokens is set.",
+        meaning: "The request has no credential, or an invalid one: mistyped, unknown, expired, \
+            revoked, or a token for another service. Without a credential the service accepts \
+            only callers on the same machine, and only while it has no key and no issuer.",
         remedy: "Send `Authorization: Bearer` with a key or token of this service. `roster keys \
-            create` makes a key; tokens come from the issuer that the service is set to.",
+            create` creates a key; the configured issuer creates tokens.",
         detail: "send Authorization: Bearer with a key or a token",
     }
     InsufficientScope {
         code: "insufficient-scope",
         status: 403,
         title: "The caller may not do this",
-        meaning: "The credential is valid, and lacks the scope that this operation takes. The \
-            detail and `WWW-Authenticate` name it.",
-        remedy: "Use a credential that has the scope, or ask whoever runs the service for one.",
+        meaning: "The credential lacks the scope that the detail and `WWW-Authenticate` name.",
+        remedy: "Use a credential that has the scope, or ask the operator for one.",
         detail: "this takes a credential of scope users:write",
     }
     ForeignOrigin {
         code: "foreign-origin",
         status: 403,
         title: "The request comes from a web page elsewhere",
-        meaning: "The browser says that another site caused this request. While the service is \
-            open, no other site may use it through its users' browsers.",
+        meaning: "The browser reports that another site sent this request. Other sites may not \
+            call the service from its users' browsers.",
         remedy: "Call the service from a program, or from its own pages.",
         detail: "call this service from a program, not from a web page of another origin",
     }
@@ -142,9 +136,9 @@ problems! {
         code: "forwarded-request",
         status: 403,
         title: "The request came through a proxy",
-        meaning: "The request carries a header that proxies add, as `Forwarded`, `Via` or \
-            `X-Forwarded-For`; or it is HTTP/1.0, which proxies speak; or it comes from another \
-            machine. No key exists yet, so only programs on the same machine are served.",
+        meaning: "The request has a header that proxies add, such as `Forwarded` or `Via`, uses \
+            HTTP/1.0 or comes from another machine. Until a key exists, the service accepts \
+            only direct requests of the same machine.",
         remedy: "Call the service directly with HTTP/1.1 or HTTP/2, or make a key first.",
         detail: "call this service directly, without a proxy in between",
     }
@@ -152,29 +146,26 @@ problems! {
         code: "not-found",
         status: 404,
         title: "There is nothing here",
-        meaning: "No part of the service has this path. Paths are compared exactly: case, doubled \
-            slashes and a slash at the end count.",
-        remedy: "Start at the service document, which holds the path of every part.",
+        meaning: "The service has no such path. Paths are compared exactly, with case and slashes.",
+        remedy: "Start at the service document, which has the path of every part.",
         detail: "nothing is at this path; the service document is at /",
     }
     UserNotFound {
         code: "user-not-found",
         status: 404,
         title: "There is no such user",
-        meaning: "No user has the id in the path: none of the collection, where the user may have \
-            been deleted, or, below `/deleted-users`, none who was deleted and is still kept. A \
-            text that is no id at all is answered in the same way.",
-        remedy: "Look the user up in the list, for example by `username` or `email`. Deleted users \
-            have a list of their own.",
+        meaning: "No user has the id in the path; below `/deleted-users`, no deleted user that is \
+            still kept. The user may have been deleted. The id may also be malformed.",
+        remedy: "Find the user in the list, for example by `username` or `email`, or in the list \
+            of deleted users.",
         detail: "no user has this id; look it up with GET /users",
     }
     GroupNotFound {
         code: "group-not-found",
         status: 404,
         title: "There is no such group",
-        meaning: "No group has the id in the path. A text that is no id at all is answered in the \
-            same way.",
-        remedy: "Look the group up in the list, for example by `display_name`.",
+        meaning: "No group has the id in the path. The id may also be malformed.",
+        remedy: "Find the group in the list, for example by `display_name`.",
         detail: "no group has this id; look it up with GET /groups",
     }
     MemberNotFound {
@@ -400,6 +391,15 @@ problems! {
         meaning: "The body was read, but it does not describe a key. `errors` names every fault \
             at once, each by its place in the body.",
         remedy: "Mend the members that are named.",
+        detail: "1 member needs attention",
+    }
+    InvalidSchema {
+        code: "invalid-schema",
+        status: 422,
+        title: "The schema is not valid",
+        meaning: "The body is JSON, but it does not describe a valid schema of users. `errors` \
+            lists all errors, each with its place in the body.",
+        remedy: "Correct the listed members.",
         detail: "1 member needs attention",
     }
     IdempotencyKeyReused {

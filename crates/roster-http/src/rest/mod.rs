@@ -10,5 +10,6 @@ pub(crate) mod health;
 pub(crate) mod keys;
 mod list;
 mod respond;
+pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod users;

@@ -39,7 +39,8 @@ pub(crate) async fn get_description(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    document(&app, &call, &[JSON], |_| Some(app.pages.description.clone()))
+    let schema = app.directory.schema();
+    document(&app, &call, &[JSON], |_| Some(app.pages.description(&schema)))
 }
 
 /// `GET /docs`: returns the reference as a page.

@@ -10,7 +10,7 @@ use std::{mem, net::IpAddr};
 
 use http::request::Parts;
 use roster_core::{
-    Caller, Outcome, Preconditions, Tags, Terms, UserId,
+    Caller, Draft, Json, Outcome, Preconditions, Tags, Terms, UserId,
     access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
 };
@@ -118,14 +118,14 @@ impl Writing<'_> {
         let (directory, strictness) = (&app.directory, self.strictness);
         Ok(match &step.act {
             Act::Create(sent) => {
-                let draft = user::read(sent.clone(), strictness, Sent::Created)?;
+                let draft = self.draft(app, sent, Sent::Created)?;
                 // What does not exist has no version to be held to.
                 let terms = Terms::of(self.caller.clone());
                 (201, pass(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
                 let id = user_id(id)?;
-                let draft = user::read(sent.clone(), strictness, Sent::Replaced)?;
+                let draft = self.draft(app, sent, Sent::Replaced)?;
                 (200, pass(app, directory.replace(may, id, draft, terms)).await?)
             }
             Act::Patch(id, sent) => {
@@ -138,6 +138,12 @@ impl Writing<'_> {
                 (204, pass(app, directory.delete(may, id, terms)).await?)
             }
         })
+    }
+
+    fn draft(&self, app: &AppState, body: &Json, sent: Sent) -> Result<Draft, ScimProblem> {
+        let read = user::read(body.clone(), self.strictness, sent, &app.directory.schema())?;
+        app.dropped_attributes.add(&read.dropped);
+        Ok(read.draft)
     }
 
     async fn upon_group(

@@ -36,7 +36,7 @@ pub(crate) async fn list_resource_types(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    document(&call, Some(resource_types(&base(&app))))
+    document(&call, Some(resource_types(&base(&app), &app.directory.schema())))
 }
 
 /// `GET /scim/v2/ResourceTypes/{name}`: returns a resource type.
@@ -44,7 +44,8 @@ pub(crate) async fn get_resource_type(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    document(&call, find_resource_type(&base(&app), &decoded(call.segment())))
+    let name = decoded(call.segment());
+    document(&call, find_resource_type(&base(&app), &name, &app.directory.schema()))
 }
 
 /// `GET /scim/v2/Schemas`: returns all schemas.
@@ -52,7 +53,10 @@ pub(crate) async fn list_schemas(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    document(&call, Some(schemas(&base(&app), app.directory.rules().email)))
+    document(
+        &call,
+        Some(schemas(&base(&app), app.directory.rules().email, &app.directory.schema())),
+    )
 }
 
 /// `GET /scim/v2/Schemas/{urn}`: returns a schema.
@@ -60,7 +64,8 @@ pub(crate) async fn get_schema(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    document(&call, find_schema(&base(&app), &decoded(call.segment()), app.directory.rules().email))
+    let (urn, emails) = (decoded(call.segment()), app.directory.rules().email);
+    document(&call, find_schema(&base(&app), &urn, emails, &app.directory.schema()))
 }
 
 /// `GET /scim/v2/Me`: callers are services, none of which is a user (RFC 7644 section 3.11).

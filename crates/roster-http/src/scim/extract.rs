@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::Bytes;
 use http::{header::IF_NONE_MATCH, request::Parts};
 use roster_core::{
-    Draft, GroupId, Json, Preconditions, Tags, Terms, UserId,
+    GroupId, Json, Preconditions, Tags, Terms, UserId, UserSchema,
     access::{Permit, ReadUsers, Scope, WriteUsers},
     limits::GROUP_BODY_BYTES_MAX,
 };
@@ -72,35 +72,60 @@ pub(crate) struct ScimBody<T> {
 
 /// What a request body is converted to.
 pub(crate) trait FromScim: Sized + Send + 'static {
-    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError>;
+    fn from_scim(
+        json: Json,
+        strictness: Strictness,
+        schema: &UserSchema,
+    ) -> Result<Self, ScimError>;
+
+    /// The names of the attributes that no schema has.
+    fn dropped(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// A user to create.
-pub(crate) struct NewUser(pub(super) Draft);
+pub(crate) struct NewUser(pub(super) user::Read);
 
 /// A user to replace another one with.
-pub(crate) struct ReplacedUser(pub(super) Draft);
+pub(crate) struct ReplacedUser(pub(super) user::Read);
 
 impl FromScim for NewUser {
-    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
-        user::read(json, strictness, Sent::Created).map(Self)
+    fn from_scim(
+        json: Json,
+        strictness: Strictness,
+        schema: &UserSchema,
+    ) -> Result<Self, ScimError> {
+        user::read(json, strictness, Sent::Created, schema).map(Self)
+    }
+
+    fn dropped(&self) -> &[String] {
+        &self.0.dropped
     }
 }
 
 impl FromScim for ReplacedUser {
-    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
-        user::read(json, strictness, Sent::Replaced).map(Self)
+    fn from_scim(
+        json: Json,
+        strictness: Strictness,
+        schema: &UserSchema,
+    ) -> Result<Self, ScimError> {
+        user::read(json, strictness, Sent::Replaced, schema).map(Self)
+    }
+
+    fn dropped(&self) -> &[String] {
+        &self.0.dropped
     }
 }
 
 impl FromScim for GroupBody {
-    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
+    fn from_scim(json: Json, strictness: Strictness, _: &UserSchema) -> Result<Self, ScimError> {
         group::read(json, strictness)
     }
 }
 
 impl FromScim for Vec<PatchOperation> {
-    fn from_scim(json: Json, strictness: Strictness) -> Result<Self, ScimError> {
+    fn from_scim(json: Json, strictness: Strictness, _: &UserSchema) -> Result<Self, ScimError> {
         patch::read(json, strictness)
     }
 }
@@ -195,10 +220,13 @@ impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
     async fn from_request(request: Request, app: &AppState) -> Result<Self, ScimProblem> {
         let call = UnreadCall::from_request(request, app).await?;
         let strictness = call.strictness();
-        let read = move |json| T::from_scim(json, strictness);
+        let schema = app.directory.schema();
+        let read = move |json| T::from_scim(json, strictness, &schema);
         let (call, value, bytes) = read_body(app, call, read).await?;
+        let value = value?;
+        app.dropped_attributes.add(value.dropped());
         let (permit, read_permit) = (call.permit()?, call.permit()?);
-        Ok(Self { permit, read_permit, value: value?, call, bytes })
+        Ok(Self { permit, read_permit, value, call, bytes })
     }
 }
 

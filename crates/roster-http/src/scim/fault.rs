@@ -52,7 +52,9 @@ pub(super) fn in_scim(problem: Problem) -> (ScimError, Vec<(HeaderName, HeaderVa
 fn scim_type(code: ProblemCode) -> Option<ScimType> {
     use ProblemCode as Code;
     match code {
-        Code::InvalidQuery | Code::InvalidUser | Code::InvalidGroup => Some(ScimType::InvalidValue),
+        Code::InvalidQuery | Code::InvalidUser | Code::InvalidGroup | Code::InvalidSchema => {
+            Some(ScimType::InvalidValue)
+        }
         Code::InvalidCursor => Some(ScimType::InvalidCursor),
         Code::InvalidFilter => Some(ScimType::InvalidFilter),
         Code::MalformedJson => Some(ScimType::InvalidSyntax),

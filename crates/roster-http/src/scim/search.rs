@@ -5,7 +5,10 @@
 //! neither has it, the filter is refused. Pages go by index alone.
 
 use axum::{extract::State, response::Response};
-use roster_core::Json;
+use roster_core::{
+    Json,
+    list::{Direction, Sort, SortBy},
+};
 use roster_scim::{
     ListRequest, ScimError, ScimType,
     list::{COUNT_DEFAULT, Envelope},
@@ -50,6 +53,11 @@ async fn page(
     if of_users.cursor.is_some() {
         let detail = "a walk by cursor is one of /Users or of /Groups; here pages go by startIndex";
         return Err(ScimError::new(ScimType::InvalidCursor, detail).into());
+    }
+    let by_id = Sort { by: SortBy::Id, direction: Direction::Ascending };
+    if of_users.sort != by_id || of_groups.sort != by_id {
+        let detail = "sortBy: resources of several types can be ordered only by id, ascending";
+        return Err(ScimError::new(ScimType::InvalidValue, detail).into());
     }
     let (start, count) = (of_users.start_index, of_users.count.unwrap_or(COUNT_DEFAULT));
     let first = users::page(app, reader, &of_users, true).await;

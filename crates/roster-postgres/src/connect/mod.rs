@@ -40,6 +40,7 @@ const SESSION: &[(&str, &str)] = &[
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
     ("enable_material", "off"),
+    ("enable_memoize", "off"),
     ("enable_sort", "off"),
     ("enable_incremental_sort", "off"),
     ("jit", "off"),

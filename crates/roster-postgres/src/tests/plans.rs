@@ -95,6 +95,9 @@ fn at_start(indexes: &'static [&'static str], sql: impl Into<String>) -> Stateme
     Statement { sql: sql.into(), indexes, enters: AtStart }
 }
 
+/// Makes a statement that enters its index at the start or at a key.
+type At = fn(&'static [&'static str], String) -> Statement;
+
 fn text() -> String {
     "x".to_owned()
 }
@@ -110,6 +113,7 @@ fn index_of(index: Index) -> &'static [&'static str] {
         Index::ExternalId => &["users_external_id"],
         Index::PhoneNumber => &["users_phone_number"],
         Index::Status => &["users_status"],
+        Index::Member => &["group_members_pkey", "users_pkey"],
     }
 }
 
@@ -179,6 +183,7 @@ fn keys_in_the_order_of_ids() -> Vec<Range> {
         (Index::ExternalId, RangeKey::Text(text())),
         (Index::PhoneNumber, RangeKey::Text(text())),
         (Index::Status, RangeKey::Status(Status::Active)),
+        (Index::Member, RangeKey::Id(UserId::from_bytes([7; 16]))),
     ];
     let range = |(index, key): (Index, RangeKey)| Range {
         index,
@@ -302,14 +307,23 @@ fn keys_of_callers() -> Vec<Statement> {
 
 /// Groups and who belongs to them.
 fn groups_and_members() -> Vec<Statement> {
-    vec![
+    let mut statements = Vec::new();
+    for direction in BOTH {
+        let ways: [(bool, At); 2] = [(false, at_start), (true, at_key)];
+        for (is_after, at) in ways {
+            let along = |by| engine::groups_along::<Db>(Sort { by, direction }, is_after);
+            statements.push(at(&["groups_pkey"], along(SortBy::Id)));
+            statements.push(at(&["groups_name"], along(SortBy::Name)));
+            let of_id = engine::groups_of_external_id::<Db>(direction, is_after);
+            statements.push(at_key(&["groups_external_id"], of_id));
+        }
+    }
+    statements.extend([
         at_key(&["groups_pkey"], engine::GROUP),
         at_key(&["groups_head_pkey"], engine::GROUPS_TOTAL),
         at_key(&["groups_pkey"], engine::groups_of_ids::<Db>()),
         at_key(&["groups_name"], engine::GROUP_OF_NAME),
-        at_key(&["groups_external_id"], engine::groups_of_external_id::<Db>()),
         at_key(&["groups_external_id"], engine::count_of_external_id::<Db>()),
-        at_key(&["groups_pkey"], engine::GROUPS),
         at_key(&["group_members_pkey"], engine::MEMBERS),
         at_key(&["group_members_member", "groups_pkey"], engine::direct_groups::<Db>()),
         at_key(&["groups_head_pkey"], sql::LOCK_GROUPS),
@@ -325,7 +339,8 @@ fn groups_and_members() -> Vec<Statement> {
         at_key(&["group_members_pkey"], sql::DELETE_MEMBERSHIPS_OF_GROUPS),
         at_key(&[], sql::ADD_MEMBERSHIPS),
         at_key(&["group_members_member"], sql::REMOVE_MEMBERSHIPS),
-    ]
+    ]);
+    statements
 }
 
 /// The histories of purged users.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::{join_all, join3};
-use roster_engine::{Writes, corrupt};
+use roster_engine::{SCHEMA_SETTING, Writes, corrupt};
 use tokio_postgres::Error;
 
 use super::{
@@ -18,6 +18,7 @@ use crate::{
     columns::column,
     connect::Connection,
     erasure,
+    establish::{KEEP, NEXT_ERA},
     query_error::{QueryError, QueryResult},
 };
 
@@ -101,8 +102,19 @@ pub(super) async fn apply_and_commit(
     ];
     let append =
         Step { sql: sql::APPEND.into(), parameters: append.into_iter().flatten().collect() };
-    let steps: Vec<_> = steps.into_iter().flatten().chain([append]).collect();
+    let last = [append].into_iter().chain(replace_schema(writes));
+    let steps: Vec<_> = steps.into_iter().flatten().chain(last).collect();
     send(connection, has_begun, &steps, commit_may_arrive).await
+}
+
+/// Stores a new schema of users. The era ends after the batch has shown that it was decided in it.
+fn replace_schema(writes: &Writes) -> Vec<Step<'static>> {
+    let Some(schema) = &writes.schema else { return Vec::new() };
+    let record = schema.to_record().to_vec();
+    vec![
+        Step { sql: KEEP.into(), parameters: vec![Box::new(SCHEMA_SETTING), Box::new(record)] },
+        Step { sql: NEXT_ERA.into(), parameters: Vec::new() },
+    ]
 }
 
 /// Sends the steps and the commit, and waits for all answers.

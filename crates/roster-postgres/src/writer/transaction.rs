@@ -116,14 +116,14 @@ pub(super) async fn execute(
 
 async fn try_execute(
     connection: &Connection,
-    InForce { rules, era }: InForce,
+    InForce { rules, schema, era }: InForce,
     requests: &[&Request],
     commit_may_arrive: &AtomicBool,
 ) -> QueryResult<Results> {
     let mut facts = Fetched::default();
     let mut has_begun = false;
     let Completed { results, writes } = loop {
-        let completed = run(rules, requests, &mut facts);
+        let completed = run(rules, &schema, requests, &mut facts);
         let queries = missing(&mut facts, Lock::Rows);
         if queries.is_empty() {
             break completed;
@@ -151,15 +151,21 @@ async fn roll_back(connection: &Connection, fault: Fault) -> Fault {
 }
 
 /// The position of the log, for a batch that writes nothing; ends the transaction. A refusal for a
-/// key that is taken depends on the policy, so its era must not have ended.
+/// key that is taken depends on the policy, and one of a value on the schema of users, so their era
+/// must not have ended.
 async fn position(
     connection: &Connection,
     era: i64,
     has_begun: bool,
     results: &[Result<Executed, Failure>],
 ) -> QueryResult<i64> {
-    let depends_on_era = |result: &Result<_, Failure>| {
-        matches!(result, Ok(_) | Err(Failure::Refused(Refusal::Taken(_))))
+    let depends_on_era = |result: &Result<_, Failure>| match result {
+        Ok(_) => true,
+        Err(Failure::Refused(refusal)) => matches!(
+            refusal,
+            Refusal::Taken(_) | Refusal::Invalid(_) | Refusal::VersionMismatch { .. }
+        ),
+        Err(Failure::Store(_)) => false,
     };
     let mut position = 0;
     if results.iter().any(depends_on_era) {
@@ -185,7 +191,7 @@ async fn position_in_era(connection: &Connection, era: i64) -> QueryResult<i64> 
 /// has changed.
 pub(crate) async fn dry_run(
     connection: Arc<Connection>,
-    InForce { rules, era }: InForce,
+    InForce { rules, schema, era }: InForce,
     request: &Request,
 ) -> QueryResult<Option<Result<Outcome, Failure>>> {
     let work = async {
@@ -195,7 +201,7 @@ pub(crate) async fn dry_run(
         };
         let mut facts = Fetched::default();
         loop {
-            let result = preview(rules, request, &mut facts, position);
+            let result = preview(rules, &schema, request, &mut facts, position);
             if result.is_some() {
                 return Ok(result);
             }

@@ -23,6 +23,7 @@ pub(super) fn present(name: &Named) -> Expression {
             any.unwrap_or_else(Expression::never)
         }
         Named::Active | Named::Version => Expression::always(),
+        Named::GroupRef => test(Path::Groups),
         Named::Texts(texts) => {
             let any = texts.iter().map(|(_, condition)| condition.clone()).reduce(simplest);
             any.unwrap_or_else(Expression::never)

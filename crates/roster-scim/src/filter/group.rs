@@ -11,7 +11,7 @@ use roster_core::{
     },
 };
 
-use super::{dialect, refused};
+use super::{dialect, last_segment, refused};
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{GROUP, GROUP_URN},
@@ -168,12 +168,14 @@ struct GroupNames(Strictness);
 enum Named {
     Value(GroupPath),
     Members,
+    /// `members.$ref`: a URL that ends with the id of a member.
+    MemberRef,
     Text(&'static str),
 }
 
 /// The attributes that filters of groups can test.
-const FILTERABLE: &str = "id, externalId, displayName, members.value, schemas, meta.resourceType, \
-                       meta.created, meta.lastModified";
+const FILTERABLE: &str = "id, externalId, displayName, members.value, members.$ref, schemas, \
+                          meta.resourceType, meta.created, meta.lastModified";
 
 impl Names for GroupNames {
     type Name = Named;
@@ -196,6 +198,7 @@ impl Names for GroupNames {
                 ("displayName", None) => Named::Value(GroupPath::DisplayName),
                 ("members", None) => Named::Members,
                 ("members", Some("value")) => Named::Value(GroupPath::Member),
+                ("members", Some("$ref")) => Named::MemberRef,
                 ("schemas", None) => Named::Text(GROUP_URN),
                 ("meta", Some("resourceType")) => Named::Text(GROUP.name),
                 ("meta", Some("created")) => Named::Value(GroupPath::Created),
@@ -216,16 +219,20 @@ impl Names for GroupNames {
     fn takes_brackets(&self, name: &Named) -> Result<(), String> {
         match name {
             Named::Members => Ok(()),
-            Named::Value(_) | Named::Text(_) => Err("only members takes brackets".to_owned()),
+            Named::Value(_) | Named::Text(_) | Named::MemberRef => {
+                Err("only members takes brackets".to_owned())
+            }
         }
     }
 
     fn takes(&self, name: &Named, operator: Operator) -> Result<(), String> {
         match name {
-            Named::Members | Named::Value(GroupPath::Member) if operator != Operator::Equal => {
+            Named::Members | Named::MemberRef | Named::Value(GroupPath::Member)
+                if operator != Operator::Equal =>
+            {
                 Err("members can be compared only by eq".to_owned())
             }
-            Named::Members => Ok(()),
+            Named::Members | Named::MemberRef => Ok(()),
             Named::Value(path) => check_operator(path.comparison(), operator),
             Named::Text(_) => check_operator(Comparison::Exact, operator),
         }
@@ -239,12 +246,15 @@ impl Names for GroupNames {
     ) -> Result<Expression<GroupPath>, String> {
         let path = match name {
             Named::Value(path) => *path,
-            Named::Members => GroupPath::Member,
+            Named::Members | Named::MemberRef => GroupPath::Member,
             Named::Text(text) => return constant(text, operator, literal),
         };
-        let operand = match literal {
-            Some(literal) => operand(path.comparison(), operator, literal)?,
-            None => Operand::None,
+        let operand = match (name, literal) {
+            (Named::MemberRef, Some(Json::Text(url))) => {
+                operand(path.comparison(), operator, Json::Text(last_segment(&url)))?
+            }
+            (_, Some(literal)) => operand(path.comparison(), operator, literal)?,
+            (_, None) => Operand::None,
         };
         Ok(Expression::Test(Test { path, operator, operand }))
     }

@@ -24,8 +24,6 @@ pub(super) fn no_part(attribute: &'static AttributeSchema) -> String {
     let AttributeSchema { name, .. } = attribute;
     match attribute.sub_attributes {
         [] => format!("{name} has no parts"),
-        // Such as groups, which filters of users cannot test.
-        _ if filterable_parts(attribute).next().is_none() => unknown(name),
         _ => format!("parts of {name} to filter by: {}", listed(filterable_parts(attribute))),
     }
 }

@@ -12,7 +12,10 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-use roster_core::filter::{Dialect, Expression, Filter, FilterFault};
+use roster_core::{
+    UserSchema,
+    filter::{Dialect, Expression, Filter, FilterFault},
+};
 
 pub use group::{GroupFacts, GroupFilter};
 pub use names::UserNames;
@@ -21,13 +24,17 @@ pub(crate) use names::comparison_of;
 use crate::{ScimError, ScimType, Strictness, work_email};
 
 /// Parses a filter of users.
-pub fn parse(text: &str, strictness: Strictness) -> Result<Filter, ScimError> {
-    Filter::parse_with(text, &UserNames::new(strictness)).map_err(|fault| refused(&fault))
+pub fn parse(text: &str, strictness: Strictness, schema: &UserSchema) -> Result<Filter, ScimError> {
+    Filter::parse_with(text, &UserNames::new(strictness, schema)).map_err(|fault| refused(&fault))
 }
 
 /// The expression of a filter of users, with work addresses adapted.
-pub fn expression(text: &str, strictness: Strictness) -> Result<Expression, ScimError> {
-    Ok(work_email::adapt(parse(text, strictness)?.expression().clone()))
+pub fn expression(
+    text: &str,
+    strictness: Strictness,
+    schema: &UserSchema,
+) -> Result<Expression, ScimError> {
+    Ok(work_email::adapt(parse(text, strictness, schema)?.expression().clone()))
 }
 
 /// The error of a filter: the position, and what was expected there.
@@ -41,6 +48,11 @@ fn refused(fault: &FilterFault) -> ScimError {
 /// in tolerant parsing.
 pub(crate) const fn dialect(strictness: Strictness) -> Dialect {
     Dialect { part_after_brackets: true, bare_words: strictness.is_tolerant() }
+}
+
+/// The text after the last slash: the id in the URL of a resource.
+fn last_segment(url: &str) -> String {
+    url.rsplit('/').next().map_or_else(String::new, str::to_owned)
 }
 
 /// The names as a list, for errors.

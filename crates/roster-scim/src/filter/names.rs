@@ -5,11 +5,11 @@
 //! test lists those that they can.
 
 use roster_core::{
-    Attribute, Json, Part, Status,
+    Attribute, Json, Part, Status, UserSchema,
     attribute::{Kind, Shape},
     filter::{
-        Compared as _, Comparison, Dialect, Expression, KEY_EXPECTED, Names, Operand, Operator,
-        Path, Test, check_operator, free_path, operand,
+        Compared as _, Comparison, Dialect, Expression, GroupPart, KEY_EXPECTED, Names, Operand,
+        Operator, Path, Test, check_operator, free_path, operand,
     },
 };
 
@@ -17,21 +17,26 @@ use super::{
     derived::{any_text, present, simplest, status, test, version},
     dialect,
     hints::{needs_part, no_part, parts_of, unknown},
-    listed,
+    last_segment, listed,
 };
 use crate::{
     Strictness,
+    declared::{Named as Declared, resolve},
     schema::{
-        AttributeSchema, AttributeType, Returned, Schema, ScimPath, USER, USER_URN, scim_part,
-        scim_path,
+        AttributeSchema, AttributeType, ROSTER_USER, Returned, Schema, ScimPath, USER, USER_URN,
+        scim_part, scim_path,
     },
     strictness::as_flag,
 };
 
+/// The attribute of a user's groups.
+const GROUPS: &str = "groups";
+
 /// Resolves the names of a user's attributes.
 #[derive(Clone, Copy, Debug)]
-pub struct UserNames {
+pub struct UserNames<'s> {
     strictness: Strictness,
+    declared: &'s UserSchema,
 }
 
 /// A resolved name.
@@ -47,16 +52,23 @@ pub enum Named {
     Version,
     /// Strings, each with the condition under which a user has it.
     Texts(Vec<(&'static str, Expression)>),
+    /// `groups.$ref`: a URL that ends with the id of a group.
+    GroupRef,
 }
 
-impl UserNames {
-    /// Names for tolerant or strict parsing.
-    pub const fn new(strictness: Strictness) -> Self {
-        Self { strictness }
+impl<'s> UserNames<'s> {
+    /// Names for tolerant or strict parsing. `declared` has further extensions.
+    pub const fn new(strictness: Strictness, declared: &'s UserSchema) -> Self {
+        Self { strictness, declared }
     }
 
     fn whole(self, word: &str) -> Result<Named, String> {
         let unknown = || unknown(word);
+        if let Some(Declared::Attribute(member)) = resolve(self.declared, word) {
+            let attributes = ROSTER_USER.attribute("attributes").ok_or_else(unknown)?;
+            let path = free_path(&member.name).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+            return Ok(Named::Values(path, attributes));
+        }
         let (schema, rest) = self.schema_of(word).ok_or_else(unknown)?;
         let (name, part) = match rest.split_once('.') {
             Some((name, part)) => (name, Some(part)),
@@ -90,7 +102,7 @@ impl UserNames {
     }
 }
 
-impl Names for UserNames {
+impl Names for UserNames<'_> {
     type Name = Named;
     type Path = Path;
 
@@ -105,9 +117,15 @@ impl Names for UserNames {
                 of_part(schema, attribute, word).ok_or_else(|| no_part(attribute))
             }
             Some(Named::Values(path, attribute)) => {
-                of_entry(path.attribute(), attribute, word).ok_or_else(|| no_part(attribute))
+                let found = match path.attribute() {
+                    Some(list) => of_entry(list, attribute, word),
+                    None => of_group(attribute, word),
+                };
+                found.ok_or_else(|| no_part(attribute))
             }
-            Some(Named::Active | Named::Version | Named::Texts(_)) => Err(unknown(word)),
+            Some(Named::Active | Named::Version | Named::Texts(_) | Named::GroupRef) => {
+                Err(unknown(word))
+            }
         }
     }
 
@@ -116,7 +134,7 @@ impl Names for UserNames {
             Some(Named::Values(_, attribute) | Named::Parts(_, attribute)) => {
                 format!("a part of {} was expected: {}", attribute.name, parts_of(attribute))
             }
-            Some(Named::Active | Named::Version | Named::Texts(_)) | None => {
+            Some(Named::Active | Named::Version | Named::Texts(_) | Named::GroupRef) | None => {
                 "the name of an attribute was expected".to_owned()
             }
         }
@@ -124,11 +142,15 @@ impl Names for UserNames {
 
     fn takes_brackets(&self, name: &Named) -> Result<(), String> {
         match name {
-            Named::Parts(..) => Ok(()),
+            Named::Parts(..) | Named::Values(Path::Groups, _) => Ok(()),
             Named::Values(Path::Member(_), found) if found.is_complex() && !is_free(found) => {
                 Ok(())
             }
-            Named::Values(..) | Named::Active | Named::Version | Named::Texts(_) => {
+            Named::Values(..)
+            | Named::Active
+            | Named::Version
+            | Named::Texts(_)
+            | Named::GroupRef => {
                 Err("only an attribute with parts takes a condition in brackets".to_owned())
             }
         }
@@ -141,7 +163,10 @@ impl Names for UserNames {
             Named::Active => check_operator(Comparison::Flag, operator),
             Named::Version if is_equality(operator) => Ok(()),
             Named::Version => Err("a version takes eq, ne and pr".to_owned()),
-            Named::Texts(_) => check_operator(Comparison::Exact, operator),
+            Named::GroupRef if !is_equality(operator) => {
+                Err("groups.$ref takes eq, ne and pr".to_owned())
+            }
+            Named::Texts(_) | Named::GroupRef => check_operator(Comparison::Exact, operator),
             Named::Values(path, attribute) => {
                 let path = values_of(path);
                 let comparison = path.comparison();
@@ -182,6 +207,16 @@ impl Names for UserNames {
                 | Json::Array(_)
                 | Json::Object(_) => Err("write true or false".to_owned()),
             },
+            Named::GroupRef => {
+                let path = Path::Group(GroupPart::Value);
+                let id = if let Json::Text(url) = &literal {
+                    Json::Text(last_segment(url))
+                } else {
+                    literal
+                };
+                let operand = operand(Comparison::Exact, operator, id)?;
+                Ok(Expression::Test(Test { path, operator, operand }))
+            }
             Named::Version => version(operator, literal),
             Named::Texts(texts) => any_text(texts, operator, literal),
             Named::Parts(_, attribute) => Err(needs_part(attribute)),
@@ -196,14 +231,14 @@ impl Names for UserNames {
                 there if there.is_always() => condition,
                 there => there.and(condition),
             }),
-            Named::Active | Named::Version | Named::Texts(_) => {
+            Named::Active | Named::Version | Named::Texts(_) | Named::GroupRef => {
                 self.takes_brackets(list).map(|()| condition)
             }
         }
     }
 }
 
-impl UserNames {
+impl UserNames<'_> {
     /// Converts a literal: in tolerant parsing, strings to booleans. Statuses are case-sensitive.
     fn read(
         self,
@@ -236,6 +271,9 @@ pub(super) fn of_attribute(
     if found.name == "active" {
         return Some(Named::Active);
     }
+    if found.name == GROUPS {
+        return Some(Named::Values(Path::Groups, found));
+    }
     // SCIM has the status twice: `active`, and a string in Roster's extension.
     if found.name == "status" {
         return Some(Named::Values(Path::Member(Attribute::Status), found));
@@ -255,6 +293,9 @@ pub(super) fn of_part(
     part: &str,
 ) -> Option<Named> {
     let part = found.sub_attribute(part)?;
+    if found.name == GROUPS {
+        return of_group(found, part.name);
+    }
     if part.name == "resourceType" {
         return Some(Named::Texts(vec![(USER.name, Expression::always())]));
     }
@@ -269,6 +310,21 @@ pub(super) fn of_part(
 fn of_entry(list: Attribute, found: &'static AttributeSchema, part: &str) -> Option<Named> {
     let part = found.sub_attribute(part)?;
     Some(Named::Values(entry_path(list, part)?, part))
+}
+
+/// Resolves a part of a user's groups. All shown groups are direct ones.
+fn of_group(found: &'static AttributeSchema, part: &str) -> Option<Named> {
+    let part = found.sub_attribute(part)?;
+    let is_in_any = || {
+        let (operator, operand) = (Operator::Present, Operand::None);
+        Expression::Test(Test { path: Path::Groups, operator, operand })
+    };
+    Some(match part.name {
+        "value" => Named::Values(Path::Group(GroupPart::Value), part),
+        "display" => Named::Values(Path::Group(GroupPart::Display), part),
+        "type" => Named::Texts(vec![("direct", is_in_any())]),
+        _ => Named::GroupRef,
+    })
 }
 
 fn entry_path(list: Attribute, part: &AttributeSchema) -> Option<Path> {
@@ -330,7 +386,8 @@ fn values_of(path: &Path) -> Path {
             Some(part @ (Part::Value | Part::Id)) => Path::Part(*list, part),
             _ => path.clone(),
         },
-        Path::Part(..) | Path::Free(_) => path.clone(),
+        Path::Groups => Path::Group(GroupPart::Value),
+        Path::Part(..) | Path::Free(_) | Path::Group(_) => path.clone(),
     }
 }
 

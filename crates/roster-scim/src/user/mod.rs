@@ -12,6 +12,6 @@ mod write;
 
 pub use fault::{invalid, refused};
 pub use flags::named_flags;
-pub use read::{Sent, read};
+pub use read::{Read, Sent, read};
 
 pub use write::{UserWriter, entity_tag, location, shows_groups, version_of};

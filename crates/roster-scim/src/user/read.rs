@@ -6,10 +6,14 @@
 
 use std::collections::HashMap;
 
-use roster_core::{Attribute, Draft, Json, Status, attribute::Kind, violation::TOLERATED};
+use roster_core::{
+    Attribute, Draft, Json, Status, UserSchema, attribute::Kind, user_schema::DeclaredMember,
+    violation::TOLERATED,
+};
 
 use super::value;
 use crate::{
+    declared::{Named, changes, converted, resolve, unknown, without_urn},
     error::{ScimError, ScimType},
     schema::{AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN, scim_path},
     strictness::Strictness,
@@ -27,16 +31,31 @@ pub enum Sent {
     Patched,
 }
 
-/// Parses a user from a body.
-pub fn read(tree: Json, strictness: Strictness, sent: Sent) -> Result<Draft, ScimError> {
+/// A parsed body.
+#[derive(Debug)]
+pub struct Read {
+    /// The user.
+    pub draft: Draft,
+    /// The names of the attributes that no schema has. Tolerant parsing drops them.
+    pub dropped: Vec<String>,
+}
+
+/// Parses a user from a body. `schema` declares extensions beside those of the attribute tables.
+pub fn read(
+    tree: Json,
+    strictness: Strictness,
+    sent: Sent,
+    schema: &UserSchema,
+) -> Result<Read, ScimError> {
     let kind = tree.kind();
     let Json::Object(members) = tree else {
         let detail = format!("send one user as a JSON object, not {kind}");
         return Err(ScimError::new(ScimType::InvalidSyntax, detail));
     };
-    let mut reading = Reading { strictness, sent, values: Vec::new() };
+    let (values, changes, dropped) = (Vec::new(), Vec::new(), Vec::new());
+    let mut reading = Reading { strictness, sent, declared: schema, values, changes, dropped };
     if strictness == Strictness::Strict && sent != Sent::Patched {
-        require_schemas(&members)?;
+        require_schemas(&members, schema)?;
     }
     for (name, value) in members {
         reading.take(&name, value)?;
@@ -61,11 +80,12 @@ pub fn read(tree: Json, strictness: Strictness, sent: Sent) -> Result<Draft, Sci
             }
         }
     }
-    Ok(draft)
+    draft.change_attributes(reading.changes);
+    Ok(Read { draft, dropped: reading.dropped })
 }
 
 /// `schemas` must contain the URN of a user, and no unknown URN.
-fn require_schemas(members: &[(String, Json)]) -> Result<(), ScimError> {
+fn require_schemas(members: &[(String, Json)], declared: &UserSchema) -> Result<(), ScimError> {
     let sent = members.iter().find(|(name, _)| name.eq_ignore_ascii_case("schemas"));
     let refuse = |detail: &'static str| Err(ScimError::new(ScimType::InvalidSyntax, detail));
     let Some((_, Json::Array(urns))) = sent else {
@@ -75,22 +95,27 @@ fn require_schemas(members: &[(String, Json)]) -> Result<(), ScimError> {
     for urn in urns {
         let Json::Text(urn) = urn else { return refuse("schemas: send URNs as strings") };
         says_user |= urn.eq_ignore_ascii_case(USER_URN);
-        if USER.schema_of(urn).is_none() {
+        let is_declared = matches!(resolve(declared, urn), Some(Named::Extension(_)));
+        if USER.schema_of(urn).is_none() && !is_declared {
             return refuse("schemas: a URN is not a schema of a user");
         }
     }
     if says_user { Ok(()) } else { refuse("schemas: the URN of a user is missing") }
 }
 
-struct Reading {
+struct Reading<'s> {
     strictness: Strictness,
     sent: Sent,
+    declared: &'s UserSchema,
     /// The values of the body, by schema and attribute; `null` for an attribute that was sent
     /// without a value.
     values: Vec<(&'static Schema, &'static AttributeSchema, Json)>,
+    /// The values of declared extensions, as changes of `attributes`.
+    changes: Vec<(String, Json)>,
+    dropped: Vec<String>,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn take(&mut self, name: &str, value: Json) -> Result<(), ScimError> {
         if name.eq_ignore_ascii_case("schemas") {
             return Ok(());
@@ -100,6 +125,9 @@ impl Reading {
         }
         if let Some(attribute) = USER.schema.attribute(name) {
             return self.take_attribute(USER.schema, attribute, value);
+        }
+        if let Some(named) = resolve(self.declared, name) {
+            return self.take_declared(named, name, value);
         }
         if self.strictness == Strictness::Strict {
             if name.eq_ignore_ascii_case("groups") {
@@ -117,7 +145,13 @@ impl Reading {
         if let Some((attribute, schema)) = extension {
             return self.take_attribute(schema, attribute, value);
         }
-        let Some(found) = USER.find(name) else { return Ok(()) };
+        let Some(found) = USER.find(name) else {
+            match without_urn(self.declared, name) {
+                Some(member) => self.change(member, value),
+                None => self.dropped.push(name.to_owned()),
+            }
+            return Ok(());
+        };
         match found.sub_attribute {
             None => self.take_attribute(found.schema, found.attribute, value),
             Some(part) => {
@@ -125,6 +159,30 @@ impl Reading {
                 self.take_attribute(found.schema, found.attribute, value)
             }
         }
+    }
+
+    fn take_declared(
+        &mut self,
+        named: Named<'_>,
+        name: &str,
+        value: Json,
+    ) -> Result<(), ScimError> {
+        let strictness = self.strictness;
+        match named {
+            Named::Attribute(member) => self.change(member, value),
+            Named::Unknown(urn) => unknown(urn, name, strictness, &mut self.dropped)?,
+            Named::Extension(_) if value == Json::Null => {}
+            Named::Extension(urn) => {
+                let is_whole = self.sent == Sent::Replaced;
+                let (declared, dropped) = (self.declared, &mut self.dropped);
+                self.changes.extend(changes(declared, urn, value, is_whole, strictness, dropped)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, member: &DeclaredMember, value: Json) {
+        self.changes.push((member.name.clone(), converted(member, value, self.strictness)));
     }
 
     fn take_extension(&mut self, schema: &'static Schema, value: Json) -> Result<(), ScimError> {
@@ -142,7 +200,7 @@ impl Reading {
                 None if self.strictness == Strictness::Strict => {
                     return Err(value::unknown(schema.name, schema.attributes));
                 }
-                None => {}
+                None => self.dropped.push(format!("{}:{name}", schema.urn)),
             }
         }
         Ok(())

@@ -11,9 +11,9 @@ use std::{
 };
 
 use roster_core::{
-    Attribute, Json, UserId,
+    Attribute, Json, UserId, UserSchema,
     group::GroupRef,
-    json::{self, write_json},
+    json::{self, write_json, write_text},
     project::{self, Texts},
 };
 
@@ -60,6 +60,8 @@ pub struct UserWriter<'a> {
     base: &'a str,
     projection: &'a Projection,
     plan: Plan,
+    /// The declared members to return, by the URN of their extension.
+    declared: Vec<(&'a str, Vec<&'a str>)>,
 }
 
 /// Whether the projection includes groups, so that they must be loaded.
@@ -69,8 +71,29 @@ pub fn shows_groups(projection: &Projection) -> bool {
 
 impl<'a> UserWriter<'a> {
     /// `base` is the absolute base URL of SCIM, without a slash at its end.
-    pub fn new(base: &'a str, projection: &'a Projection) -> Self {
-        Self { base, projection, plan: Plan::new(base, projection) }
+    pub fn new(base: &'a str, projection: &'a Projection, schema: &'a UserSchema) -> Self {
+        let of_urn = |urn: &'a str| {
+            let members = schema.scim_members(urn).map(|member| member.name.as_str());
+            (urn, members.filter(|name| projection.declared(urn, name)).collect())
+        };
+        let declared = schema.scim_schemas().into_iter().map(of_urn);
+        Self { base, projection, plan: Plan::new(base, projection), declared: declared.collect() }
+    }
+
+    /// The objects of the declared extensions of a user. `None` if the bytes are not a record.
+    fn declared_objects(&self, members: &Texts<'_>) -> Option<Vec<(&'a str, Json)>> {
+        let Some(text) = members.get(Attribute::Attributes) else { return Some(Vec::new()) };
+        if self.declared.is_empty() {
+            return Some(Vec::new());
+        }
+        let stored = json::read(text.as_bytes()).ok()?;
+        let object = |names: &[&str]| {
+            let member = |name: &&str| Some(((*name).to_owned(), stored.member(name)?.clone()));
+            names.iter().filter_map(member).collect::<Vec<_>>()
+        };
+        let objects = self.declared.iter().map(|(urn, names)| (*urn, object(names)));
+        let shown = objects.filter(|(_, members)| !members.is_empty());
+        Some(shown.map(|(urn, members)| (urn, Json::Object(members))).collect())
     }
 
     /// Appends the user of a record, who is in these groups. `None` if the bytes are not a record.
@@ -78,7 +101,8 @@ impl<'a> UserWriter<'a> {
         let members = project::members(record)?;
         let plan = &self.plan;
         let groups = if plan.groups { groups } else { &[] };
-        let mut user = Writing { writer: self, members, groups, out };
+        let declared = self.declared_objects(&members)?;
+        let mut user = Writing { writer: self, members, groups, declared, out };
         user.write_opening()?;
         user.write_members(&plan.first)?;
         user.write_object("name", None, &plan.name)?;
@@ -95,6 +119,7 @@ impl<'a> UserWriter<'a> {
         }
         user.write_object(ENTERPRISE_URN, None, &plan.enterprise)?;
         user.write_object(ROSTER_URN, plan.returns_status.then_some(status), &plan.roster)?;
+        user.write_declared();
         user.write_end()
     }
 }
@@ -104,6 +129,7 @@ struct Writing<'w, 'r, 'o> {
     members: Texts<'r>,
     /// The groups to return.
     groups: &'w [GroupRef],
+    declared: Vec<(&'w str, Json)>,
     out: &'o mut Vec<u8>,
 }
 
@@ -135,7 +161,14 @@ impl Writing<'_, '_, '_> {
             (false, true) => roster,
             (true, true) => both,
         };
-        self.out.extend_from_slice(opening.as_bytes());
+        // The URNs of declared extensions follow the last one of the list.
+        let (schemas, id) = opening.split_at(opening.find(']')?);
+        self.out.extend_from_slice(schemas.as_bytes());
+        for (urn, _) in &self.declared {
+            self.out.push(b',');
+            write_text(self.out, urn);
+        }
+        self.out.extend_from_slice(id.as_bytes());
         self.out.extend_from_slice(self.members.get(Attribute::Id)?.as_bytes());
         Some(())
     }
@@ -196,6 +229,15 @@ impl Writing<'_, '_, '_> {
             self.out.truncate(before);
         }
         Some(())
+    }
+
+    fn write_declared(&mut self) {
+        for (urn, object) in &self.declared {
+            self.out.push(b',');
+            write_text(self.out, urn);
+            self.out.push(b':');
+            write_json(self.out, object);
+        }
     }
 
     fn write_groups(&mut self) {

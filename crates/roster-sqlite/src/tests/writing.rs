@@ -171,7 +171,7 @@ async fn closing_executes_what_waits_and_refuses_what_comes_later() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let queued = |n| {
-        let request = UserRequest::new(store.rules(), create(n, &user(n)));
+        let request = UserRequest::new(store.rules(), &store.schema(), create(n, &user(n)));
         let (job, answer) = Job::new(vec![Request::User(request)]);
         store.shared.queue.push(job).unwrap();
         answer

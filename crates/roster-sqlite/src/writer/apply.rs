@@ -1,12 +1,12 @@
 //! Applying the writes of a batch.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Change, Effect, Event, Head, Keys, UserId, erasure::STEP_MAX, event::changed_text,
+    Change, Effect, Event, Head, Keys, UserId, UserSchema, erasure::STEP_MAX, event::changed_text,
 };
-use roster_engine::{UNCHANGED, Writes};
+use roster_engine::{SCHEMA_SETTING, UNCHANGED, Writes};
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
 use super::{apply_groups::apply_groups, erasure, search_rows, sql};
@@ -14,6 +14,7 @@ use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
     scrub,
+    stored_setting::WRITE_SETTING,
 };
 
 /// What a transaction changes, as the rest of the engine has to know it.
@@ -24,13 +25,15 @@ pub(super) struct Applied {
     pub(super) touched: Vec<Touched>,
     /// The position of the last purge whose traces the files are to be cleaned of.
     pub(super) purged: Option<i64>,
+    /// The new schema of users.
+    pub(super) schema: Option<Arc<UserSchema>>,
     /// How much more of the histories of purged users may be erased at once.
     erasure_room: i64,
 }
 
 impl Applied {
     pub(super) const fn new(head: Head) -> Self {
-        Self { head, touched: Vec::new(), purged: None, erasure_room: STEP_MAX }
+        Self { head, touched: Vec::new(), purged: None, schema: None, erasure_room: STEP_MAX }
     }
 
     /// Applies the writes of a batch, given the numbers of the rows that it read.
@@ -61,6 +64,11 @@ impl Applied {
             ])?;
         }
         insert_idempotency_records(connection, writes, before)?;
+        if let Some(schema) = &writes.schema {
+            let mut write = connection.prepare_cached(WRITE_SETTING)?;
+            write.execute(params![SCHEMA_SETTING, text(&schema.to_record())?])?;
+            self.schema = Some(Arc::clone(schema));
+        }
         self.head.active += writes.counts.active;
         self.head.suspended += writes.counts.suspended;
         self.head.deleted += writes.counts.deleted;

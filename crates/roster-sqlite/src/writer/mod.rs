@@ -120,11 +120,12 @@ impl Writer {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
             return requests.iter().map(stopped).collect();
         }
-        match transaction::execute(&self.connection, self.rules, self.head, requests) {
-            Ok((results, Applied { head, touched, purged, .. })) => {
+        let schema = self.shared.schema();
+        match transaction::execute(&self.connection, self.rules, &schema, self.head, requests) {
+            Ok((results, Applied { head, touched, purged, schema, .. })) => {
                 if head != self.head {
                     self.head = head;
-                    self.shared.committed(head, touched);
+                    self.shared.committed(head, touched, schema);
                 }
                 if let Some(position) = purged {
                     self.shared.checkpoints.purged(position);

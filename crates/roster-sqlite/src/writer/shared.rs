@@ -1,9 +1,9 @@
 //! What the writer and all others share: the queues between them, the head that was last
 //! committed, the byte cache, the health, the checkpoints, the long readings.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use roster_core::{Head, StoreError};
+use roster_core::{Head, StoreError, UserSchema};
 use roster_engine::Queue;
 use tokio::sync::{
     mpsc::{Sender, error::TrySendError},
@@ -27,10 +27,17 @@ pub(crate) struct Shared {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) long_reads: LongReads,
     head: Mutex<Head>,
+    schema: Mutex<Arc<UserSchema>>,
 }
 
 impl Shared {
-    pub(crate) fn new(queue: Queue, tasks: Sender<Task>, cache: ByteCache, head: Head) -> Self {
+    pub(crate) fn new(
+        queue: Queue,
+        tasks: Sender<Task>,
+        cache: ByteCache,
+        head: Head,
+        schema: Arc<UserSchema>,
+    ) -> Self {
         Self {
             queue,
             tasks,
@@ -39,6 +46,7 @@ impl Shared {
             checkpoints: Checkpoints::default(),
             long_reads: LongReads::default(),
             head: Mutex::new(head),
+            schema: Mutex::new(schema),
         }
     }
 
@@ -47,9 +55,22 @@ impl Shared {
         *lock(&self.head)
     }
 
+    /// The schema of users that was last committed.
+    pub(crate) fn schema(&self) -> Arc<UserSchema> {
+        Arc::clone(&lock(&self.schema))
+    }
+
     /// Takes note of a commit: before any of its commands is answered.
-    pub(crate) fn committed(&self, head: Head, touched: Vec<Touched>) {
+    pub(crate) fn committed(
+        &self,
+        head: Head,
+        touched: Vec<Touched>,
+        schema: Option<Arc<UserSchema>>,
+    ) {
         self.cache.commit(touched);
+        if let Some(schema) = schema {
+            *lock(&self.schema) = schema;
+        }
         *lock(&self.head) = head;
         self.health.committed();
     }

@@ -4,7 +4,9 @@
 //! the store is opened again. Nothing is kept in memory of a transaction that failed: the head it
 //! began with is still the head.
 
-use roster_core::{Failure, Head, Outcome, Rules, StoreError};
+use std::sync::Arc;
+
+use roster_core::{Failure, Head, Outcome, Rules, StoreError, UserSchema};
 use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
 use rusqlite::{Connection, Error};
 
@@ -57,6 +59,7 @@ impl Fault {
 pub(super) fn execute(
     connection: &Connection,
     rules: Rules,
+    schema: &Arc<UserSchema>,
     head: Head,
     requests: &[&Request],
 ) -> Result<(Results, Applied), Fault> {
@@ -66,7 +69,8 @@ pub(super) fn execute(
         let mut memberships = 0;
         for batch in batches(requests) {
             let mut facts = StoredFacts::new(connection, batch)?;
-            let completed = roster_engine::run(rules, batch, &mut facts);
+            let schema = applied.schema.as_ref().unwrap_or(schema).clone();
+            let completed = roster_engine::run(rules, &schema, batch, &mut facts);
             facts.check()?;
             let before = applied.head.position;
             applied.apply(connection, &completed.writes, &facts.row_numbers)?;
@@ -91,13 +95,14 @@ pub(super) fn execute(
 pub(crate) fn preview_request(
     connection: &Connection,
     rules: Rules,
+    schema: &Arc<UserSchema>,
     request: &Request,
 ) -> ReadResult<Result<Outcome, Failure>> {
     // The snapshot ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
     let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
     let mut facts = StoredFacts::new(connection, &[request])?;
-    let result = preview(rules, request, &mut facts, position);
+    let result = preview(rules, schema, request, &mut facts, position);
     facts.check()?;
     let unread = || Err(StoreError::Internal("a fact was not read".into()).into());
     Ok(result.unwrap_or_else(unread))

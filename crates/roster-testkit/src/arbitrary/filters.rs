@@ -9,6 +9,8 @@ use proptest::{
     strategy::{BoxedStrategy, Just, Strategy},
 };
 
+use roster_core::GroupId;
+
 use super::bodies::{EMAILS, EXTERNAL_IDS, KINDS, NAMES, NUMBERS, URLS, USERNAMES, one_of, text};
 
 /// Operators on texts.
@@ -37,7 +39,13 @@ const PRESENT: &[&str] = &[
     "attributes.b",
     "title",
     "manager",
+    "groups",
+    "groups.display",
 ];
+/// The groups that random questions ask for. The last one does not exist.
+pub(crate) const GROUP_IDS: &[[u8; 16]] = &[[0xA0; 16], [0xA1; 16], [0xA2; 16], [0xA3; 16]];
+/// Their names.
+pub(crate) const GROUP_NAMES: &[&str] = &["Engines", "engine room", "\u{c9}quipe"];
 /// Moments around those of the users: the test clock's start and some milliseconds on.
 const MOMENTS: &[&str] = &[
     "2025-12-31T23:59:59.950Z",
@@ -69,6 +77,20 @@ fn piece(pool: &'static [&'static str]) -> BoxedStrategy<String> {
         quoted(&piece)
     });
     prop_oneof![3 => text(pool).prop_map(|text| quoted(&text)), 2 => cut].boxed()
+}
+
+fn group_id() -> BoxedStrategy<String> {
+    select(GROUP_IDS).prop_map(|id| quoted(&GroupId::from_bytes(id).to_string())).boxed()
+}
+
+/// A condition on one group.
+fn of_group() -> BoxedStrategy<String> {
+    let one = prop_oneof![
+        comparison(&["value"], OF_EQUALITY, group_id()),
+        comparison(&["display"], OF_TEXTS, piece(GROUP_NAMES)),
+    ];
+    let one = one.prop_recursive(2, 4, 2, |inner| combined(&inner));
+    one.prop_map(|inside| format!("groups[{inside}]")).boxed()
 }
 
 fn flag() -> BoxedStrategy<String> {
@@ -116,6 +138,9 @@ fn simple() -> BoxedStrategy<String> {
         2 => path("emails", EMAILS),
         1 => path("phone_numbers", NUMBERS),
         1 => path("photos", URLS),
+        1 => comparison(&["groups.value", "groups"], OF_EQUALITY, group_id()),
+        1 => comparison(&["groups.display"], OF_TEXTS, piece(GROUP_NAMES)),
+        1 => of_group(),
         2 => select(PRESENT).prop_map(|path| format!("{path} pr")),
     ]
     .boxed()

@@ -10,6 +10,7 @@ mod questions;
 mod steps;
 
 pub use bodies::{body, newcomer, person, tree};
+pub(crate) use filters::{GROUP_IDS, GROUP_NAMES};
 pub use filters::{filter, search};
 pub use groups::{GroupEdited, GroupQuestion, GroupStep, MembersEdited};
 pub use questions::{

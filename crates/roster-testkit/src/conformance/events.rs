@@ -7,7 +7,7 @@ use roster_core::{
 };
 use serde_json::json;
 
-use super::{harness::Harness, order::crowd};
+use super::{harness::Harness, order::crowd, schema::declare};
 
 pub const RULES: Rules = super::DEFAULT;
 
@@ -28,6 +28,7 @@ async fn log(harness: &Harness) -> (Vec<Stored>, Vec<Entry>) {
     harness.delete(users[13].id).await.expect("there");
     let preconditions = Preconditions::default();
     harness.on_group(GroupAct::Delete { id, preconditions }).await.expect("there");
+    declare(harness, json!([{"name": "badge", "type": "string"}])).await;
     let log = harness.events().await;
     for kind in EventKind::ALL {
         assert!(log.iter().any(|(_, event)| event.kind == *kind), "{kind:?}");

@@ -3,6 +3,7 @@
 
 use roster_core::{
     Rules, Status, Stored, UserId,
+    filter::Memberships,
     list::{PageQuery, Sort, SortBy, Total},
 };
 use serde_json::json;
@@ -248,7 +249,9 @@ pub async fn the_beginning_of_an_address_is_that_of_the_address_as_shown(harness
     {
         let meaning = filter(text);
         let mut expected = users.clone();
-        expected.retain(|user| meaning.matches_record(&user.record).expect("a record"));
+        expected.retain(|user| {
+            meaning.matches_record(&user.record, &Memberships::default()).expect("a record")
+        });
         assert!(!expected.is_empty(), "{text}");
         for by in [SortBy::Email, SortBy::Id] {
             for direction in DIRECTIONS {
@@ -401,7 +404,9 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(harness: Ha
     let mut met = 0;
     for text in ON_A_CROWD {
         let meaning = filter(text);
-        let matches = |user: &Stored| meaning.matches_record(&user.record).expect("a record");
+        let matches = |user: &Stored| {
+            meaning.matches_record(&user.record, &Memberships::default()).expect("a record")
+        };
         for equals in &conditions {
             let only = equals.of(PageQuery::first(100));
             let mut expected = harness.walk(only.clone()).await;

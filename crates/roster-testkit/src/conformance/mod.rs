@@ -24,6 +24,7 @@ pub mod idempotency;
 pub mod keys;
 pub mod list;
 pub mod log;
+pub mod membership;
 pub mod order;
 pub mod preconditions;
 pub mod purge;
@@ -31,6 +32,7 @@ pub mod races;
 pub mod reads;
 pub mod replace;
 pub mod restore;
+pub mod schema;
 pub mod search;
 pub mod sharing;
 pub mod start;
@@ -117,6 +119,21 @@ macro_rules! conformance {
                 a_guarded_delete_needs_a_precondition,
                 a_guarded_purge_needs_a_precondition_and_a_restore_does_not,
                 a_replacement_of_a_holder_is_guarded_like_any,
+            }
+            $crate::conformance_cases! { $factory, membership:
+                users_are_found_by_their_direct_group,
+                memberships_are_negated_and_joined_to_other_conditions,
+                a_filter_sees_each_change_of_a_group_at_once,
+            }
+            $crate::conformance_cases! { $factory, schema:
+                a_new_store_declares_nothing,
+                a_replaced_schema_is_applied_to_the_next_write,
+                stored_values_are_not_checked_against_a_new_schema,
+                a_stale_version_of_the_schema_is_refused,
+                an_equal_schema_changes_nothing,
+                a_dry_run_of_a_schema_stores_nothing,
+                a_replaced_schema_is_an_event,
+                a_schema_command_that_comes_twice_happens_once,
             }
             $crate::conformance_cases! { $factory, uniqueness:
                 a_username_is_unique_by_its_key,

@@ -11,7 +11,7 @@ use roster_core::{
         MembersPage, MembersQuery, Nesting, Newcomer, Sketch, left, sketch,
     },
     limits::TOTAL_EXACT_MAX,
-    list::Total,
+    list::{Direction, PageKey, SortBy, SortKey, Total},
 };
 
 use super::state::{Done, State};
@@ -176,15 +176,42 @@ impl State {
         let total = query.count.then_some(total);
         let mut page = GroupPage { items: Vec::new(), next: None, position: self.position, total };
         let mut bytes = 0;
-        let behind = |group: &&Group| query.after.is_none_or(|after| group.id > after);
-        for group in met.into_iter().filter(behind) {
+        let is_by_name = query.sort.by == SortBy::Name;
+        let key = |group: &Group| {
+            let name = SortKey::Text(Some(group.name_key()));
+            PageKey { key: if is_by_name { name } else { SortKey::Id }, id: group.id }
+        };
+        // Names are unique.
+        let mut met = met;
+        met.sort_by_key(|group| (is_by_name.then(|| group.name_key()), group.id));
+        if query.sort.direction == Direction::Descending {
+            met.reverse();
+        }
+        let after = query.after.as_ref().map(|after| {
+            let name = match &after.key {
+                SortKey::Text(name) => name.clone().filter(|_| is_by_name),
+                SortKey::Id | SortKey::Time(_) => None,
+            };
+            (name, after.id)
+        });
+        let is_behind = |group: &&Group| {
+            let Some(after) = &after else { return true };
+            let place = (is_by_name.then(|| group.name_key()), group.id);
+            match query.sort.direction {
+                Direction::Ascending => place > *after,
+                Direction::Descending => place < *after,
+            }
+        };
+        let mut last = None;
+        for group in met.into_iter().filter(is_behind) {
             if page.items.len() >= query.limit || bytes >= query.bytes_max {
-                page.next = page.items.last().map(|last| last.id);
+                page.next = last;
                 break;
             }
             let stored = stored(group);
             bytes += stored.record.len();
             page.items.push(stored);
+            last = Some(key(group));
         }
         page
     }

@@ -8,14 +8,15 @@ mod deleted;
 mod groups;
 mod log;
 mod page;
+mod schema;
 mod state;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
+    StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -72,10 +73,7 @@ impl Store for Oracle {
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
-        Box::pin(async move {
-            let state = self.state();
-            Ok(page::page(state.live.values(), state.position, &query))
-        })
+        Box::pin(async move { Ok(page::page(&self.state(), &query)) })
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
@@ -131,6 +129,18 @@ impl Store for Oracle {
 
     fn rules(&self) -> Rules {
         self.rules
+    }
+
+    fn schema(&self) -> Arc<UserSchema> {
+        Arc::new(self.state().schema.clone())
+    }
+
+    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.state().replace_schema(&command) })
+    }
+
+    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move { self.state().preview_schema(&command) })
     }
 
     fn secret(&self) -> Secret {

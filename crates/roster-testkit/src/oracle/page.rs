@@ -6,22 +6,25 @@
 use std::cmp::Ordering;
 
 use roster_core::{
-    Status,
-    filter::Expression,
+    Status, User,
+    filter::{Expression, Filter},
     limits::TOTAL_EXACT_MAX,
     list::{Direction, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
     words,
 };
 
-use super::Kept;
+use super::{Kept, State};
 
-pub(super) fn page<'a>(
-    users: impl Iterator<Item = &'a Kept>,
-    position: i64,
-    query: &PageQuery,
-) -> Page {
-    let mut met: Vec<(PageKey, &Kept)> = users
-        .filter(|kept| query.filter.as_ref().is_none_or(|filter| filter.matches(&kept.user)))
+pub(super) fn page(state: &State, query: &PageQuery) -> Page {
+    let position = state.position;
+    let matches = |filter: &Filter, user: &User| {
+        let groups = state.groups_of(&[user.id]);
+        filter.matches(user, &filter.memberships(groups.values().flatten()))
+    };
+    let mut met: Vec<(PageKey, &Kept)> = state
+        .live
+        .values()
+        .filter(|kept| query.filter.as_ref().is_none_or(|filter| matches(filter, &kept.user)))
         .filter(|kept| words::matches_words(&query.words, &words::words_of(&kept.user)))
         .map(|kept| (page_key(query.sort.by, kept), kept))
         .collect();

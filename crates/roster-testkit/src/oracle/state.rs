@@ -9,7 +9,8 @@ use bytes::Bytes;
 use roster_core::{
     Act, Change, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group, GroupId,
     Head, Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError,
-    Stored, Target, Timestamp, User, UserId, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
+    Stored, Target, Timestamp, User, UserId, UserSchema, access::Keyring, decide,
+    limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All that is kept.
@@ -22,6 +23,7 @@ pub(super) struct State {
     /// The position of the last event, whether it is kept or not.
     pub(super) position: i64,
     pub(super) clock_mark: Option<ClockMark>,
+    pub(super) schema: UserSchema,
     /// The keys of callers.
     pub(super) keyring: Keyring,
     pub(super) groups: BTreeMap<GroupId, Group>,
@@ -89,7 +91,7 @@ impl State {
             Target::Live => self.live.get(&id),
             Target::Deleted => self.deleted.get(&id),
         };
-        match decide(rules, current.map(|kept| &kept.user), command)? {
+        match decide(rules, &self.schema, current.map(|kept| &kept.user), command)? {
             Decision::Unchanged => {
                 let gone = || StoreError::Internal("unchanged, but not there".into());
                 let stored = current.ok_or_else(gone)?.stored.clone();

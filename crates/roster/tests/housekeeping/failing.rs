@@ -4,15 +4,15 @@ use std::{
     collections::BTreeSet,
     future,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserId,
+    Failure, GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules,
+    SchemaCommand, Store, StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -173,6 +173,18 @@ impl Store for Failing {
 
     fn rules(&self) -> Rules {
         self.store.rules()
+    }
+
+    fn schema(&self) -> Arc<UserSchema> {
+        self.store.schema()
+    }
+
+    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        self.store.replace_schema(command)
+    }
+
+    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        self.store.preview_schema(command)
     }
 
     fn secret(&self) -> Secret {

@@ -4,6 +4,7 @@
 //! in each of its media types. All but the last byte of each is sent, then the caller loses access,
 //! then the last byte is sent.
 
+use roster_core::UserSchema;
 use std::time::Duration;
 
 use roster_http::{description, operation::Operation};
@@ -60,6 +61,7 @@ impl Fixture {
             "createUser" | "replaceUser" | "patchUser" => json!({"username": "grace"}),
             "createGroup" | "replaceGroup" | "patchGroup" => json!({"display_name": "painters"}),
             "createKey" => json!({"name": "mine", "scopes": ["keys:admin"]}),
+            "replaceSchema" => json!({"attributes": [{"name": "badge", "type": "string"}]}),
             "scimCreateUser" | "scimReplaceUser" => scim_user,
             "scimPatchUser" => scim_patch("userName", "grace"),
             "scimCreateGroup" | "scimReplaceGroup" => scim_group,
@@ -86,7 +88,7 @@ struct Upload {
 
 /// Every operation whose description has a request body, in each of its media types.
 fn uploads() -> Vec<Upload> {
-    let document = description::openapi("http://roster.test");
+    let document = description::openapi("http://roster.test", &UserSchema::default());
     let document: Value = serde_json::from_slice(&document).expect("the document is JSON");
     let mut uploads = Vec::new();
     for operation in Operation::ALL.iter().copied() {

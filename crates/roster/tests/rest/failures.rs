@@ -26,10 +26,10 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let group = service.group("team").await;
     let path = group_path(&group);
     all.extend(["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, path.clone())));
-    for page in ["/groups".to_owned(), path + "/members"] {
+    for page in ["/groups".to_owned(), path + "/members", format!("{user}/groups")] {
         all.extend(["GET", "HEAD"].map(|method| (method, page.clone())));
     }
-    all.push(("POST", "/groups".to_owned()));
+    all.extend([("POST", "/groups".to_owned()), ("PUT", "/schema".to_owned())]);
     let member = member_path(&group, &group);
     all.extend(["PUT", "DELETE"].map(|method| (method, member.clone())));
     let key = service.close().await;
@@ -43,6 +43,7 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
 fn body_for(target: &str) -> Value {
     match target {
         "/keys" => json!({"name": "one", "scopes": ["scim"]}),
+        "/schema" => json!({"attributes": []}),
         _ => json!({"username": "g"}),
     }
 }
@@ -111,6 +112,8 @@ pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
     }
     let create = service.request("POST", "/groups").json(&json!({"display_name": "g"}));
     create.send().await.refused(507, "storage-full");
+    let schema = service.request("PUT", "/schema").json(&body_for("/schema"));
+    schema.send().await.refused(507, "storage-full");
     service.join(&group, &user).await.refused(507, "storage-full");
     service.delete(&member_path(&group, &user)).await.refused(507, "storage-full");
     service.store.fail(None);

@@ -441,3 +441,94 @@ pub(crate) async fn a_guarded_service_asks_for_versions_of_groups_too(backend: B
     let held = service.request("DELETE", &group_path(&group)).header("if-match", "\"1\"");
     held.send().await.expect(204);
 }
+
+pub(crate) async fn groups_are_listed_by_name(backend: Backend) {
+    let service = backend.open().await;
+    for name in ["beta", "Alpha", "\u{e9}t\u{e9}", "gamma"] {
+        let body = json!({"display_name": name, "external_id": "x"});
+        post(&service, &body).send().await.expect(201);
+    }
+    let walk = async |query: &str| {
+        let (mut names, mut target) = (Vec::new(), format!("/groups?limit=1&{query}"));
+        loop {
+            let page = service.get(&target).await.expect(200).json();
+            let items = page["items"].as_array().expect("items").iter();
+            names.extend(
+                items.map(|group| group["display_name"].as_str().expect("a value").to_owned()),
+            );
+            let Some(cursor) = page["next_cursor"].as_str() else { return names };
+            target = format!("/groups?limit=1&{query}&cursor={cursor}");
+        }
+    };
+    let by_name = ["Alpha", "beta", "gamma", "\u{e9}t\u{e9}"];
+    assert_eq!(walk("sort=display_name").await, by_name);
+    let reversed: Vec<&str> = by_name.iter().rev().copied().collect();
+    assert_eq!(walk("sort=-display_name").await, reversed);
+    assert_eq!(walk("sort=display_name&external_id=x").await, by_name);
+    assert_eq!(walk("sort=-display_name&external_id=x").await, reversed);
+    assert_eq!(walk("sort=-id").await, ["gamma", "\u{e9}t\u{e9}", "Alpha", "beta"]);
+    assert_eq!(walk("sort=-created_at&external_id=x").await, walk("sort=-id").await);
+    let page = service.get("/groups?limit=1&sort=display_name").await.expect(200).json();
+    let cursor = page["next_cursor"].as_str().expect("a cursor");
+    let other = service.get(&format!("/groups?limit=1&cursor={cursor}")).await;
+    other.refused(400, "invalid-cursor");
+    service.get("/groups?sort=name").await.refused(400, "invalid-query");
+}
+
+pub(crate) async fn the_groups_of_a_user_are_listed_with_those_around_them(backend: Backend) {
+    let service = backend.open().await;
+    let user = service.user(json!({"username": "ada"})).await;
+    let other = service.user(json!({"username": "bob"})).await;
+    let (inner, second) = (service.group("inner").await, service.group("second").await);
+    let (outer, outermost) = (service.group("outer").await, service.group("outermost").await);
+    for (group, member) in [
+        (&inner, &user),
+        (&second, &user),
+        (&outer, &inner),
+        (&outer, &second),
+        (&outermost, &outer),
+    ] {
+        service.join(group, member).await.expect(200);
+    }
+    let names = async |target: &str| {
+        let page = service.get(target).await.expect(200).json();
+        let items = page["items"].as_array().expect("items").clone();
+        let named =
+            items.iter().map(|group| group["display_name"].as_str().expect("a value").to_owned());
+        (named.collect::<Vec<_>>(), page)
+    };
+    let of = format!("{}/groups", path(&user));
+    assert_eq!(names(&of).await.0, ["inner", "second"]);
+    assert_eq!(names(&format!("{of}?nested=false&count=true")).await.1["total"], 2);
+    let all = ["inner", "second", "outer", "outermost"];
+    let (nested, page) = names(&format!("{of}?nested=true&count=true")).await;
+    assert_eq!((nested, &page["total"]), (all.map(str::to_owned).to_vec(), &json!(4)));
+    let (mut walked, mut target) = (Vec::new(), format!("{of}?nested=true&limit=3"));
+    loop {
+        let (found, page) = names(&target).await;
+        walked.extend(found);
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        target = format!("{of}?nested=true&limit=3&cursor={cursor}");
+    }
+    assert_eq!(walked, all);
+    let none = format!("{}/groups", path(&other));
+    assert_eq!(names(&none).await.0, Vec::<String>::new());
+    assert_eq!(names(&format!("{none}?nested=true")).await.0, Vec::<String>::new());
+    service.get(&format!("/users/{NOBODY}/groups")).await.refused(404, "user-not-found");
+    service.get("/users/ada/groups").await.refused(404, "user-not-found");
+    service.get(&format!("{of}?nested=1")).await.refused(400, "invalid-query");
+    let tag = service.get(&of).await.expect(200).header("etag").to_owned();
+    let known = service.request("GET", &of).header("if-none-match", &tag);
+    known.send().await.expect(304);
+    let matched = service.request("GET", &of).header("if-match", "\"1\"");
+    matched.send().await.refused(412, "version-mismatch");
+
+    // The same membership as a condition on users.
+    let id = inner["id"].as_str().expect("an id");
+    for filter in [format!("groups.value eq \"{id}\""), "groups.display eq \"INNER\"".to_owned()] {
+        let filter = filter.replace(' ', "%20").replace('"', "%22");
+        let page = service.get(&format!("/users?filter={filter}")).await.expect(200).json();
+        assert_eq!(page["items"].as_array().expect("items").len(), 1);
+        assert_eq!(page["items"][0]["id"], user["id"]);
+    }
+}

@@ -13,7 +13,7 @@ use crate::{
 const NO_GROUP: &str = "/groups/019a9f2e-0000-7000-8000-000000000000";
 
 /// Each operation that takes a body, with a path.
-fn with_body(user: &str) -> [(&'static str, &str); 7] {
+fn with_body(user: &str) -> [(&'static str, &str); 8] {
     [
         ("POST", "/users"),
         ("PUT", user),
@@ -22,6 +22,7 @@ fn with_body(user: &str) -> [(&'static str, &str); 7] {
         ("POST", "/groups"),
         ("PUT", NO_GROUP),
         ("PATCH", NO_GROUP),
+        ("PUT", "/schema"),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! The books: every documented answer and every code must have been seen by some case.
 
+use roster_core::UserSchema;
 use std::{collections::BTreeSet, pin::Pin, sync::PoisonError};
 
 use roster_http::problem::{registry::PROBLEMS, violations::VIOLATIONS};
@@ -26,7 +27,7 @@ fn every_documented_answer_and_every_code_was_seen() {
         runtime().block_on(case(backend.clone()));
         println!("{name}");
     }
-    let document = roster_http::description::openapi("http://roster.test");
+    let document = roster_http::description::openapi("http://roster.test", &UserSchema::default());
     let description = Description::load(&document).expect("the document is read");
     let exempt: Vec<(&str, u16)> = EXEMPT.iter().map(|(id, status, _)| (*id, *status)).collect();
     let unseen: Vec<_> = backend.seen.ledger.unobserved(&description, &exempt);

@@ -35,6 +35,7 @@ mod preconditions;
 mod pressure;
 mod problems;
 mod record;
+mod schema;
 mod search;
 #[expect(dead_code, reason = "the suite of SCIM opens several services at a time")]
 mod service;
@@ -138,11 +139,21 @@ cases! {
         members_are_paged,
         groups_are_paged_and_found,
         an_unchanged_list_of_groups_is_304,
+        groups_are_listed_by_name,
+        the_groups_of_a_user_are_listed_with_those_around_them,
         a_deleted_user_leaves_its_groups,
         the_change_log_tells_of_groups,
         a_dry_run_of_a_group_stores_nothing,
         a_request_on_a_group_may_come_twice,
         a_guarded_service_asks_for_versions_of_groups_too,
+    }
+    mod schema {
+        a_schema_is_read_replaced_and_read_again,
+        an_invalid_schema_lists_all_its_faults,
+        declared_members_are_checked_and_found,
+        the_schema_has_a_scope_of_its_own,
+        the_change_log_and_the_description_follow_the_schema,
+        a_schema_request_may_come_twice,
     }
     mod keys {
         a_key_is_shown_once_and_never_again,

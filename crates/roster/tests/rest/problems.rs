@@ -1,5 +1,6 @@
 //! The pages of the problems: each code that an answer may hold leads to its explanation.
 
+use roster_core::UserSchema;
 use roster_core::ViolationCode;
 use roster_http::problem::{
     registry::PROBLEMS,
@@ -69,7 +70,7 @@ pub(crate) async fn the_documents_link_to_one_another_and_hold(backend: Backend)
         service.get(target).await.expect(200);
     }
     let description = service.get("/openapi.json").await.expect(200);
-    let expected = roster_http::description::openapi(service.base_url);
+    let expected = roster_http::description::openapi(service.base_url, &UserSchema::default());
     assert_eq!(description.exchange.response_body, expected);
     let docs = service.get("/docs").await.expect(200);
     assert_eq!(docs.header("content-type"), "text/html; charset=utf-8");

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{Directory, Rules, Store, access::Scope, store::Secret};
+use roster_core::{Directory, Rules, Store, UserSchema, access::Scope, store::Secret};
 use roster_http::{
     AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, TokenIssuer,
     TrustedProxies, URI_BYTES_MAX, description,
@@ -234,7 +234,7 @@ fn description_of(base_url: &'static str) -> Arc<Description> {
     static READ: OnceLock<Mutex<BTreeMap<&'static str, Arc<Description>>>> = OnceLock::new();
     let mut read = READ.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     let load = || {
-        let document = description::openapi(base_url);
+        let document = description::openapi(base_url, &UserSchema::default());
         Arc::new(Description::load(&document).expect("the document is read"))
     };
     Arc::clone(read.entry(base_url).or_insert_with(load))

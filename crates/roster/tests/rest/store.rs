@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId,
+    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
+    StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -330,6 +330,24 @@ impl Store for Watched {
 
     fn rules(&self) -> Rules {
         self.inner.rules()
+    }
+
+    fn schema(&self) -> Arc<UserSchema> {
+        self.inner.schema()
+    }
+
+    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.replace_schema(command).await
+        })
+    }
+
+    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
+        Box::pin(async move {
+            self.stands().await?;
+            self.inner.preview_schema(command).await
+        })
     }
 
     fn secret(&self) -> Secret {

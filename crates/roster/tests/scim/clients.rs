@@ -280,3 +280,78 @@ pub(crate) async fn long_lists_of_long_entitlements_are_kept(backend: Backend) {
     let more = post(&service, with(named("bob"), json!({"roles": more}))).await;
     refused(more, 400, Some("invalidValue"));
 }
+
+/// Both resource types can be asked for memberships.
+pub(crate) async fn memberships_can_be_filtered(backend: Backend) {
+    let service = backend.open().await;
+    let ada = create(&service, named("ada")).await;
+    let bob = create(&service, named("bob")).await;
+    let members = json!([{"value": ada["id"]}]);
+    let group = json!({"schemas": [GROUP_URN], "displayName": "Engines", "members": members});
+    let group = send(&service, "POST", "/Groups", &group).send().await.expect(201).json();
+    let id = group["id"].as_str().expect("an id");
+    let url = format!("https://directory.example.com/scim/v2/Groups/{id}");
+    for filter in [
+        format!(r#"groups.value eq "{id}""#),
+        format!(r#"groups eq "{id}""#),
+        format!(r#"groups[value eq "{id}" and type eq "direct"]"#),
+        r#"groups.display sw "eng""#.to_owned(),
+        format!(r#"groups.$ref eq "{url}""#),
+        r#"groups.type eq "direct""#.to_owned(),
+        "groups pr".to_owned(),
+        format!(r#"active eq true and groups.value eq "{id}""#),
+    ] {
+        assert_eq!(found(&service, &filter).await, ["ada"], "{filter}");
+    }
+    for filter in [format!(r#"not (groups.value eq "{id}")"#), "not (groups pr)".to_owned()] {
+        assert_eq!(found(&service, &filter).await, ["bob"], "{filter}");
+    }
+    let of = async |filter: &str| {
+        let page = read(&service, &format!("/Groups?filter={}", escaped(filter))).await;
+        page["totalResults"].clone()
+    };
+    let (ada, bob) = (ada["id"].as_str().expect("an id"), bob["id"].as_str().expect("an id"));
+    for (member, count) in [(ada, 1), (bob, 0)] {
+        assert_eq!(of(&format!(r#"members.value eq "{member}""#)).await, count);
+        let url = format!("https://directory.example.com/scim/v2/Users/{member}");
+        assert_eq!(of(&format!(r#"members.$ref eq "{url}""#)).await, count);
+    }
+    let unknown = format!("/Users?filter={}", escaped(r#"groups.colour eq "red""#));
+    refused(get(&service, &unknown).await, 400, Some("invalidFilter"));
+}
+
+pub(crate) async fn groups_are_sorted_by_name(backend: Backend) {
+    let service = backend.open().await;
+    for name in ["beta", "Alpha", "gamma"] {
+        let group = json!({"schemas": [GROUP_URN], "displayName": name});
+        send(&service, "POST", "/Groups", &group).send().await.expect(201);
+    }
+    let walk = async |query: &str, begin: &str| {
+        let (mut names, mut next) = (Vec::new(), begin.to_owned());
+        loop {
+            let page = read(&service, &format!("/Groups?count=1&{query}{next}")).await;
+            let shown = page["Resources"].as_array().expect("resources").clone();
+            if shown.is_empty() {
+                return names;
+            }
+            names.extend(
+                shown.iter().map(|one| one["displayName"].as_str().expect("a value").to_owned()),
+            );
+            next = match (page["nextCursor"].as_str(), begin.contains("cursor")) {
+                (Some(cursor), true) => format!("&cursor={cursor}"),
+                (None, true) => return names,
+                (_, false) => format!("&startIndex={}", names.len() + 1),
+            };
+        }
+    };
+    for begin in ["&startIndex=1", "&cursor="] {
+        assert_eq!(walk("sortBy=displayName", begin).await, ["Alpha", "beta", "gamma"]);
+        let down = "sortBy=displayName&sortOrder=descending";
+        assert_eq!(walk(down, begin).await, ["gamma", "beta", "Alpha"]);
+        let newest = "sortBy=meta.created&sortOrder=descending";
+        assert_eq!(walk(newest, begin).await, ["gamma", "Alpha", "beta"]);
+    }
+    let other = get(&service, "/Groups?sortBy=externalId").await;
+    let other = refused(other, 400, Some("invalidValue"));
+    assert!(other.text().contains("displayName"), "{}", other.text());
+}

@@ -20,6 +20,7 @@ mod store;
 mod access;
 mod bulk;
 mod clients;
+mod declared;
 mod discovery;
 mod elsewhere;
 mod errors;
@@ -41,6 +42,7 @@ mod users;
 mod walks;
 mod writes;
 
+use roster_core::UserSchema;
 use std::pin::Pin;
 
 use roster_testkit::openapi::Description;
@@ -265,7 +267,17 @@ cases! {
         a_body_with_many_faults_is_a_short_error,
         a_query_of_more_than_64_parameters_is_refused_in_one_sentence,
     }
+    mod declared {
+        a_declared_extension_is_advertised,
+        declared_attributes_are_created_read_and_replaced,
+        declared_attributes_are_patched,
+        declared_attributes_are_filtered_and_projected,
+        declared_attributes_are_checked_and_others_are_dropped,
+        a_bulk_request_sets_declared_attributes,
+    }
     mod clients {
+        memberships_can_be_filtered,
+        groups_are_sorted_by_name,
         what_is_shown_is_in_the_schemas,
         a_put_keeps_what_its_client_did_not_send,
         the_schema_tells_the_policy_of_addresses,
@@ -301,7 +313,7 @@ fn every_documented_answer_was_seen() {
         runtime().block_on(case(backend.clone()));
         println!("{name}");
     }
-    let document = roster_http::description::openapi("http://roster.test");
+    let document = roster_http::description::openapi("http://roster.test", &UserSchema::default());
     let description = Description::load(&document).expect("the document is read");
     let unseen = backend.seen.ledger.unobserved(&description, &[]);
     let unseen: Vec<_> =

@@ -34,18 +34,27 @@ fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {
     let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
     out.extend_from_slice(start.as_bytes());
     write_text(out, base_url);
-    let whose = if kind.is_of_group() { "group" } else { "user" };
+    let (whose, subject) = if kind.is_of_group() {
+        ("group", format!("groups/{user_id}"))
+    } else if kind.is_of_user() {
+        ("user", format!("users/{user_id}"))
+    } else {
+        ("schema", "schema".to_owned())
+    };
+    let id = match whose {
+        "schema" => String::new(),
+        whose => format!("\"{whose}_id\":\"{user_id}\","),
+    };
     let kind = kind.as_str();
     let about = format!(
-        ",\"type\":\"{kind}\",\"subject\":\"{whose}s/{user_id}\",\"time\":\"{at}\",\
+        ",\"type\":\"{kind}\",\"subject\":\"{subject}\",\"time\":\"{at}\",\
          \"datacontenttype\":\"application/json\",\"actor\":"
     );
     out.extend_from_slice(about.as_bytes());
     write_text(out, actor);
     out.extend_from_slice(b",\"requestid\":");
     write_text(out, request_id);
-    let data =
-        format!(",\"data\":{{\"{whose}_id\":\"{user_id}\",\"version\":{version},\"changed\":[");
+    let data = format!(",\"data\":{{{id}\"version\":{version},\"changed\":[");
     out.extend_from_slice(data.as_bytes());
     for (index, attribute) in changed.iter().enumerate() {
         separate(index, out);

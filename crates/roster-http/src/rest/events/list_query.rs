@@ -32,7 +32,7 @@ impl Shows {
     pub(super) const fn show(self, kind: EventKind) -> bool {
         match self {
             Self::All => true,
-            Self::Users => !kind.is_of_group(),
+            Self::Users => kind.is_of_user(),
             Self::Groups => kind.is_of_group(),
         }
     }

@@ -7,7 +7,7 @@ use roster_core::{
     Failure, Json, Outcome, UserId,
     access::{ReadUsers, WriteUsers},
     group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, group_name_key},
-    list::{PageKey, SortKey, Total},
+    list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
 };
 
 use super::{
@@ -18,8 +18,8 @@ use crate::{
     admission::Class,
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, AuthorizedBody, GroupIdPath, JSON, MemberPath, ReadOptions,
-        WriteOptions, invalid, parse_group_id, text, unknown,
+        AcceptsJson, Authorized, AuthorizedBody, GroupIdPath, JSON, MemberPath, ParameterFault,
+        ReadOptions, WriteOptions, boolean, invalid, parse_group_id, parse_user_id, text, unknown,
     },
     problem::{Problem, ProblemCode},
     request::Call,
@@ -29,15 +29,17 @@ use crate::{
 /// How many bytes a member takes on a page.
 const MEMBER_BYTES: usize = 64;
 
-/// `GET /groups`: returns a page of the groups, in the order of their ids.
+/// `GET /groups`: returns a page of the groups.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
     let list = ListRequest::admit(&app, &call, &[JSON]).await?;
     let (mut name_key, mut external_id, mut member) = (None, None, None);
+    let mut sort = GroupQuery::first(0).sort;
     let query = ListQuery::read(call.parts.uri.query(), |parameter| {
         let value = parameter.value();
         match parameter.name.as_ref() {
             "display_name" => name_key = Some(group_name_key(&text(&value)?)),
             "external_id" => external_id = Some(text(&value)?),
+            "sort" => sort = group_sort(&value)?,
             "member_id" => {
                 let id = UserId::parse(&value);
                 member = Some(id.ok_or_else(|| invalid("give the id of a user or of a group"))?);
@@ -49,15 +51,73 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let cursors = app.cursors.of(List::Groups, call.authority().actor());
     let cursors = cursors.with("display_name", &name_key).with("external_id", &external_id);
     let cursors = cursors.with("member_id", member);
-    let after = query.after(&cursors, id_of)?;
+    let is_by_name = sort.by == SortBy::Name;
+    let is_default = !is_by_name && sort.direction == Direction::Ascending;
+    let cursors = cursors.with("sort", (!is_default).then(|| format!("{sort:?}")));
+    let is_of_order = |after: &PageKey| matches!(after.key, SortKey::Text(_)) == is_by_name;
+    let after = query.after(&cursors, |after| is_of_order(after).then(|| after.clone()))?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
     let first = GroupQuery::first(query.limit);
     let group_query =
-        GroupQuery { after, count: query.count, name_key, external_id, member, ..first };
+        GroupQuery { sort, after, count: query.count, name_key, external_id, member, ..first };
     let page = app.directory.groups().list(call.permit()?, group_query).await?;
-    let (position, next) = (page.position, page.next.map(key_of));
+    let facts =
+        PageFacts { position: page.position, next: page.next, total: page.total, examined: None };
+    list.respond_records((&query, &cursors), facts, &page.items)
+}
+
+/// The order of a list of groups.
+fn group_sort(text: &str) -> Result<Sort, ParameterFault> {
+    let (name, direction) = match text.strip_prefix('-') {
+        Some(name) => (name, Direction::Descending),
+        None => (text, Direction::Ascending),
+    };
+    let by = match name {
+        "id" | "created_at" => SortBy::Id,
+        "display_name" => SortBy::Name,
+        _ => return Err(invalid("give id, created_at or display_name, with - for descending")),
+    };
+    Ok(Sort { by, direction })
+}
+
+/// `GET /users/{user_id}/groups`: returns a page of the groups that a user is a direct member of;
+/// with `nested`, also of the groups that contain these.
+pub(crate) async fn list_of_user(
+    State(app): State<AppState>,
+    call: Call,
+) -> Result<Response, Problem> {
+    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
+    let user = parse_user_id(call.segment())?;
+    let mut nested = false;
+    let query = ListQuery::read(call.parts.uri.query(), |parameter| {
+        match parameter.name.as_ref() {
+            "nested" => nested = boolean(&parameter.value())?,
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    })?;
+    let cursors = app.cursors.of(List::Groups, call.authority().actor());
+    let cursors = cursors.with("user_id", Some(user)).with("nested", nested.then_some("true"));
+    let after = query.after(&cursors, id_of)?;
+    let (groups, permit) = (app.directory.groups(), call.permit()?);
+    // HEAD and a tag that matches read no page. The user must exist for them too.
+    let found = app.directory.get(permit, user).await?;
+    found.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
+    if let Some(response) = list.without_page().await? {
+        return Ok(response);
+    }
+    let (ids, member) = if nested {
+        (Some(groups.nested_groups_of(permit, user).await?), None)
+    } else {
+        (None, Some(user))
+    };
+    let first = GroupQuery::first(query.limit);
+    let after = after.map(key_of);
+    let group_query = GroupQuery { after, count: query.count, ids, member, ..first };
+    let page = groups.list(permit, group_query).await?;
+    let (position, next) = (page.position, page.next);
     let facts = PageFacts { position, next, total: page.total, examined: None };
     list.respond_records((&query, &cursors), facts, &page.items)
 }

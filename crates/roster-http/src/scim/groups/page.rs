@@ -9,7 +9,7 @@ use roster_core::{
     access::{Permit, ReadUsers},
     group::GroupQuery,
     limits::{PAGE_EXAMINED_MAX, PAGE_SIZE_MAX},
-    list::{Direction, PageKey, SortKey, Total},
+    list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
 };
 use roster_scim::{
     ListRequest, Projection, ScimError, ScimType,
@@ -76,6 +76,7 @@ impl<'a> Asking<'a> {
             name_key: filter.name_key.clone(),
             external_id: filter.external_id.clone(),
             member: filter.member,
+            sort: request.sort,
             ..GroupQuery::first(request.count.unwrap_or(COUNT_DEFAULT))
         };
         Ok(Self { app, may, actor, projection: &request.projection, query, filter, text })
@@ -85,9 +86,9 @@ impl<'a> Asking<'a> {
     pub(super) async fn by_index(mut self, start: u64) -> Result<Found, ScimProblem> {
         let _admitted = self.app.admission.admit(self.class()).await?;
         let cursors = self.cursors(List::ScimGroupsByIndex);
-        let kept = Walk::new(self.app, self.may, cursors, Direction::Ascending);
+        let kept = Walk::new(self.app, self.may, cursors, self.query.sort.direction);
         let known = if start == 1 { None } else { kept.before(start).await? };
-        let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place.id)));
+        let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
         self.query.after = after;
         let run = self.run(start - from, start).await?;
         let count = run.items.len();
@@ -104,7 +105,7 @@ impl<'a> Asking<'a> {
         }
         // Whoever was shown all there is goes no further.
         if let Some(last) = items.last().filter(|_| !holds_all) {
-            kept.note(reached, PageKey { key: SortKey::Id, id: last.stored.id }).await?;
+            kept.note(reached, self.key_of(&last.stored)?).await?;
         }
         Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
     }
@@ -118,17 +119,17 @@ impl<'a> Asking<'a> {
         let cursors = self.cursors(List::ScimGroups);
         if !cursor.is_empty() {
             let (after, limit) = cursor::open(self.app, &cursors, cursor, count)?;
-            (self.query.after, self.query.limit) = (Some(after.id), limit);
+            (self.query.after, self.query.limit) = (Some(after), limit);
         }
         let _admitted = self.app.admission.admit(self.class()).await?;
         let run = self.run(0, 1).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;
         let ended = run.ended && items.len() == count;
-        let last = items.last().filter(|_| !ended).map(|last| last.stored.id);
+        let last = items.last().filter(|_| !ended);
         let next_cursor = match last {
-            Some(id) => {
-                let after = PageKey { key: SortKey::Id, id };
+            Some(last) => {
+                let after = self.key_of(&last.stored)?;
                 Some(cursor::seal(self.app, &cursors, &after, self.query.limit)?)
             }
             None => None,
@@ -158,13 +159,14 @@ impl<'a> Asking<'a> {
         let mut left = usize::try_from(pass_over).unwrap_or(usize::MAX);
         let limit = self.query.limit;
         if !self.filter.is_indexed() {
-            let mut items = self.matching(self.query.after).await?;
+            let mut items = self.matching(self.query.after.clone()).await?;
             let mut items = items.split_off(left.min(items.len()));
             let ended = items.len() <= limit;
             items.truncate(limit);
             return Ok(Run { items, ended });
         }
-        let (mut after, mut run) = (self.query.after, Run { items: Vec::new(), ended: false });
+        let (mut after, mut run) =
+            (self.query.after.clone(), Run { items: Vec::new(), ended: false });
         while !run.ended && (left > 0 || run.items.len() < limit) {
             let wanted = if left > 0 { left } else { limit - run.items.len() };
             let query =
@@ -182,10 +184,7 @@ impl<'a> Asking<'a> {
     }
 
     /// All groups that meet a filter which no index answers, behind a place.
-    async fn matching(
-        &self,
-        mut after: Option<roster_core::GroupId>,
-    ) -> Result<Vec<Stored>, ScimProblem> {
+    async fn matching(&self, mut after: Option<PageKey>) -> Result<Vec<Stored>, ScimProblem> {
         let (mut items, mut examined) = (Vec::new(), 0);
         loop {
             let query = GroupQuery { after, limit: PAGE_SIZE_MAX, ..self.query.clone() };
@@ -206,6 +205,16 @@ impl<'a> Asking<'a> {
                 next @ Some(_) => after = next,
             }
         }
+    }
+
+    /// The place of a group in the order of the list.
+    fn key_of(&self, stored: &Stored) -> Result<PageKey, Problem> {
+        let key = if self.query.sort.by == SortBy::Name {
+            SortKey::Text(Some(group_of(stored)?.name_key()))
+        } else {
+            SortKey::Id
+        };
+        Ok(PageKey { key, id: stored.id })
     }
 
     fn matches(&self, stored: &Stored) -> Result<bool, Problem> {
@@ -263,6 +272,11 @@ impl<'a> Asking<'a> {
 
     /// The cursors of this caller and filter.
     fn cursors(&self, list: List) -> ListCursors<'a> {
-        self.app.cursors.of(list, self.actor).with("filter", Some(self.text))
+        let cursors = self.app.cursors.of(list, self.actor).with("filter", Some(self.text));
+        let Sort { by, direction } = self.query.sort;
+        // The order by id is the default.
+        let sort = (by != SortBy::Id || direction == Direction::Descending)
+            .then(|| format!("{by:?} {direction:?}"));
+        cursors.with("sort", sort)
     }
 }

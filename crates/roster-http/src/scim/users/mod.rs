@@ -5,14 +5,16 @@ mod page;
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use roster_core::{
-    Draft, Outcome, Refusal, Stored, Terms, User, UserId,
+    Draft, Outcome, Refusal, Stored, Terms, User, UserId, UserSchema,
     access::{Permit, ReadUsers, WriteUsers},
     group::GroupsOf,
     json,
     list::PageQuery,
 };
 use roster_scim::{
-    ListRequest, Projection, Strictness, filter,
+    ListRequest, Projection, Strictness,
+    declared::of_attributes,
+    filter,
     list::COUNT_DEFAULT,
     patch::{self, Operation as PatchOperation},
     schema::USER,
@@ -49,7 +51,7 @@ pub(crate) async fn create(
     body: ScimBody<NewUser>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = app.directory.create(body.permit, body.value.0, terms);
+    let change = app.directory.create(body.permit, body.value.0.draft, terms);
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::CREATED, &outcome).await
 }
@@ -85,7 +87,7 @@ pub(crate) async fn replace(
     body: ScimBody<ReplacedUser>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = app.directory.replace(body.permit, id, body.value.0, terms);
+    let change = app.directory.replace(body.permit, id, body.value.0.draft, terms);
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
@@ -141,7 +143,9 @@ async fn user_json(
 ) -> Result<(Vec<u8>, String), ScimProblem> {
     let groups = groups_of(app, permit, vec![stored.id], projection).await?;
     let mut body = Vec::with_capacity(stored.record.len() + USER_BYTES);
-    write_user(&UserWriter::new(&base(app), projection), stored, &groups, &mut body)?;
+    let (base, schema) = (base(app), app.directory.schema());
+    let writer = UserWriter::new(&base, projection, &schema);
+    write_user(&writer, stored, &groups, &mut body)?;
     let groups = groups.get(&stored.id).map(Vec::as_slice).unwrap_or_default();
     Ok((body, entity_tag(stored.version, groups)))
 }
@@ -181,6 +185,7 @@ pub(super) async fn patch_user(
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
     let base = base(app);
+    let operations = of_attributes(operations, &app.directory.schema(), strictness)?;
     let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, strictness));
     result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
 }
@@ -194,11 +199,14 @@ fn patched(
 ) -> Result<Draft, ScimProblem> {
     let record = user.to_record();
     let mut shown = Vec::with_capacity(record.len() + USER_BYTES);
-    let written = UserWriter::new(base, &Projection::everything()).write(&record, &[], &mut shown);
+    // The operations name declared attributes as members of `attributes`.
+    let (projection, schema) = (Projection::everything(), UserSchema::default());
+    let writer = UserWriter::new(base, &projection, &schema);
+    let written = writer.write(&record, &[], &mut shown);
     let resource = written.and_then(|()| json::read(&shown).ok());
     let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let resource = patch::apply(&USER, &resource, operations.to_vec(), strictness)?;
-    let mut draft = user::read(resource, strictness, Sent::Patched)?;
+    let mut draft = user::read(resource, strictness, Sent::Patched, &schema)?.draft;
     for flag in named_flags(operations) {
         draft.vouch(flag);
     }
@@ -216,7 +224,8 @@ pub(super) async fn page(
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
     if let Some(text) = &request.filter {
-        query = query.with(filter::expression(text, reader.strictness)?);
+        let schema = app.directory.schema();
+        query = query.with(filter::expression(text, reader.strictness, &schema)?);
     }
     let found = match &request.cursor {
         Some(cursor) => by_cursor(app, reader, query, cursor, request.count).await?,
@@ -225,7 +234,8 @@ pub(super) async fn page(
     let ids = found.items.iter().map(|item| item.id).collect();
     let groups = groups_of(app, reader.permit, ids, &request.projection).await?;
     let base = base(app);
-    let writer = UserWriter::new(&base, &request.projection);
+    let schema = app.directory.schema();
+    let writer = UserWriter::new(&base, &request.projection, &schema);
     let bytes: usize = found.items.iter().map(|item| item.record.len() + USER_BYTES).sum();
     let mut text = Vec::with_capacity(bytes);
     for (index, item) in found.items.iter().enumerate() {
