@@ -51,40 +51,39 @@ problems! {
         code: "invalid-request",
         status: 400,
         title: "The request is not well formed",
-        meaning: "Something about the request itself cannot be used: the `Host` is missing or \
-            stands twice, a header has a form that it may not have, or lengths contradict each \
-            other.",
-        remedy: "Read the detail, mend the request and send it again. Ordinary HTTP clients do \
-            not run into this.",
+        meaning: "The request itself is not valid: `Host` is missing or repeated, a header has an \
+            invalid form, or lengths contradict each other.",
+        remedy: "Read the detail and correct the request. Ordinary HTTP clients do not cause this \
+            error.",
         detail: "send exactly one Host header",
     }
     InvalidQuery {
         code: "invalid-query",
         status: 400,
         title: "The query is not valid",
-        meaning: "A query parameter is unknown, stands twice, has a value it cannot have, or does \
-            not go together with another one. `errors` names each by its `parameter`.",
-        remedy: "Mend the parameters that are named. Nothing is guessed: an unknown parameter is \
-            refused rather than ignored.",
+        meaning: "A query parameter is unknown, is repeated, has an invalid value, or cannot be \
+            combined with another one. `errors` names each by its `parameter`.",
+        remedy: "Correct the named parameters. Unknown parameters are errors; they are never \
+            ignored.",
         detail: "1 parameter needs attention",
     }
     InvalidFilter {
         code: "invalid-filter",
         status: 400,
         title: "The filter is not valid",
-        meaning: "The `filter` does not follow the grammar (RFC 7644 section 3.4.2.2), or names a \
-            member or an operator that there is not. The detail says what was expected, and \
-            `position` where: bytes from the start of the decoded filter.",
-        remedy: "Mend the filter at that place. Nothing is guessed: what is not understood is \
-            refused rather than answered with an empty page.",
+        meaning: "The `filter` does not follow the grammar (RFC 7644 section 3.4.2.2), or names an \
+            unknown member or operator. The detail says what was expected, and `position` where, \
+            in bytes from the start of the decoded filter.",
+        remedy: "Correct the filter at that position. An invalid filter is an error, never an \
+            empty page.",
         detail: "at byte 9: an operator was expected, like eq, co or sw",
     }
     InvalidIdempotencyKey {
         code: "invalid-idempotency-key",
         status: 400,
         title: "The idempotency key is not valid",
-        meaning: "`Idempotency-Key` stands twice, is empty or too long, holds characters that it \
-            may not, or came with a request that takes none.",
+        meaning: "`Idempotency-Key` is repeated, empty or too long, has characters that are not \
+            allowed, or came with a request that takes none.",
         remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare (with a \
             space, in quotes), with a request that writes one user.",
         detail: "send one key of 1 to 255 visible ASCII characters",
@@ -93,18 +92,18 @@ problems! {
         code: "invalid-cursor",
         status: 400,
         title: "The cursor is not valid",
-        meaning: "The cursor was not made by this service, was altered, was given to another \
+        meaning: "The cursor was not made by this service, was altered, was issued to another \
             caller, or belongs to a list with another order or other conditions.",
-        remedy: "Take `next_cursor` as it is and leave the other parameters as they were, or \
-            start again without a cursor.",
+        remedy: "Send `next_cursor` unchanged and keep the other parameters as they were, or start \
+            again without a cursor.",
         detail: "start the list again without a cursor",
     }
     MalformedJson {
         code: "malformed-json",
         status: 400,
         title: "The body is not JSON",
-        meaning: "The body is not one JSON text in UTF-8: it is empty, cut off, followed by \
-            something else, nested too deeply, holds a member twice, or is not valid Unicode.",
+        meaning: "The body is not one JSON text in UTF-8: it is empty, cut off, followed by more \
+            text, nested too deeply, has a repeated member, or is not valid Unicode.",
         remedy: "Send one JSON object, made by a JSON library.",
         detail: "trailing comma at line 1 column 27",
     }
@@ -112,29 +111,29 @@ problems! {
         code: "unauthenticated",
         status: 401,
         title: "The caller is not known",
-        meaning: "The request carries no credential where one is needed, or one that lets nobody \
-            in: mistyped, unknown, expired or revoked, or a token that its issuer did not make for \
-            this service. The service is open to callers without one only until its first key is \
-            made or an issuer of tokens is set.",
+        meaning: "The request has no credential, or its credential is not valid: mistyped, \
+            unknown, expired, revoked, or a token that its issuer did not make for this service. \
+            No credential is needed only until the first key is made or an issuer of tokens is \
+            configured.",
         remedy: "Send `Authorization: Bearer` with a key or token of this service. `roster keys \
-            create` makes a key; tokens come from the issuer that the service is set to.",
+            create` makes a key; tokens come from the configured issuer.",
         detail: "send Authorization: Bearer with a key or a token",
     }
     InsufficientScope {
         code: "insufficient-scope",
         status: 403,
         title: "The caller may not do this",
-        meaning: "The credential is valid, and lacks the scope that this operation takes. The \
+        meaning: "The credential is valid, but lacks the scope that this operation needs. The \
             detail and `WWW-Authenticate` name it.",
-        remedy: "Use a credential that has the scope, or ask whoever runs the service for one.",
+        remedy: "Use a credential that has the scope, or ask the operator of the service for one.",
         detail: "this takes a credential of scope users:write",
     }
     ForeignOrigin {
         code: "foreign-origin",
         status: 403,
         title: "The request comes from a web page elsewhere",
-        meaning: "The browser says that another site caused this request. While the service is \
-            open, no other site may use it through its users' browsers.",
+        meaning: "The browser says that another site caused this request. Only the service's own \
+            pages may call it and, once a key or an issuer exists, pages of listed origins.",
         remedy: "Call the service from a program, or from its own pages.",
         detail: "call this service from a program, not from a web page of another origin",
     }
@@ -142,8 +141,8 @@ problems! {
         code: "forwarded-request",
         status: 403,
         title: "The request came through a proxy",
-        meaning: "The request carries a header that proxies add, as `Forwarded`, `Via` or \
-            `X-Forwarded-For`; or it is HTTP/1.0, which proxies speak; or it comes from another \
+        meaning: "The request has a header that proxies add, such as `Forwarded`, `Via` or \
+            `X-Forwarded-For`; or it is HTTP/1.0, which proxies use; or it comes from another \
             machine. No key exists yet, so only programs on the same machine are served.",
         remedy: "Call the service directly with HTTP/1.1 or HTTP/2, or make a key first.",
         detail: "call this service directly, without a proxy in between",
@@ -152,28 +151,28 @@ problems! {
         code: "not-found",
         status: 404,
         title: "There is nothing here",
-        meaning: "No part of the service has this path. Paths are compared exactly: case, doubled \
-            slashes and a slash at the end count.",
-        remedy: "Start at the service document, which holds the path of every part.",
+        meaning: "The service has no such path. Paths are compared exactly, including case, \
+            doubled slashes and a slash at the end.",
+        remedy: "Start at the service document, which lists the paths of the service.",
         detail: "nothing is at this path; the service document is at /",
     }
     UserNotFound {
         code: "user-not-found",
         status: 404,
         title: "There is no such user",
-        meaning: "No user has the id in the path: none of the collection, where the user may have \
-            been deleted, or, below `/deleted-users`, none who was deleted and is still kept. A \
-            text that is no id at all is answered in the same way.",
+        meaning: "No user has the id in the path. The user may have been deleted; below \
+            `/deleted-users`, no deleted user that is still stored has the id. A text that is not \
+            an id gets the same response.",
         remedy: "Look the user up in the list, for example by `username` or `email`. Deleted users \
-            have a list of their own.",
+            have their own list.",
         detail: "no user has this id; look it up with GET /users",
     }
     GroupNotFound {
         code: "group-not-found",
         status: 404,
         title: "There is no such group",
-        meaning: "No group has the id in the path. A text that is no id at all is answered in the \
-            same way.",
+        meaning: "No group has the id in the path. A text that is not an id gets the same \
+            response.",
         remedy: "Look the group up in the list, for example by `display_name`.",
         detail: "no group has this id; look it up with GET /groups",
     }
@@ -181,8 +180,8 @@ problems! {
         code: "member-not-found",
         status: 404,
         title: "There is no such member",
-        meaning: "Who is to join the group is neither a user of the collection nor a group, or who \
-            is to leave it does not belong to it.",
+        meaning: "The member to add is neither an existing user nor an existing group, or the \
+            member to remove is not in the group.",
         remedy: "Look at the members of the group, or look the user or group up in its list.",
         detail: "neither a user nor a group has this id",
     }
@@ -214,8 +213,8 @@ problems! {
         code: "not-acceptable",
         status: 406,
         title: "No form of the answer is acceptable",
-        meaning: "The `Accept` header rules out every form that the answer could have.",
-        remedy: "Accept `application/json`, or leave the header out.",
+        meaning: "The `Accept` header excludes every media type that the response could have.",
+        remedy: "Accept `application/json`, or omit the header.",
         detail: "accept application/json, or leave Accept out",
     }
     BodyTooSlow {
@@ -266,35 +265,35 @@ problems! {
         code: "group-cycle",
         status: 409,
         title: "A group cannot belong to itself",
-        meaning: "Who is to join the group is that group itself, or a group that it belongs to, at \
-            however many removes.",
-        remedy: "Take the group out of the other one first, or leave it as it is.",
+        meaning: "The member to add is the group itself, or a group that contains it directly or \
+            through other groups.",
+        remedy: "Remove the group from the other one first.",
         detail: "the group belongs to the one that would join it",
     }
     GroupTooDeep {
         code: "group-too-deep",
         status: 409,
         title: "Groups stand too deep within one another",
-        meaning: "At most 8 groups stand within one another, and at most 10,000 groups above and \
-            10,000 below are looked at when a group joins another.",
-        remedy: "Let the users join the group directly, or put fewer groups into one another.",
+        meaning: "At most 8 groups may be nested. When a group is added to another, at most 10,000 \
+            groups above and 10,000 below are examined.",
+        remedy: "Add the users to the group directly, or use fewer levels of groups.",
         detail: "at most 8 groups may stand within one another",
     }
     GroupFull {
         code: "group-full",
         status: 409,
         title: "There are as many members as there may be",
-        meaning: "The group has as many direct members as it may have, or who is to join it is in \
-            as many groups as it may be.",
-        remedy: "Put several groups into this one, and share the members out among them; or take \
-            the member out of groups that nobody needs.",
+        meaning: "The group has the maximum number of direct members, or the member to add is in \
+            the maximum number of groups.",
+        remedy: "Put several groups into this one and divide the members among them, or remove the \
+            member from groups that are not needed.",
         detail: "a group has at most 100000 direct members",
     }
     KeyEnded {
         code: "key-ended",
         status: 409,
         title: "The key has ended",
-        meaning: "The key was revoked or has expired, so it gets no new secret.",
+        meaning: "The key was revoked or has expired, so it cannot get a new secret.",
         remedy: "Make a new key.",
         detail: "this key was revoked or has expired; make a new one",
     }
@@ -302,20 +301,19 @@ problems! {
         code: "too-many-keys",
         status: 409,
         title: "There are as many keys as there may be",
-        meaning: "A new key takes the place of one that was revoked or has expired; here all of \
-            them open.",
-        remedy: "Revoke keys that nobody needs.",
+        meaning: "The maximum number of keys exists. A new key replaces one that was revoked or \
+            has expired, but all existing keys are valid.",
+        remedy: "Revoke keys that are not needed.",
         detail: "there may be 1000 keys; revoke those that nobody needs",
     }
     PositionOutlived {
         code: "position-outlived",
         status: 410,
         title: "The change log does not reach back to that position",
-        meaning: "The position belongs to another log (a restored backup begins a new one), lies \
-            beyond the end of this one, or the events after it have outlived their time and are \
-            gone.",
-        remedy: "Read the whole collection again, by `GET /users` with `Accept: \
-            application/x-ndjson`, and go on from the `Roster-Position` of that answer.",
+        meaning: "The position belongs to another log (a restored backup begins a new one), is \
+            after the end of this one, or the events after it were deleted because of their age.",
+        remedy: "Read the whole collection again with `GET /users` and `Accept: \
+            application/x-ndjson`, and continue from the `Roster-Position` of that response.",
         detail: "read the collection again and go on from its Roster-Position",
     }
     VersionMismatch {
@@ -323,10 +321,9 @@ problems! {
         status: 412,
         title: "The user has changed meanwhile",
         meaning: "The user no longer has the version that `If-Match`, `If-None-Match` or the \
-            `version` in the body asks for: somebody else wrote in between. A list, whose tag is \
-            weak, and events, which have none, match no `If-Match`. Nothing was changed.",
-        remedy: "Fetch the user again, apply your change to what you got, and send it with the \
-            new version.",
+            `version` in the body requires: another client changed it. A list, whose tag is weak, \
+            and events, which have no tag, match no `If-Match`. Nothing was changed.",
+        remedy: "Fetch the user again, apply your change to it, and send it with the new version.",
         detail: "the user is at version 2; fetch it and apply your change to that",
     }
     BodyTooLarge {
@@ -341,7 +338,7 @@ problems! {
         code: "uri-too-long",
         status: 414,
         title: "The path and query are too long",
-        meaning: "The target of the request is longer than the service reads.",
+        meaning: "The path and query of the request are longer than the maximum.",
         remedy: "Split the query, for example into several lists of ids.",
         detail: "shorten path and query to at most 16384 bytes",
     }
@@ -349,7 +346,7 @@ problems! {
         code: "unsupported-media-type",
         status: 415,
         title: "The body has a form that is not taken here",
-        meaning: "`Content-Type` is missing or not one that this path takes, its charset is not \
+        meaning: "`Content-Type` is missing or not supported by this path, its charset is not \
             UTF-8, or the body is compressed.",
         remedy: "Send `Content-Type: application/json`, with `PATCH` also \
             `application/merge-patch+json`, and no `Content-Encoding`. With curl, `--json` does \
@@ -362,44 +359,44 @@ problems! {
         status: 417,
         title: "The expectation cannot be met",
         meaning: "`Expect` asks for something other than `100-continue`.",
-        remedy: "Leave the `Expect` header out.",
+        remedy: "Omit the `Expect` header.",
         detail: "leave Expect out",
     }
     MisdirectedRequest {
         code: "misdirected-request",
         status: 421,
         title: "The request is meant for another host",
-        meaning: "`Host` does not name this service. This also stops web pages that point a name \
-            of their own at this machine.",
-        remedy: "Call the service by the address it is configured with. On the same machine \
-            `localhost` always works.",
+        meaning: "`Host` does not name this service. This check also stops web pages that point a \
+            domain name of their own at this machine.",
+        remedy: "Call the service by its configured address. On the same machine `localhost` \
+            always works.",
         detail: "this service does not answer for that host",
     }
     InvalidUser {
         code: "invalid-user",
         status: 422,
         title: "The user is not valid",
-        meaning: "The body was read, but it does not describe a valid user. `errors` names every \
-            fault at once, each by its place in the body.",
-        remedy: "Mend the members that are named.",
+        meaning: "The body is JSON, but does not describe a valid user. `errors` lists all errors, \
+            each with its location in the body.",
+        remedy: "Correct the named members.",
         detail: "1 member needs attention",
     }
     InvalidGroup {
         code: "invalid-group",
         status: 422,
         title: "The group is not valid",
-        meaning: "The body was read, but it does not describe a valid group. `errors` names every \
-            fault at once, each by its place in the body.",
-        remedy: "Mend the members that are named.",
+        meaning: "The body is JSON, but does not describe a valid group. `errors` lists all \
+            errors, each with its location in the body.",
+        remedy: "Correct the named members.",
         detail: "1 member needs attention",
     }
     InvalidKey {
         code: "invalid-key",
         status: 422,
         title: "The key is not valid",
-        meaning: "The body was read, but it does not describe a key. `errors` names every fault \
-            at once, each by its place in the body.",
-        remedy: "Mend the members that are named.",
+        meaning: "The body is JSON, but does not describe a valid key. `errors` lists all errors, \
+            each with its location in the body.",
+        remedy: "Correct the named members.",
         detail: "1 member needs attention",
     }
     IdempotencyKeyReused {
@@ -408,15 +405,16 @@ problems! {
         title: "The idempotency key came with another request",
         meaning: "This `Idempotency-Key` was used within the last 24 hours by a request that \
             differs from this one in its method, path, query, media type, `If-Match` or body.",
-        remedy: "Make a new key for each new request; send the same key only to repeat the very \
-            same one.",
+        remedy: "Make a new key for each new request. Send the same key only to repeat the same \
+            request.",
         detail: "make a new key for a new request",
     }
     PreconditionRequired {
         code: "precondition-required",
         status: 428,
         title: "The write must name a version",
-        meaning: "This service is set to refuse a write that could overwrite unseen changes.",
+        meaning: "This service is configured to reject a write that could overwrite changes that \
+            the caller has not read.",
         remedy: "Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
             body.",
         detail: "send If-Match with the version that you mean",
@@ -425,22 +423,21 @@ problems! {
         code: "rate-limited",
         status: 429,
         title: "The caller makes too many requests",
-        meaning: "The caller has used up what it may ask for in a time, has as many imports or \
-            exports running as it may, or too many attempts with bad credentials came from its \
-            address. Nothing was done. The detail names the quota, \
-            and `RateLimit-Policy` and `RateLimit` tell what is granted and what is left; \
-            the draft of those fields calls this problem `quota-exceeded`.",
-        remedy: "Wait as many seconds as `Retry-After` says, and go on more slowly. If this is \
-            less than you need, ask the operator.",
+        meaning: "The caller has reached its rate limit or its maximum of simultaneous imports or \
+            exports, or its address sent too many invalid credentials. Nothing was done. The \
+            detail names the quota. `RateLimit-Policy` and `RateLimit` state the limit and what is \
+            left of it; the draft of those fields calls this problem `quota-exceeded`.",
+        remedy: "Wait for the seconds in `Retry-After`, then send requests more slowly. If the \
+            limit is too low, ask the operator.",
         detail: "the quota \"default\" is used up: 1000 requests at once, 100 a second",
     }
     Internal {
         code: "internal",
         status: 500,
         title: "The service failed",
-        meaning: "Something went wrong inside the service. The cause is in its log, under the \
-            request id, and not in this answer.",
-        remedy: "Try again later. If it stays, give the request id to the operator.",
+        meaning: "The service failed. Its log has the cause under the request id; the response \
+            does not.",
+        remedy: "Try again later. If the error persists, give the request id to the operator.",
         detail: "the service failed; its log has the cause under this request id",
     }
     MethodNotImplemented {
@@ -456,42 +453,43 @@ problems! {
         code: "unavailable",
         status: 503,
         title: "The service cannot do this now",
-        meaning: "The store does not answer in time, or not in the time that you would wait \
-            (`Prefer: wait`), or it has stopped taking writes after a fault of the disk, or the \
-            keys of a token's issuer cannot be had. Of a write that was under way it is not known \
-            whether it took place, unless the `detail` says so.",
-        remedy: "Try again after the time in `Retry-After`, where there is one. Repeat a write \
-            with the same `Idempotency-Key`: it happens once. Without a key, read the user before \
-            you repeat the write; `If-Match` makes that safe. If it stays, call \
-            the operator.",
+        meaning: "The store does not respond in time, or not within the time in `Prefer: wait`, or \
+            it accepts no writes after a disk error, or the keys of a token's issuer cannot be \
+            fetched. A write that had begun may or may not have taken effect, unless the `detail` \
+            says which.",
+        remedy: "Try again after the time in `Retry-After`, if there is one. Repeat a write with \
+            the same `Idempotency-Key`: it takes effect once. Without a key, read the user before \
+            you repeat the write; `If-Match` makes that safe. If the error persists, tell the \
+            operator.",
         detail: "the store does not answer; try again shortly",
     }
     Draining {
         code: "draining",
         status: 503,
         title: "The service is about to stop",
-        meaning: "The process was told to stop. It still answers what it is asked, and finishes \
-            what is under way; only the question whether it is ready is answered so.",
-        remedy: "Send no further requests here: a load balancer takes this process out. Another \
-            one, or the next one at the same place, goes on.",
+        meaning: "The process was told to stop. It finishes running requests and still serves new \
+            ones; only its readiness check fails.",
+        remedy: "Send no further requests to this process. Load balancers remove it because of \
+            this response. Another process, or the next one at this address, continues the \
+            service.",
         detail: "this process is about to stop; send requests to another one",
     }
     Overloaded {
         code: "overloaded",
         status: 503,
         title: "The service has too much to do",
-        meaning: "More is asked of the service than it can do, and this request would have waited \
-            too long. Nothing was done.",
-        remedy: "Try again after the time in `Retry-After`, longer after each time that this \
-            happens. If it stays, the operator has to find out who asks for so much.",
+        meaning: "The service received more requests than it can process, and this request would \
+            have waited too long. Nothing was done.",
+        remedy: "Try again after the time in `Retry-After`, and wait longer after each failure. If \
+            the error persists, the operator has to find out which clients cause the load.",
         detail: "the service is busy; nothing was done, try again shortly",
     }
     StorageFull {
         code: "storage-full",
         status: 507,
         title: "The disk is full",
-        meaning: "There is no room to keep the change. Nothing was changed; reads still work.",
-        remedy: "The operator must make room on the disk. Then send the request again.",
+        meaning: "The disk has no room for the change. Nothing was changed; reads still work.",
+        remedy: "The operator must free disk space. Then send the request again.",
         detail: "there is no room for the change",
     }
 }

@@ -124,7 +124,7 @@ impl Tokens {
             return false;
         };
         issuer.algorithms.contains(&token.algorithm)
-            && published.at_hand().is_some_and(|known| {
+            && published.cached().is_some_and(|known| {
                 known.keys.find(token.key_id.as_deref(), token.algorithm).is_ok()
             })
     }
