@@ -11,7 +11,7 @@ use crate::{
     in_force::InForce,
     open_error::OpenError,
     policy::refuse_shared,
-    schema::{Turn, refuse_hidden},
+    schema::{MigrationLock, refuse_hidden},
     settings::Settings,
 };
 
@@ -104,7 +104,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
         return Ok(established);
     }
     // One process at a time changes what all of them read.
-    let turn = Turn::take(connector).await?;
+    let lock = MigrationLock::take(connector).await?;
     refuse_migration(client).await?;
     create_heads(client).await?;
     for key in KEYS {
@@ -112,7 +112,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
             begin_policy(client, key, settings.rules.sharing(key.policy)).await?;
         }
     }
-    turn.end().await?;
+    lock.end().await?;
     read(client, settings).await?.ok_or_else(|| damaged("rules"))
 }
 

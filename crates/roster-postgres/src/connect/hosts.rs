@@ -21,7 +21,7 @@ fn reason(error: &tokio_postgres::Error) -> String {
 
 /// The configurations of the hosts that a URL names, and how the wires to them are protected.
 pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
-    let (rest, parameters) = tls::take_out(url)?;
+    let (rest, parameters) = tls::take_parameters(url)?;
     let whole: Config = rest.parse().map_err(|error| reason(&error))?;
     if whole.get_hosts().is_empty() || whole.get_hosts().iter().any(is_empty) {
         return Err("it names no host, or one without a name".to_owned());

@@ -48,7 +48,7 @@ pub(super) async fn note(client: &Client) -> Result<(), LoadError> {
 }
 
 /// Takes away all indexes that can be made again.
-pub(super) async fn take_away(client: &Client) -> Result<(), LoadError> {
+pub(super) async fn drop_all(client: &Client) -> Result<(), LoadError> {
     for Key { drop, .. } in KEYS {
         client.batch_execute(drop).await?;
     }

@@ -169,7 +169,7 @@ impl Export {
         tracing::warn!(
             request_id,
             code,
-            "an export was log_stop: its caller's credential is no longer valid"
+            "an export was stopped: its caller's credential is no longer valid"
         );
     }
 
