@@ -1,8 +1,8 @@
 //! The registry of problem codes: one row for each.
 //!
-//! The pages at `/problems`, the API description and the tests all read this table, so a code
-//! exists nowhere else. A code is for ever: rows are added, never renamed or removed. Nothing here
-//! may name a value of a request; the texts are the same for everybody.
+//! The pages at `/problems`, the API description and the tests all use this table, so each code
+//! exists only here. Codes are permanent: rows are added, never renamed or removed. No text here
+//! contains a value of a request.
 
 pub use super::kind::ProblemKind;
 
@@ -20,22 +20,22 @@ macro_rules! problems {
         }
 
         impl ProblemCode {
-            /// All of them, by status.
+            /// All codes, by status.
             pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The code that is spelt like this.
+            /// Parses a code.
             pub(crate) fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|code| code.as_str() == text)
             }
 
-            /// What stands under the code.
+            /// The row of the code.
             pub(crate) const fn kind(self) -> ProblemKind {
                 match self {
                     $(Self::$name => ProblemKind { $($field: $value,)* },)*
                 }
             }
 
-            /// The code as it stands on the wire.
+            /// The code's name in `code`.
             pub(crate) const fn as_str(self) -> &'static str {
                 self.kind().code
             }
