@@ -15,7 +15,7 @@ use crate::{
     settings::Settings,
 };
 
-/// What is read once, when the store is opened.
+/// The rows that are read once, when the store is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
@@ -41,7 +41,7 @@ const HAS_STORE: &str =
 const CREATE_GROUPS_HEAD: &str =
     "INSERT INTO groups_head (id, total) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
-/// The setting that stands while `roster migrate` fills the database.
+/// The setting that exists while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
 
 /// The setting of the secret that cursors are sealed with.
@@ -103,7 +103,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     if let Some(established) = read(client, settings).await? {
         return Ok(established);
     }
-    // One process at a time changes what all of them read.
+    // Only one process at a time changes rows that all processes read.
     let lock = MigrationLock::take(connector).await?;
     refuse_migration(client).await?;
     create_heads(client).await?;

@@ -1,9 +1,9 @@
 //! The schema, created in steps.
 //!
-//! Each statement is one step, because a database may change its schema outside of transactions:
-//! after a crash, it is known which steps were made. If several processes start at once, one makes
-//! the steps; the others wait for its row lock. If a step was made but not recorded, making it
-//! again finds its object.
+//! Each statement is one step and is recorded, because a database may change its schema outside of
+//! transactions. If several processes start at once, one makes the steps; the others wait for its
+//! row lock. A step that was made but not recorded is made again; its object then exists already,
+//! which is no error.
 //!
 //! If all steps are recorded, a start writes nothing. So the role of the service needs no right to
 //! change the schema.
