@@ -1,8 +1,8 @@
 //! The promises of contract 1 to 4, 6 and 9, as cases that every store must pass.
 //!
-//! A case is a sentence and a function that acts on an empty store. [`crate::conformance!`] makes
-//! one test of each case for each engine, so that a failure reads
-//! `sqlite::replace_with_a_stale_version_is_refused`. No case knows an engine.
+//! A case is a function that acts on an empty store. [`crate::conformance!`] makes one test of each
+//! case for each engine, so that a failure reads `sqlite::replace_with_a_stale_version_is_refused`.
+//! No case knows an engine.
 #![expect(missing_docs, reason = "the name of a case is its sentence")]
 #![expect(clippy::missing_panics_doc, reason = "a case that fails panics; that is its purpose")]
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
@@ -42,7 +42,7 @@ pub use reads::Image;
 
 use roster_core::{Guard, Rules, Sharing};
 
-/// The rules as they are without any setting.
+/// The default rules.
 pub const DEFAULT: Rules = Rules {
     email: Sharing::Unique,
     external_id: Sharing::Shared,
@@ -374,7 +374,7 @@ macro_rules! conformance {
     };
 }
 
-/// The tests of one module of cases; for [`conformance!`] alone.
+/// The tests of one module of cases; only for [`conformance!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_cases {
