@@ -1,9 +1,9 @@
-//! Whether a request may go on: who calls, whether they may do this, and what it is charged to.
+//! Authenticates the caller of a request, checks its scope, and charges it to a rate limit.
 //!
-//! An address that has failed too often is locked: of what it sends only well-formed keys, and
-//! tokens that name a known issuer and key, are verified, and the latter at a bounded rate. Whoever
-//! is let in is charged by their key or subject, everybody else by their address. It must not know
-//! what a credential is made of.
+//! An address with too many failed attempts is locked. Of its requests, only well-formed keys and
+//! tokens with a known issuer and key are verified, the tokens at a bounded rate. An authenticated
+//! request is charged to its key or subject, any other to its address. This module does not know
+//! what a credential consists of.
 
 use std::net::IpAddr;
 
@@ -39,8 +39,8 @@ pub(crate) async fn authorize(
     allow(authority?, operation, scope)
 }
 
-/// Who sends a request whose body has come, if they still may. The request was charged when its
-/// head came, and its credential was no guess.
+/// Authorizes a request again after its body arrived. The request was charged, and its credential
+/// accepted, when its head arrived.
 pub(crate) async fn reauthorize(
     app: &AppState,
     parts: &Parts,
@@ -60,7 +60,7 @@ fn needed(operation: Option<Operation>) -> Option<(Operation, Scope)> {
     }
 }
 
-/// What the caller may do at the interface of the operation, if they have its scope.
+/// The permissions of the caller at the operation's interface, if they include the scope.
 fn allow(authority: Authority, operation: Operation, scope: Scope) -> Result<Authority, Problem> {
     if !authority.may(scope) {
         return Err(MissingScope(scope).into());
@@ -80,7 +80,7 @@ async fn authenticate(
         return attempt(app, parts, address, credential).await;
     };
     let refusal = || app.admission.refuse_attempt(wait_s);
-    let _turn = match app.access.check_of(&parts.headers) {
+    let _permit = match app.access.check_of(&parts.headers) {
         Check::Nothing => return Err(refusal()),
         Check::Digest => None,
         Check::Signature => {
@@ -92,7 +92,7 @@ async fn authenticate(
     attempt.map_err(|problem| if is_failed(&problem) { refusal() } else { problem })
 }
 
-/// Verifies a credential, and keeps count of the outcome for its address.
+/// Verifies a credential, and records the outcome for its address.
 async fn attempt(
     app: &AppState,
     parts: &Parts,
@@ -105,13 +105,14 @@ async fn attempt(
         Err(problem) if problem.code == ProblemCode::Unauthenticated => {
             app.admission.attempts.failed(address);
         }
-        // The store, or an issuer, does not answer: the credential may be good.
+        // The store or an issuer does not respond: the credential may be valid.
         Err(_) => {}
     }
     authority
 }
 
-/// What of a credential tells it apart before it is looked at: the id of a key, or all of it.
+/// The part of a credential that identifies it before it is verified: the id of a key, or the whole
+/// token.
 fn name(headers: &HeaderMap) -> Option<&str> {
     let line = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
     let token = line.rsplit(' ').next().unwrap_or_default();
@@ -119,7 +120,7 @@ fn name(headers: &HeaderMap) -> Option<&str> {
     Some(id.unwrap_or(token))
 }
 
-/// Who a request of this actor, from this address, is charged to.
+/// The identity to which a request of this actor from this address is charged.
 pub(crate) fn identity(actor: &Actor, address: IpAddr) -> Identity<'_> {
     match actor {
         Actor::Anonymous | Actor::System => Identity::of_address(address),

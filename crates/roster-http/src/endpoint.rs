@@ -181,7 +181,7 @@ impl After {
         }
         self.measure(app, &context, duration, response.status().as_u16());
         let headers = response.headers_mut();
-        self.cors.tell(headers);
+        self.cors.write_headers(headers);
         app.admission.tell(self.rate_limit, headers);
         headers.insert(NOSNIFF.0, NOSNIFF.1);
         // Usually nothing else holds the context any more.

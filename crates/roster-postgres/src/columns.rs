@@ -1,7 +1,7 @@
-//! How values stand in columns.
+//! How values are stored in columns.
 //!
-//! The one place that knows it: keys are bytes, an absent sort key is the byte ff (which comes
-//! after every UTF-8 text), statuses are numbers, ids are UUIDs.
+//! Only this module knows it: keys are bytes, an absent sort key is the byte ff (which is greater
+//! than every UTF-8 text), statuses are numbers, ids are UUIDs.
 
 use bytes::Bytes;
 use roster_core::{StoreError, UserId};

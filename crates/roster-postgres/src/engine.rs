@@ -1,4 +1,4 @@
-//! The store as the core asks for it.
+//! Implements the core's `Store`.
 
 use std::sync::Arc;
 

@@ -12,11 +12,11 @@ use crate::{
     in_force::InForce,
     open_error::OpenError,
     policy::refuse_shared,
-    schema::{Turn, refuse_hidden},
+    schema::{MigrationLock, refuse_hidden},
     settings::Settings,
 };
 
-/// What is read once, when the store is opened.
+/// The rows that are read once, when the store is opened.
 #[derive(Debug)]
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
@@ -42,7 +42,7 @@ const HAS_STORE: &str =
 const CREATE_GROUPS_HEAD: &str =
     "INSERT INTO groups_head (id, total) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
-/// The setting that stands while `roster migrate` fills the database.
+/// The setting that exists while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
 
 /// The setting of the secret that cursors are sealed with.
@@ -104,8 +104,8 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     if let Some(established) = read(client, settings).await? {
         return Ok(established);
     }
-    // One process at a time changes what all of them read.
-    let turn = Turn::take(connector).await?;
+    // Only one process at a time changes rows that all processes read.
+    let lock = MigrationLock::take(connector).await?;
     refuse_migration(client).await?;
     create_heads(client).await?;
     for key in KEYS {
@@ -113,7 +113,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
             begin_policy(client, key, settings.rules.sharing(key.policy)).await?;
         }
     }
-    turn.end().await?;
+    lock.end().await?;
     read(client, settings).await?.ok_or_else(|| damaged("rules"))
 }
 

@@ -15,7 +15,7 @@ use crate::{
     rows::values,
 };
 
-/// Most events that are asked for at once.
+/// The maximum number of events of one statement.
 const AT_ONCE_MAX: usize = 1000;
 
 /// More bytes than the names of all members have in `events.changed`.
@@ -116,7 +116,7 @@ pub(crate) async fn page(
         oldest,
     };
     let end = if query.kind.is_some() && query.user_id.is_none() {
-        // The whole stretch was looked at, unless the page is full before.
+        // The whole stretch was examined, unless the page became full.
         let stretch = most(query.examined_max.max(1));
         head.min(query.after.max(oldest - 1).saturating_add(stretch))
     } else {

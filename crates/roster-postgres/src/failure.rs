@@ -1,6 +1,6 @@
-//! What an error of the database means: to whoever tries again, and to the caller.
+//! The meaning of a database error: whether to retry, and which error the caller gets.
 //!
-//! The SQLSTATE alone decides, never the message, which depends on the server's language.
+//! Only the SQLSTATE is used. The message depends on the server's language.
 
 use std::{error::Error as _, fmt};
 
@@ -15,7 +15,7 @@ pub(crate) enum Remedy {
     Again,
     /// Repeat the transaction: another one held a lock for too long.
     Wait,
-    /// Give the connection up: this server takes no more, or the wire is cut.
+    /// Close the connection: the server accepts no more statements, or the connection is broken.
     Reconnect,
     /// Nothing: the statement itself failed.
     Nothing,
@@ -24,7 +24,7 @@ pub(crate) enum Remedy {
 /// The remedy for an error.
 pub(crate) fn remedy(error: &Error) -> Remedy {
     let Some(state) = error.code() else {
-        // No answer of the server: the wire, or one that cannot be read any further.
+        // The server sent no error: the connection is broken or its data cannot be parsed.
         return Remedy::Reconnect;
     };
     if AGAIN.contains(state) {
@@ -37,14 +37,16 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
     if RECONNECT.contains(state) || class == "08" { Remedy::Reconnect } else { Remedy::Nothing }
 }
 
-/// A unique key that came in between is no fault either: done again, the rules tell whose it is.
+/// Errors after which a transaction is repeated. A unique violation is caused by a concurrent
+/// write: when repeated, the rules decide which record holds the key.
 const AGAIN: &[SqlState] = &[
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
     SqlState::UNIQUE_VIOLATION,
 ];
 
-/// The server stands by, stops, starts, has ended this session, or cannot say what it did.
+/// The server is a standby, is stopping or starting, has ended this session, or does not know
+/// whether it committed.
 const RECONNECT: &[SqlState] = &[
     SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN,
     SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -58,7 +60,7 @@ const RECONNECT: &[SqlState] = &[
     SqlState::QUERY_CANCELED,
 ];
 
-/// What a caller learns of an error.
+/// The error that the caller gets.
 pub(crate) fn store_error(error: Error) -> StoreError {
     match error.code() {
         Some(state) if *state == SqlState::DISK_FULL => {
@@ -78,15 +80,15 @@ pub(crate) fn too_slow() -> StoreError {
     StoreError::Unavailable("the database did not answer in time".into())
 }
 
-/// An error for the log: message and SQLSTATE, and none of what it was about. The server's detail
-/// quotes keys of people.
+/// An error for the log: message and SQLSTATE, without the server's detail, which may quote
+/// personal data.
 #[derive(Debug)]
 pub(crate) struct WithoutDetail(pub(crate) Error);
 
 impl fmt::Display for WithoutDetail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_db_error() {
-            Some(told) => write!(f, "{} (SQLSTATE {})", told.message(), told.code().code()),
+            Some(error) => write!(f, "{} (SQLSTATE {})", error.message(), error.code().code()),
             None => match self.0.source() {
                 Some(source) => write!(f, "{}: {source}", self.0),
                 None => write!(f, "{}", self.0),

@@ -1,10 +1,10 @@
 //! The rules in force: the uniqueness policy and the schema of users that the store has, with the
 //! guards of this process.
 //!
-//! Every write states the era under which it was decided, and the database refuses one of another
-//! era. A process whose era has ended reads the policy again and decides again. One that cannot
-//! apply what it reads, since a newer release changed the schema or another store took the place
-//! of this one, writes no more and is not ready.
+//! Every write states the era under which it was decided, and the database rejects one of another
+//! era. A process whose era has ended reads the policy and decides again. If it cannot apply the
+//! new state, because a newer release changed the schema or another store replaced this one, it
+//! writes no more and is not ready.
 
 use std::{
     sync::{Arc, PoisonError, RwLock, Weak},
@@ -19,10 +19,11 @@ use crate::{
     columns::column, connect::Connection, pool::SharedPool, query_error::QueryResult, schema,
 };
 
-/// How often a process that writes nothing looks for another policy.
+/// How often a process without writes checks the policy.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// All that says whether this process may write, and under which rules; one snapshot.
+/// Everything that determines whether this process may write, and under which rules, in one
+/// snapshot.
 pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM schema_steps), \
      (SELECT value FROM settings WHERE name = 'email_sharing'), \
      (SELECT value FROM settings WHERE name = 'external_id_sharing'), \
@@ -37,7 +38,7 @@ pub(crate) struct InForce {
     pub(crate) era: i64,
 }
 
-/// What a process knows of the rules in force.
+/// The rules in force, as far as this process knows.
 pub(crate) struct RulesInForce {
     shared: Arc<SharedPool>,
     log_id: LogId,
@@ -70,7 +71,7 @@ impl RulesInForce {
             return Err(StoreError::Unavailable(Box::new(StoreReplaced)));
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        // Two may read at once; the later era is the one in force.
+        // Two tasks may read at once. The later era is in force.
         if era > known.era {
             let mut rules = known.rules;
             for (key, sharing) in policy {
@@ -86,7 +87,7 @@ impl RulesInForce {
         loop {
             sleep(LOOK_EVERY).await;
             let Some(this) = this.upgrade() else { return };
-            // Requests report what fails; the next look comes soon.
+            // Errors are ignored here: requests report them, and the next check comes soon.
             drop(this.refresh().await);
         }
     }

@@ -23,7 +23,7 @@ use crate::{
 pub struct KeyTable(ExclusivePool);
 
 impl KeyTable {
-    /// Opens the keys of a database, or begins a store there.
+    /// Opens the keys of a database, or creates a store there.
     pub async fn open(connector: Connector) -> Result<Self, OpenError> {
         migrate(&connector).await?;
         refuse_unfinished(&connector).await?;

@@ -1,10 +1,10 @@
-//! The engine over PostgreSQL, for when one machine is not enough: any number of processes over
-//! one database, none of which keeps anything.
+//! The PostgreSQL engine, for several machines: any number of processes use one database, and none
+//! of them stores anything itself.
 //!
-//! Writes go in batches, each one transaction that moves the head of the log last; reads go to the
-//! server that takes writes, so that nothing old is ever answered. The rules are not here: the
-//! engine loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of
-//! HTTP or of other engines.
+//! Writes are executed in batches. Each batch is one transaction that updates the head of the log
+//! last. Reads use the primary, so they never return old data. The rules are not here: the engine
+//! loads data, calls [`roster_core::decide()`] and stores the result. It does not know HTTP or
+//! other engines.
 
 mod check;
 mod columns;

@@ -95,13 +95,13 @@ pub enum OpenError {
          command again"
     )]
     Busy,
-    /// What the store keeps of itself cannot be read.
+    /// A setting of the store cannot be read.
     #[error("the store's own {what} cannot be read")]
     Damaged {
         /// What.
         what: String,
     },
-    /// The system gives no random bytes.
+    /// The system returns no random bytes.
     #[error("the system gives no random bytes")]
     Random(#[from] getrandom::Error),
 }

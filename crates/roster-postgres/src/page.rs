@@ -21,7 +21,8 @@ pub(crate) async fn walked(connection: Arc<Connection>, query: &PageQuery) -> Qu
     snapshot(&connection, |db, head| read_page(db, head, query, Plan::of(query))).await
 }
 
-/// A page of more users is read in a snapshot of its own: other queries wait for it.
+/// A page of more users is read in a snapshot of its own, because other queries wait for the
+/// connection.
 const SHORT_PAGE_MAX: usize = 500;
 
 /// A page that is one statement: a range has its rows in its order, and no others, or has at most
@@ -43,7 +44,8 @@ impl<'q> Direct<'q> {
             && (!query.count || plan.counter(query).is_some());
         let Source::Along(range) = &plan.source else { return None };
         let mut parameters = Parameters::default();
-        // One row says that there is a next page; one may be the row that the page begins after.
+        // One more row shows whether there is a next page; another one may be the row that the page
+        // begins after.
         let (after, limit) = (query.after.as_ref(), query.limit.saturating_add(2));
         let rows = rows_along::<&Connection>(
             range,

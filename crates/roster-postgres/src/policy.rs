@@ -1,7 +1,8 @@
 //! Reading and changing the uniqueness policy of a database, served or not.
 //!
-//! A change is one transaction: the unique index, the setting and the next era begin together.
-//! Processes that decided under the former policy are refused by the era and decide again.
+//! A change is one transaction: the unique index, the setting and the next era take effect
+//! together. Writes that were decided under the previous policy are rejected because of their era
+//! and are decided again.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::{
     open_error::OpenError,
 };
 
-/// A change waits for the table so long at a time: all who come after it wait meanwhile.
+/// How long one attempt waits for the lock on the table, because later sessions wait behind it.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1s'";
 
 /// The maximum number of attempts to lock the table.
@@ -40,8 +41,8 @@ pub async fn read_policy(connector: &Connector) -> Result<Vec<(PolicyKey, Sharin
     Ok(policy)
 }
 
-/// Changes the policy of a key; false where it was so. Refused where users share keys that are to
-/// be unique.
+/// Changes the policy of a key. Returns false if it was set already. Fails if users share keys that
+/// are to be unique.
 pub async fn change_policy(
     connector: &Connector,
     key: PolicyKey,
@@ -72,11 +73,11 @@ fn is_locked(error: &OpenError) -> bool {
     error.is_some_and(|error| error.0.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
 }
 
-/// Makes the change, up to its commit.
+/// Executes the change, without its commit.
 async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, OpenError> {
     client.batch_execute("BEGIN").await?;
     client.batch_execute(LOCK_TIMEOUT).await?;
-    // The table before the head, as writers lock them.
+    // The table is locked before the head, in the same order as by writers.
     let lock = match sharing {
         Sharing::Unique => "LOCK TABLE users IN SHARE MODE",
         Sharing::Shared => "LOCK TABLE users IN ACCESS EXCLUSIVE MODE",

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use crate::{
     establish::establish,
     open_error::OpenError,
-    schema::{Turn, migrate},
+    schema::{MigrationLock, migrate},
     settings::Settings,
 };
 
@@ -20,10 +20,10 @@ pub async fn prepare(settings: &Settings, service_role: Option<&str>) -> Result<
     migrate(connector).await?;
     establish(settings).await?;
     if let Some(role) = service_role {
-        // Only the owner can take the turn. Without it, one of two that grant at once would fail.
-        let turn = Turn::take(connector).await?;
+        // Only the owner can take the lock. Without it, one of two simultaneous grants would fail.
+        let lock = MigrationLock::take(connector).await?;
         grant(connector.connect_for_maintenance().await?.client(), role).await?;
-        turn.end().await?;
+        lock.end().await?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! The schema, made step by step.
+//! The schema, created in steps.
 //!
-//! One statement is one step, so that a database which changes its schema outside of transactions
-//! is never left between two of them without knowing. Of several processes that start at once one
-//! makes the steps, holding a row that the others wait for; a step that was made and not noted is
-//! found to be there when it is made again.
+//! Each statement is one step and is recorded, because a database may change its schema outside of
+//! transactions. If several processes start at once, one makes the steps; the others wait for its
+//! row lock. A step that was made but not recorded is made again; its object then exists already,
+//! which is no error.
 //!
-//! A start that finds all steps made writes nothing. So the role that serves needs no right to
+//! If all steps are recorded, a start writes nothing. So the role of the service needs no right to
 //! change the schema.
 
 use std::{sync::LazyLock, time::Duration};
@@ -18,20 +18,20 @@ use crate::{
     open_error::OpenError,
 };
 
-/// The migrations in their order: each statement of each is a step. A migration that was released
-/// is never changed.
+/// The migrations, in order. Each of their statements is a step. A released migration is never
+/// changed.
 const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_schema.sql")];
 
-const NOTED: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
+const CREATE_STEPS: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
      (number bigint PRIMARY KEY, statement text COLLATE \"C\" NOT NULL)";
 
-/// The row that whoever makes steps holds.
-const TURN: &str = "INSERT INTO schema_steps (number, statement) VALUES (0, '') \
+/// The row that is locked while steps are made.
+const LOCK_ROW: &str = "INSERT INTO schema_steps (number, statement) VALUES (0, '') \
      ON CONFLICT (number) DO NOTHING";
 
-const TAKE_TURN: &str = "SELECT number FROM schema_steps WHERE number = 0 FOR UPDATE";
+const TAKE_LOCK: &str = "SELECT number FROM schema_steps WHERE number = 0 FOR UPDATE";
 
-const MADE: &str = "SELECT statement FROM schema_steps WHERE number > 0 ORDER BY number";
+const RECORDED: &str = "SELECT statement FROM schema_steps WHERE number > 0 ORDER BY number";
 
 /// The PostgreSQL schema that new tables go to, the search path, whether the schema has the table
 /// of steps, and whether it has any table.
@@ -46,19 +46,20 @@ const IS_HIDDEN: &str = "SELECT current_schema() IS NULL AND EXISTS (SELECT FROM
 
 const CREATE_SCHEMA: &str = "CREATE SCHEMA IF NOT EXISTS roster";
 
-const NOTE: &str = "INSERT INTO schema_steps (number, statement) VALUES ($1, $2)";
+const RECORD_STEP: &str = "INSERT INTO schema_steps (number, statement) VALUES ($1, $2)";
 
-/// How often making the table of steps is tried: two that make it at once are in each other's way.
+/// The maximum number of attempts to create the table of steps. Two processes that create it at
+/// once can fail.
 const TRIES: u32 = 20;
 
-/// The last step of the schema of this release.
+/// The number of the last step of this release.
 pub(crate) fn newest_step() -> i64 {
     static NEWEST: LazyLock<i64> =
         LazyLock::new(|| i64::try_from(steps().len()).unwrap_or(i64::MAX));
     *NEWEST
 }
 
-/// Brings the schema up to this release; refuses one of a newer release.
+/// Migrates the schema to this release. Rejects a schema of a newer release.
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let steps = steps();
     let connection = connector.connect_for_maintenance().await?;
@@ -67,34 +68,34 @@ pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     if encoding != "UTF8" {
         return Err(OpenError::Encoding { found: encoding });
     }
-    if find_place(client).await? && steps_made(client, &steps).await? == steps.len() {
+    if find_place(client).await? && recorded_steps(client, &steps).await? == steps.len() {
         return Ok(());
     }
-    note_steps(client).await?;
-    let turn = Turn::take(connector).await?;
-    let made = steps_made(client, &steps).await?;
+    create_steps_table(client).await?;
+    let lock = MigrationLock::take(connector).await?;
+    let made = recorded_steps(client, &steps).await?;
     for (number, statement) in (1_i64..).zip(&steps).skip(made) {
         make(client, statement).await?;
-        client.execute(NOTE, &[&number, statement]).await?;
+        client.execute(RECORD_STEP, &[&number, statement]).await?;
     }
-    turn.end().await
+    lock.end().await
 }
 
-/// The right to change what all processes read: one has it at a time.
-pub(crate) struct Turn(Connection);
+/// A lock on the schema: one process at a time makes changes that all processes read.
+pub(crate) struct MigrationLock(Connection);
 
-impl Turn {
-    /// Waits for it. It is given back by the database, should this process be gone.
+impl MigrationLock {
+    /// Waits for the lock. The database releases it if this process ends.
     pub(crate) async fn take(connector: &Connector) -> Result<Self, OpenError> {
-        // Idle in its transaction while another connection makes the changes.
+        // This connection stays idle in its transaction while another one makes the changes.
         let connection = connector.connect_for_maintenance().await?;
         let client = connection.client();
         client.batch_execute("BEGIN").await?;
-        client.query(TAKE_TURN, &[]).await?;
+        client.query(TAKE_LOCK, &[]).await?;
         Ok(Self(connection))
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub(crate) async fn end(self) -> Result<(), OpenError> {
         Ok(self.0.client().batch_execute("COMMIT").await?)
     }
@@ -113,8 +114,8 @@ fn steps() -> Vec<String> {
     statements.map(plain).filter(|statement| !statement.is_empty()).collect()
 }
 
-/// Whether the PostgreSQL schema of the store has the table of steps. Creates the schema, if the
-/// search path names no other one.
+/// Whether the PostgreSQL schema of the store has the table of steps. Creates the schema, unless
+/// the search path names another one.
 async fn find_place(client: &Client) -> Result<bool, OpenError> {
     let row = client.query_one(PLACE, &[]).await?;
     let (schema, search_path): (Option<String>, String) = (row.try_get(0)?, row.try_get(1)?);
@@ -125,30 +126,30 @@ async fn find_place(client: &Client) -> Result<bool, OpenError> {
         Some(_) => Ok(has_steps),
         None if search_path != SEARCH_PATH => Err(OpenError::NoSchema { search_path }),
         None => match client.batch_execute(CREATE_SCHEMA).await {
-            Err(error) if !is_there(&error) => Err(error.into()),
+            Err(error) if !exists(&error) => Err(error.into()),
             _ => Ok(false),
         },
     }
 }
 
-/// Refuses a role that may not use the schema of the store.
+/// Fails if the role may not use the schema of the store.
 pub(crate) async fn refuse_hidden(client: &Client) -> Result<(), OpenError> {
     let is_hidden: bool = client.query_one(IS_HIDDEN, &[]).await?.try_get(0)?;
     if is_hidden { Err(OpenError::Hidden) } else { Ok(()) }
 }
 
-/// Refuses a store whose schema is not that of this release.
+/// Fails if the schema of the store is not that of this release.
 pub(crate) async fn refuse_other_steps(client: &Client) -> Result<(), OpenError> {
     let steps = steps();
-    match steps_made(client, &steps).await? {
+    match recorded_steps(client, &steps).await? {
         found if found < steps.len() => Err(OpenError::Older { found, known: steps.len() }),
         _ => Ok(()),
     }
 }
 
-/// How many steps were made. Refuses steps that this release does not know.
-async fn steps_made(client: &Client, steps: &[String]) -> Result<usize, OpenError> {
-    let made = client.query(MADE, &[]).await?;
+/// The number of recorded steps. Fails if this release does not know one of them.
+async fn recorded_steps(client: &Client, steps: &[String]) -> Result<usize, OpenError> {
+    let made = client.query(RECORDED, &[]).await?;
     for (row, known) in made.iter().zip(steps) {
         if row.try_get::<_, &str>(0)? != known {
             return Err(OpenError::Unknown);
@@ -160,15 +161,15 @@ async fn steps_made(client: &Client, steps: &[String]) -> Result<usize, OpenErro
     Ok(made.len())
 }
 
-async fn note_steps(client: &Client) -> Result<(), Error> {
+async fn create_steps_table(client: &Client) -> Result<(), Error> {
     let mut tries = 0;
     loop {
-        let made = match client.batch_execute(NOTED).await {
-            Ok(()) => client.batch_execute(TURN).await,
+        let made = match client.batch_execute(CREATE_STEPS).await {
+            Ok(()) => client.batch_execute(LOCK_ROW).await,
             Err(error) => Err(error),
         };
         match made {
-            Err(error) if tries < TRIES && is_there(&error) => {
+            Err(error) if tries < TRIES && exists(&error) => {
                 tries += 1;
                 sleep(Duration::from_millis(50)).await;
             }
@@ -177,15 +178,15 @@ async fn note_steps(client: &Client) -> Result<(), Error> {
     }
 }
 
-/// Makes a step, which may be there and not noted.
+/// Makes a step. Its object may exist already, if the step was made but not recorded.
 async fn make(client: &Client, statement: &str) -> Result<(), Error> {
     match client.batch_execute(statement).await {
-        Err(error) if is_there(&error) => Ok(()),
+        Err(error) if exists(&error) => Ok(()),
         made => made,
     }
 }
 
-fn is_there(error: &Error) -> bool {
+fn exists(error: &Error) -> bool {
     let states = [
         SqlState::DUPLICATE_SCHEMA,
         SqlState::DUPLICATE_TABLE,

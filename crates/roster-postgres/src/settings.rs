@@ -1,4 +1,4 @@
-//! What the engine is opened with.
+//! The settings of the engine.
 
 use std::{num::NonZero, thread::available_parallelism, time::Duration};
 
@@ -9,29 +9,29 @@ use crate::connect::Connector;
 /// The settings of a store over PostgreSQL.
 #[derive(Clone)]
 pub struct Settings {
-    /// Where the database is.
+    /// The database.
     pub connector: Connector,
     /// The rules that users must follow. The policy is that of a new store.
     pub rules: Rules,
     /// The keys whose policy the configuration states: another one in the store is refused. Of
     /// other keys, the policy of the store applies.
     pub stated: Vec<PolicyKey>,
-    /// Most commands that wait to be written.
+    /// The maximum number of waiting commands.
     pub write_queue_max: usize,
     /// How long a single command may wait to be written; afterwards it is refused and not begun.
     pub write_wait_max: Duration,
-    /// Connections that short questions share.
+    /// Connections shared by short queries.
     pub shared_connections: usize,
-    /// Connections for questions that take several statements.
+    /// Connections for queries of several statements.
     pub own_connections: usize,
     /// Connections that write.
     pub write_connections: usize,
 }
 
 impl Settings {
-    /// Settings as they are where nothing is said.
+    /// The default settings.
     pub fn new(connector: Connector, rules: Rules) -> Self {
-        // More of them than cores only wait for each other.
+        // More connections than cores would only wait for each other.
         let cores = available_parallelism().map_or(2, NonZero::get);
         Self {
             connector,

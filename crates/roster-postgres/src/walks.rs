@@ -1,8 +1,7 @@
-//! Where pages of walks by index ended, kept for all processes.
+//! The positions where pages by index ended, stored for all processes.
 //!
-//! The table is a ring of [`WALK_ENDS_MAX`] rows. It is written on the way of a read, so its
-//! commits wait neither for the disk nor for a standby: a crash of the database may lose the last
-//! of them.
+//! The table is a ring of [`WALK_ENDS_MAX`] rows. It is written during a read, so its commits wait
+//! neither for the disk nor for a standby: a crash of the database may lose the last of them.
 //!
 //! [`WALK_ENDS_MAX`]: roster_core::walk::WALK_ENDS_MAX
 
@@ -17,7 +16,7 @@ use crate::{
     columns::column, connect::Connection, pool::SHORT, postgres::Postgres, query_error::QueryResult,
 };
 
-/// `synchronous_commit` is off for the one transaction that this statement is.
+/// Turns `synchronous_commit` off for the transaction of this statement.
 pub(crate) const NOTE: &str = "WITH unsynced AS MATERIALIZED \
      (SELECT set_config('synchronous_commit', 'off', true)), \
      known AS (UPDATE walk_ends SET at = $4 FROM unsynced \

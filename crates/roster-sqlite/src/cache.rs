@@ -1,9 +1,9 @@
-//! The byte cache: the records of users that were lately read, ready to be sent.
+//! The byte cache: the records of users that were read recently, ready to be sent.
 //!
-//! It has no record that is older than the last answered write. Before it answers, the writer
-//! counts the commit and replaces the cached records that the commit changed. A reader keeps what
-//! it read only if no commit was counted since before its read. Both do so under one lock, so that
-//! a reader cannot insert an old record afterwards. A write alone brings no user into the cache.
+//! It has no record older than the last acknowledged write. Before acknowledging, the writer counts
+//! the commit and replaces the cached records that it changed. A reader inserts a record only if no
+//! commit was counted since before its read. Both use one lock, so a reader cannot insert an old
+//! record afterwards. A write adds no user to the cache.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -18,16 +18,17 @@ pub(crate) struct ByteCache {
     commits: RwLock<u64>,
 }
 
-/// What a commit left of a user.
+/// The state of a user after a commit.
 pub(crate) struct Touched {
     /// Who.
     pub(crate) id: UserId,
-    /// Version and record; none for one who is no longer in the collection.
+    /// Version and record; `None` if the user left the collection.
     pub(crate) live: Option<(i64, Bytes)>,
 }
 
 impl ByteCache {
-    /// A cache for so many records of up to a KiB; larger ones count as several. 0: none.
+    /// Creates a cache for this number of records of up to 1 KiB; larger ones count as several. 0
+    /// turns it off.
     pub(crate) fn new(entries: usize) -> Self {
         let weight = u64::try_from(entries).unwrap_or(u64::MAX);
         let records = (entries > 0).then(|| Cache::with_weighter(entries, weight, KibBegun));
@@ -45,7 +46,7 @@ impl ByteCache {
         self.commits.try_read().ok().map(|commits| *commits)
     }
 
-    /// Keeps a record that was read, unless there was a commit since, or there is one now.
+    /// Inserts a record that was read, unless a commit was counted since, or is being counted now.
     pub(crate) fn keep(&self, stored: &Stored, seen: Option<u64>) {
         let (Some(records), Ok(commits)) = (&self.records, self.commits.try_read()) else { return };
         if seen == Some(*commits) {
@@ -60,7 +61,7 @@ impl ByteCache {
         *commits += 1;
         for Touched { id, live } in touched {
             match live {
-                // Fails where the record is not cached: then there is nothing to do.
+                // Fails if the record is not cached, which needs no action.
                 Some(live) => drop(records.replace(id, live, true)),
                 None => drop(records.remove(&id)),
             }

@@ -10,12 +10,12 @@ use rusqlite::Connection;
 
 use crate::{failure, health::Health, settings::Settings};
 
-/// How many pages of the log lead to what.
+/// The lengths of the log, in pages, at which something is done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalLimits {
-    /// New long readings wait for a reset.
+    /// New long reads wait for a reset.
     pub(crate) pause: i64,
-    /// Long readings that run are interrupted.
+    /// Running long reads are interrupted.
     pub(crate) interrupt: i64,
     /// The next transaction waits for a reset.
     pub(crate) wait: i64,
@@ -28,12 +28,12 @@ impl WalLimits {
     }
 }
 
-/// How far a checkpoint came.
+/// The progress of a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Pages in the log.
     pub(crate) pages: i64,
-    /// How many of them are in the database by now.
+    /// How many of them are in the database.
     copied: i64,
 }
 
@@ -44,8 +44,8 @@ impl Progress {
     }
 }
 
-/// Runs a checkpoint; `None` once writes stopped, or when another checkpoint or a reader is in its
-/// way. The log then grows until the next one.
+/// Runs a checkpoint. Returns `None` if writes have stopped, or if another checkpoint or a reader
+/// blocks it. The log then grows until the next one.
 pub(crate) fn checkpoint(connection: &Connection, mode: &str, health: &Health) -> Option<Progress> {
     if health.is_stopped() {
         return None;
@@ -70,11 +70,11 @@ pub(crate) fn checkpoint(connection: &Connection, mode: &str, health: &Health) -
     }
 }
 
-/// Tells how far the log is copied, and copies nothing.
+/// Returns the progress and copies nothing.
 pub(crate) const LOOK: &str = "PRAGMA wal_checkpoint(NOOP)";
-/// Copies what no reader stands in the way of.
+/// Copies the pages that no reader blocks.
 pub(crate) const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
-/// Copies all, and has the log begin at its start.
+/// Copies all pages, and makes the next write start the log at its beginning.
 pub(crate) const RESTART: &str = "PRAGMA wal_checkpoint(RESTART)";
-/// Copies all, and empties the log.
+/// Copies all pages, and empties the log.
 pub(crate) const EMPTY: &str = "PRAGMA wal_checkpoint(TRUNCATE)";

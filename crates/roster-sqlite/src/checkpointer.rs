@@ -1,14 +1,13 @@
-//! The thread that copies the write-ahead log into the database, beside the writer.
+//! The thread that copies the write-ahead log into the database, in parallel with the writer.
 //!
-//! It copies whenever the log has grown, while commits go on. Under a steady stream of them it
-//! never catches up for good, and only a log that is wholly copied begins anew: so once little is
-//! left, the writer is asked to copy that rest between two transactions. After a purge it sweeps
-//! the file.
+//! It copies whenever the log has grown, while commits continue. Under steady writes it never
+//! finishes, and SQLite restarts only a completely copied log. So once few pages remain, the writer
+//! is asked to copy the rest between two transactions. After a purge this thread also overwrites
+//! deleted data in the file.
 //!
-//! A snapshot keeps the log from being reset. Once the log is long, long readings are paused, those
-//! that run are interrupted if they do not end soon, and short readings are held back for the
-//! moment of the reset. What is left then is a snapshot of another process, such as a backup: the
-//! log grows until that ends.
+//! A read snapshot prevents a reset of the log. Once the log is long, new long reads wait, running
+//! ones are interrupted if they do not end soon, and short reads wait during the reset. A snapshot
+//! of another process, such as a backup, cannot be ended: the log grows until that process ends it.
 
 use std::{
     fs::File,
@@ -25,22 +24,24 @@ use crate::{
     writer::{Maintenance, Shared, Writer},
 };
 
-/// How often the log's size is looked at while there are commits.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// How often the log's size is checked while there are commits.
+const CHECK_INTERVAL: Duration = Duration::from_millis(25);
 
-/// The log is emptied after so long without a commit.
+/// The log is emptied after this time without a commit.
 const IDLE_AFTER: Duration = Duration::from_secs(5);
 
-/// The writer is asked to copy at most so many pages; it is not to be held up for long.
-const REST_PAGES_MAX: i64 = 1000;
+/// The maximum number of pages that the writer is asked to copy, so that it is not blocked for
+/// long.
+const REMAINING_PAGES_MAX: i64 = 1000;
 
-/// Rounds after which the writer is asked whatever is left: it outruns the copying.
+/// After this number of rounds the writer is asked to copy whatever is left, because it writes
+/// faster than this thread copies.
 const ROUNDS_MAX: usize = 8;
 
-/// Long readings that still run so long into a pause are interrupted.
+/// Long reads that still run after this time are interrupted.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// After a reset that a snapshot of another process prevented, the next one is tried so much later.
+/// The wait after a reset that a snapshot of another process prevented.
 const BLOCKED_RETRY: Duration = Duration::from_secs(5);
 
 /// The thread that copies.
@@ -53,8 +54,8 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// Copies until it is closed. Gives the open file back: when any handle of a file is closed,
-    /// the system drops the locks that SQLite holds on it, so this one has to be the last.
+    /// Copies until it is closed. Returns the open file, which must be closed last: when any handle
+    /// of a file is closed, the system releases SQLite's locks on it.
     pub(crate) fn run(self) -> Arc<File> {
         let checkpoints = &self.shared.checkpoints;
         let (mut seen, mut emptied, mut given_up) = (0, true, None);
@@ -62,10 +63,10 @@ impl Checkpointer {
         loop {
             let due = |given_up| checkpoints.last_purged().filter(|due| Some(*due) != given_up);
             if let Some(position) = due(given_up).filter(|_| pace.wait().is_zero()) {
-                if let Some(took) = sweep::sweep(&self, position) {
-                    pace.passed(took);
+                if let Some(duration) = sweep::sweep(&self, position) {
+                    pace.passed(duration);
                 } else {
-                    // The next start, or the next purge, tries again.
+                    // The next start or purge tries again.
                     given_up = Some(position);
                 }
             }
@@ -83,13 +84,13 @@ impl Checkpointer {
             }
             (seen, emptied) = (commits, false);
             self.copy();
-            if !checkpoints.rest(LOOK_EVERY) {
+            if !checkpoints.rest(CHECK_INTERVAL) {
                 return self.database;
             }
         }
     }
 
-    /// Copies what has grown; asks the writer for the rest.
+    /// Copies new pages, and asks the writer for the rest.
     pub(crate) fn copy(&self) {
         let Some(mut progress) = self.checkpoint(LOOK) else { return };
         let pages = i64::from(self.readers.settings().checkpoint_pages);
@@ -107,7 +108,7 @@ impl Checkpointer {
                 Some(now) => progress = now,
                 None => return,
             }
-            if progress.rest() <= REST_PAGES_MAX {
+            if progress.rest() <= REMAINING_PAGES_MAX {
                 break;
             }
         }
@@ -119,31 +120,31 @@ impl Checkpointer {
         }
     }
 
-    /// Has the writer do what needs a log without readers. False where a snapshot of another
-    /// process is in the way, or where the store closes.
-    pub(crate) fn reset(&self, wanted: &Maintenance) -> bool {
-        let is_reset = self.try_reset(wanted) || {
+    /// Has the writer do work that needs a log without readers. Returns false if a snapshot of
+    /// another process prevents it, or if the store closes.
+    pub(crate) fn reset(&self, work: &Maintenance) -> bool {
+        let is_reset = self.try_reset(work) || {
             let _pause = self.shared.long_reads.pause();
             self.end_long_reads()
-                && (self.try_reset(wanted) || {
+                && (self.try_reset(work) || {
                     let _short_reads = self.readers.pause();
-                    self.try_reset(wanted)
+                    self.try_reset(work)
                 })
         };
         self.shared.checkpoints.set_blocked(!is_reset);
         is_reset
     }
 
-    fn try_reset(&self, wanted: &Maintenance) -> bool {
+    fn try_reset(&self, work: &Maintenance) -> bool {
         self.checkpoint(COPY);
-        self.sync() && self.ask(Arc::clone(wanted))
+        self.sync() && self.ask(Arc::clone(work))
     }
 
-    /// Waits for the long readings that run, and interrupts them where they take too long. False
-    /// once the store closes.
+    /// Waits for running long reads, and interrupts them if they take too long. Returns false once
+    /// the store closes.
     fn end_long_reads(&self) -> bool {
         let began = Instant::now();
-        while !self.shared.long_reads.wait_until_idle(LOOK_EVERY) {
+        while !self.shared.long_reads.wait_until_idle(CHECK_INTERVAL) {
             if !self.rest(Duration::ZERO) {
                 return false;
             }
@@ -156,8 +157,8 @@ impl Checkpointer {
         true
     }
 
-    /// Brings what was copied to the disk. SQLite does so only when it has copied the whole log,
-    /// which would fall to the writer.
+    /// Syncs the copied pages to disk. SQLite does this only after it copied the whole log, which
+    /// would block the writer.
     pub(crate) fn sync(&self) -> bool {
         let synced = self.database.sync_data().is_ok();
         if !synced {
@@ -166,22 +167,22 @@ impl Checkpointer {
         synced
     }
 
-    /// Empties the log while no write runs; false where it has to be tried again.
+    /// Empties the log while there are no writes. Returns false if it has to be tried again.
     fn empty(&self) -> bool {
         let Some(log) = self.checkpoint(LOOK) else { return true };
         if log.pages < self.limits.pause {
-            // It is short enough to leave it to readings that run.
+            // The log is short, so running reads need not be interrupted.
             return self.try_reset(&empty_log());
         }
         self.reset(&empty_log())
     }
 
-    /// Asks the writer, and waits until it did it or could not; false then.
-    pub(crate) fn ask(&self, wanted: Maintenance) -> bool {
-        self.shared.checkpoints.ask(wanted, || self.shared.queue.wake())
+    /// Asks the writer to do the work, and waits. Returns whether it succeeded.
+    pub(crate) fn ask(&self, work: Maintenance) -> bool {
+        self.shared.checkpoints.ask(work, || self.shared.queue.wake())
     }
 
-    /// Has the writer write in a transaction of its own; false where that failed.
+    /// Has the writer run this work in a transaction of its own. Returns false if that failed.
     pub(crate) fn write(
         &self,
         work: impl Fn(&Connection) -> rusqlite::Result<()> + Send + Sync + 'static,
@@ -193,18 +194,18 @@ impl Checkpointer {
         }))
     }
 
-    /// Waits that long; false once the store closes or writes stopped.
-    pub(crate) fn rest(&self, long: Duration) -> bool {
-        self.shared.checkpoints.rest(long) && !self.shared.health.is_stopped()
+    /// Waits for this time. Returns false once the store closes or writes have stopped.
+    pub(crate) fn rest(&self, time: Duration) -> bool {
+        self.shared.checkpoints.rest(time) && !self.shared.health.is_stopped()
     }
 
-    /// Runs a checkpoint; `None` when something is in its way.
+    /// Runs a checkpoint. Returns `None` if it is blocked.
     pub(crate) fn checkpoint(&self, mode: &str) -> Option<Progress> {
         checkpoint(&self.connection, mode, &self.shared.health)
     }
 }
 
-/// Has the writer copy what is left and empty the log.
+/// Has the writer copy the rest and empty the log.
 pub(crate) fn empty_log() -> Maintenance {
     Arc::new(|writer| writer.checkpoint(EMPTY).is_some())
 }

@@ -1,7 +1,7 @@
-//! How values stand in columns.
+//! How values are stored in columns.
 //!
-//! The one place that knows it: statuses are numbers, an absent sort key is the empty blob (which
-//! SQLite orders after every text).
+//! Only this module knows it: statuses are numbers, an absent sort key is the empty blob (which
+//! SQLite sorts after every text).
 
 use bytes::Bytes;
 use roster_core::{Keys, MemberKind, UserId};

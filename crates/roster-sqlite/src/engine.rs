@@ -1,5 +1,5 @@
-//! The store as the core asks for it. Reads are done when the call returns: what it gives is an
-//! answer that is already there.
+//! Implements the core's `Store`. Reads are finished when the call returns: the returned future is
+//! ready.
 
 use std::{future, sync::Arc};
 
@@ -32,11 +32,11 @@ use crate::{
     writer::preview_request,
 };
 
-/// Writes the clock mark: this process alone does.
+/// Writes the clock mark. Only this process does.
 pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
      (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
 
-/// The groups of more users, and more memberships, are read off the threads that answer requests.
+/// Larger queries of groups and memberships do not run on the threads that handle requests.
 const FEW_USERS_MAX: usize = 200;
 const FEW_MEMBERSHIPS_MAX: usize = 200;
 
@@ -68,7 +68,7 @@ impl Store for Sqlite {
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         let plan = Plan::of(&query);
-        // A page of a stream may wait, and does not delay the callers that asked for one page.
+        // A page of a stream has low priority, and does not delay requests for one page.
         let is_short = query.limit <= PAGE_SIZE_MAX;
         if is_short && plan.is_bounded(&query) {
             return ready(self.readers.read(|connection| page(connection, &query, plan)));

@@ -1,5 +1,5 @@
-//! What a store is born with: the identity of its log, the secret, the counters, and the
-//! uniqueness policy. A configuration that states another policy is refused.
+//! The first rows of a store: the identity of its log, the secret, the counters, and the uniqueness
+//! policy. A configuration that states another policy is an error.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     stored_setting::{WRITE_SETTING, setting},
 };
 
-/// What is read once, when the store is opened.
+/// The rows that are read once, when the store is opened.
 pub(crate) struct Established {
     pub(crate) log_id: LogId,
     pub(crate) secret: Secret,
@@ -33,8 +33,8 @@ const READ_HEAD: &str =
     "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1";
 const CREATE_HEAD: &str = "INSERT INTO log_head VALUES (1, ?1, 0, 0, 0, 0)";
 
-/// Reads what the store was born with, or gives it birth. Refuses a configuration that states
-/// another policy than the store has.
+/// Reads the first rows, or inserts them. Fails if the configuration states another policy than the
+/// store has.
 pub(crate) fn establish(
     connection: &mut Connection,
     settings: &Settings,
@@ -62,7 +62,7 @@ pub(crate) fn establish(
     Ok(Established { log_id, secret, head, rules, schema, purged })
 }
 
-/// Gives a store the identity of its log and its secret where it has none yet. Looks at no policy.
+/// Inserts the identity of the log and the secret if they are missing. Does not read the policy.
 pub(crate) fn begin(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     secret(&transaction)?;
@@ -70,7 +70,7 @@ pub(crate) fn begin(connection: &mut Connection) -> Result<(), OpenError> {
     Ok(transaction.commit()?)
 }
 
-/// The secret, which is made once.
+/// The secret, which is created once.
 fn secret(connection: &Connection) -> Result<Secret, OpenError> {
     if let Some(bytes) = setting(connection, CURSOR_SECRET)? {
         return Ok(Secret(bytes));

@@ -1,4 +1,4 @@
-//! What an error of SQLite means to a caller.
+//! Maps errors of SQLite to errors of the store.
 
 use roster_core::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
@@ -33,15 +33,15 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     if is_corrupt(&error) {
         return StoreError::Corrupt { place: "the database file".to_owned() };
     }
-    // A long reading is interrupted so that the write-ahead log can be reset.
+    // A long read was interrupted so that the write-ahead log can be reset.
     if is_busy(&error) || error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
         return StoreError::Unavailable(Box::new(error));
     }
     StoreError::Internal(Box::new(error))
 }
 
-/// Whether there was no room: on the disk, for the write-ahead log's index, or below the limit of
-/// pages that was set.
+/// Whether there was no room: on the disk, for the index of the write-ahead log, or within the
+/// configured maximum of pages.
 pub(crate) fn is_full(error: &Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
@@ -53,19 +53,19 @@ pub(crate) fn is_io(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
 
-/// Whether bytes that were handed to the disk may not be there. The system has forgotten them by
-/// now: a second sync would succeed and prove nothing.
+/// Whether written bytes may not be on disk. The system has dropped them from its cache by now, so
+/// a second sync would succeed although they are lost.
 pub(crate) fn is_failed_sync(error: &Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     matches!(extended, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
 }
 
-/// Whether the file is not what it must be.
+/// Whether the file is damaged.
 pub(crate) fn is_corrupt(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// Whether somebody else holds the file: an operator with a tool of their own.
+/// Whether another program has locked the file, such as a tool of an operator.
 pub(crate) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

@@ -1,4 +1,4 @@
-//! The head of the log, and all that is read beside it, in one snapshot.
+//! The head of the log, and other data of the same snapshot.
 
 use roster_core::Head;
 use roster_engine::corrupt;
@@ -20,7 +20,7 @@ pub(crate) fn head_of(row: &Row<'_>, first: usize) -> rusqlite::Result<Head> {
 }
 
 /// Reads the head, and lets `read` read more of the same snapshot: SQLite's implicit transaction
-/// lasts as long as any statement of the connection does, and this one stays open.
+/// lasts while any statement of the connection is open, and this one stays open.
 pub(crate) fn in_snapshot<T>(
     connection: &Connection,
     read: impl FnOnce(Head) -> ReadResult<T>,

@@ -1,4 +1,4 @@
-//! How the store is doing, as the last commit and the background checks left it.
+//! The health of the store, from the last commit and the background checks.
 
 use std::{
     sync::Mutex,
@@ -9,8 +9,9 @@ use roster_core::StoreError;
 
 use crate::mutex::lock;
 
-/// How long one commit without room counts. A balancer that sends no writes to a store that says no
-/// would otherwise never let it say yes again; whether there is room is for the disk floor to tell.
+/// How long a commit that failed for lack of space affects the health. Without this limit, a load
+/// balancer that sends no writes to an unhealthy store would keep it unhealthy. The free disk space
+/// is checked separately.
 const FULL_LASTS: Duration = Duration::from_secs(10);
 
 /// The health of the store.
@@ -35,12 +36,12 @@ impl Health {
         lock(&self.0).full = Some(Instant::now());
     }
 
-    /// Writes stop until a restart.
+    /// Writes have stopped until a restart.
     pub(crate) fn stop(&self) {
         lock(&self.0).stopped = true;
     }
 
-    /// Stored bytes are not what they must be.
+    /// Stored data is damaged.
     pub(crate) fn damaged(&self, place: &str) {
         lock(&self.0).damaged = Some(place.to_owned());
     }
@@ -50,7 +51,7 @@ impl Health {
         lock(&self.0).stopped
     }
 
-    /// The state, as an error where something is wrong.
+    /// The state, as an error if something is wrong.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let state = lock(&self.0);
         if state.stopped {

@@ -1,7 +1,7 @@
-//! The keys of a store that nobody serves: made and revoked offline, with nothing else opened.
+//! The keys of a store that is not served: created and revoked offline.
 //!
-//! Holds the lock of the directory as long as it lives. The policies that the users are held to
-//! are not looked at, so that no setting is needed to make a key.
+//! Holds the lock of the directory until it is dropped. It does not read the uniqueness policy, so
+//! that creating a key needs no setting.
 
 use std::{future, path::PathBuf, sync::Mutex};
 
@@ -30,7 +30,7 @@ pub struct KeyFile {
 }
 
 impl KeyFile {
-    /// Opens the keys of a data directory, or begins a store there.
+    /// Opens the keys of a data directory, or creates a store there.
     pub fn open(directory: PathBuf) -> Result<Self, OpenError> {
         let lock = DirectoryLock::take(&directory)?;
         let mut connection = connection::open_writer(&Settings::new(directory, Rules::default()))?;

@@ -1,9 +1,9 @@
 //! The embedded engine: users, change log and settings in one SQLite file.
 //!
-//! One thread writes, with one commit for all that queued meanwhile; reads run on the calling
-//! thread and never wait for it. An answered write is on disk. The rules are not here: the engine
-//! loads, lets [`roster_core::decide()`] decide, and writes that down. Knows nothing of HTTP or of
-//! other engines.
+//! One thread writes, with one commit for all commands queued meanwhile. Reads run on the calling
+//! thread and never wait for writes. An acknowledged write is on disk. The rules are not here: the
+//! engine loads data, calls [`roster_core::decide()`] and stores the result. It does not know HTTP
+//! or other engines.
 
 mod backup;
 mod cache;

@@ -1,7 +1,7 @@
-//! The lock on a data directory: one process serves it.
+//! The lock on a data directory: only one process serves it.
 //!
-//! The lock belongs to the open file, so the system releases it however the process ends. Whoever
-//! takes it closes the files of the store to other users of the machine: SQLite gives the
+//! The lock belongs to the open file, so the system releases it however the process ends. Taking
+//! the lock also removes the permissions of other users from the store's files. SQLite gives the
 //! write-ahead log and its index the mode of the database file, whatever the umask is.
 
 use std::{
@@ -16,14 +16,14 @@ use crate::{connection::DATABASE, open_error::OpenError};
 /// The name of the lock file in the data directory.
 const LOCK: &str = "roster.lock";
 
-/// Permission bits of anyone but the owner.
+/// The permission bits of everyone but the owner.
 const OTHERS: u32 = 0o077;
 
-/// A data directory that is ours as long as this lives.
+/// The lock, held until this is dropped.
 pub(crate) struct DirectoryLock(#[expect(dead_code, reason = "held, never read")] File);
 
 impl DirectoryLock {
-    /// Takes the lock; refused when another process, or another store of this one, holds it.
+    /// Takes the lock. Fails if another process, or another store of this process, holds it.
     pub(crate) fn take(directory: &Path) -> Result<Self, OpenError> {
         let path = directory.join(LOCK);
         let io = |source| OpenError::Io { path: path.clone(), source };
@@ -33,13 +33,13 @@ impl DirectoryLock {
             TryLockError::WouldBlock => OpenError::Locked(path.clone()),
             TryLockError::Error(source) => io(source),
         })?;
-        close_to_others(directory)?;
+        remove_permissions_of_others(directory)?;
         Ok(Self(file))
     }
 }
 
-/// Takes the permissions of others from the files of the store.
-fn close_to_others(directory: &Path) -> Result<(), OpenError> {
+/// Removes the permissions of other users from the store's files.
+fn remove_permissions_of_others(directory: &Path) -> Result<(), OpenError> {
     let database = ["", "-wal", "-shm", "-journal"].map(|end| format!("{DATABASE}{end}"));
     for name in database.iter().map(String::as_str).chain([LOCK]) {
         let path = directory.join(name);

@@ -1,9 +1,8 @@
-//! The long readings under way, and the pause in which no other begins.
+//! The running long reads, and the pause in which none begins.
 //!
-//! A reading holds a snapshot. SQLite can neither copy commits that are newer than the oldest
-//! snapshot nor reset the write-ahead log while any snapshot reads from it. The checkpointer
-//! therefore pauses long readings when a reset is due. Short readings end by themselves within
-//! milliseconds and are not counted here.
+//! A read holds a snapshot. SQLite can neither copy commits newer than the oldest snapshot nor
+//! reset the write-ahead log while any snapshot reads from it. The checkpointer therefore pauses
+//! long reads when a reset is due. Short reads end within milliseconds and are not counted here.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -14,7 +13,7 @@ use rusqlite::InterruptHandle;
 
 use crate::mutex::lock;
 
-/// The long readings of a store.
+/// The long reads of a store.
 #[derive(Default)]
 pub(crate) struct LongReads {
     state: Mutex<State>,
@@ -23,13 +22,13 @@ pub(crate) struct LongReads {
 
 #[derive(Default)]
 struct State {
-    /// The connection of each reading that runs.
+    /// The connection of each running read.
     running: Vec<Arc<InterruptHandle>>,
     paused: bool,
 }
 
 impl LongReads {
-    /// Waits until no pause is in force, then counts a reading until the guard is dropped.
+    /// Waits until there is no pause, then counts a read until the guard is dropped.
     pub(crate) fn begin<'r>(&'r self, connection: &'r Arc<InterruptHandle>) -> Running<'r> {
         let state = self.lock();
         let state = self.changed.wait_while(state, |state| state.paused);
@@ -38,20 +37,20 @@ impl LongReads {
         Running { reads: self, connection }
     }
 
-    /// Lets no reading begin until the guard is dropped.
+    /// Starts a pause, in which no read begins, until the guard is dropped.
     pub(crate) fn pause(&self) -> Pause<'_> {
         self.lock().paused = true;
         Pause(self)
     }
 
-    /// Waits until no reading runs; false if one still runs after that long.
+    /// Waits until no read runs. Returns false if one still runs after this time.
     pub(crate) fn wait_until_idle(&self, patience: Duration) -> bool {
         let runs = |state: &mut State| !state.running.is_empty();
         let waited = self.changed.wait_timeout_while(self.lock(), patience, runs);
         waited.unwrap_or_else(PoisonError::into_inner).0.running.is_empty()
     }
 
-    /// Interrupts the readings that run. Each of them ends with an error.
+    /// Interrupts the running reads. Each ends with an error.
     pub(crate) fn interrupt(&self) {
         for connection in &self.lock().running {
             connection.interrupt();
@@ -63,7 +62,7 @@ impl LongReads {
     }
 }
 
-/// A reading that runs.
+/// A running read.
 pub(crate) struct Running<'r> {
     reads: &'r LongReads,
     connection: &'r Arc<InterruptHandle>,

@@ -6,19 +6,19 @@ use rusqlite::InterruptHandle;
 
 use crate::{connection, settings::Settings, writer::Shared};
 
-/// A check that is under way, or done.
+/// A running or finished check.
 pub(crate) struct QuickCheck {
     thread: thread::JoinHandle<()>,
     interrupt: InterruptHandle,
 }
 
 impl QuickCheck {
-    /// Begins a check; `None` where no connection or thread is to be had.
+    /// Begins a check. Returns `None` if there is no connection or thread for it.
     pub(crate) fn begin(settings: &Settings, shared: Arc<Shared>) -> Option<Self> {
         let connection = connection::open_reader(settings).ok()?;
         let interrupt = connection.get_interrupt_handle();
         let run = move || {
-            // An error here is an interruption, or one that every other reader meets as well.
+            // An error here is an interruption, or one that every other reader gets too.
             let found = connection
                 .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
                 .unwrap_or_else(|_| "ok".to_owned());
@@ -33,7 +33,8 @@ impl QuickCheck {
     /// Ends the check, finished or not.
     pub(crate) fn end(self) {
         while !self.thread.is_finished() {
-            // Between two statements there is nothing to interrupt: ask until it is over.
+            // An interrupt between two statements has no effect, so it is repeated until the check
+            // ends.
             self.interrupt.interrupt();
             thread::sleep(std::time::Duration::from_millis(1));
         }

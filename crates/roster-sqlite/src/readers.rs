@@ -1,7 +1,7 @@
 //! The connections that read: a few, each behind its own lock, opened when first used.
 //!
-//! A thread comes back to the connection it used before, so that with as many connections as
-//! threads nobody waits. A read never waits for the writer.
+//! A thread uses the same connection again if possible. With as many connections as threads, no
+//! thread waits. A read never waits for the writer.
 
 use std::{
     cell::Cell,
@@ -33,7 +33,7 @@ impl Readers {
         Self { settings, slots }
     }
 
-    /// What the store was opened with.
+    /// The settings of the store.
     pub(crate) const fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -45,7 +45,7 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let open = || connection::open_reader(&self.settings).map_err(store_error);
         let Some(mut slot) = self.take() else {
-            // There is always a slot; without one, a connection of its own serves as well.
+            // There is always a slot. If not, a new connection is opened.
             return Ok(read(&open()?)?);
         };
         let connection = match &mut *slot {
@@ -55,7 +55,7 @@ impl Readers {
         Ok(read(connection)?)
     }
 
-    /// Waits for the readings that run. No other begins until the guards are dropped.
+    /// Waits for the running reads. No other read begins until the guards are dropped.
     pub(crate) fn pause(&self) -> Vec<MutexGuard<'_, Option<Connection>>> {
         self.slots.iter().map(lock).collect()
     }
@@ -72,7 +72,8 @@ impl Readers {
         }
     }
 
-    /// The thread's own slot if it is free, else any free one, else the own one once it is.
+    /// The thread's own slot if it is free, otherwise any free slot, otherwise the own slot once it
+    /// is free.
     fn take(&self) -> Option<MutexGuard<'_, Option<Connection>>> {
         let own = THREAD.with(Cell::get) % self.slots.len();
         let slots = self.slots.iter().cycle().skip(own).take(self.slots.len());
@@ -90,6 +91,6 @@ impl Readers {
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Threads are numbered as they come.
+    /// Threads are numbered in the order of their first read.
     static THREAD: Cell<usize> = Cell::new(THREADS.fetch_add(1, Ordering::Relaxed));
 }

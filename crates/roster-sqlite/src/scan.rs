@@ -1,8 +1,8 @@
-//! The threads that read what may take long: pages that look at many rows, and long pages.
+//! The threads for reads that may take long: pages that examine many rows, and long pages.
 //!
-//! They are few and of lower priority than the threads that answer requests, so that whoever asks
-//! for what no index answers waits for it alone. What waits is bounded; what nobody waits for any
-//! more is not begun.
+//! There are few of them, with a lower priority than the threads that handle requests, so a query
+//! without an index delays no other request. The number of waiting reads is bounded. A read whose
+//! caller is gone is not begun.
 
 use std::{
     sync::{
@@ -24,25 +24,25 @@ use crate::{
     writer::Shared,
 };
 
-/// Most readings that wait.
+/// The maximum number of waiting reads.
 const WAITING_MAX: usize = 64;
 
-/// How much lower the priority of these threads is, as nice counts it.
+/// The nice value of these threads.
 const NICENESS: i32 = 10;
 
-/// A reading, which answers by itself.
-type Reading = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
+/// A read, which sends its own result.
+type ScanRead = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
 /// The pool.
 pub(crate) struct Scans {
     /// `None` once the pool is closed.
-    queue: Mutex<Option<SyncSender<Reading>>>,
-    waiting: Arc<Mutex<Receiver<Reading>>>,
+    queue: Mutex<Option<SyncSender<ScanRead>>>,
+    waiting: Arc<Mutex<Receiver<ScanRead>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Scans {
-    /// Starts the threads: one for each two cores.
+    /// Starts the threads: one for every two cores.
     pub(crate) fn start(settings: &Settings, shared: &Arc<Shared>) -> std::io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = sync_channel(WAITING_MAX);
@@ -65,24 +65,24 @@ impl Scans {
         read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let reading = move |connection: Result<&Connection, StoreError>| {
+        let read = move |connection: Result<&Connection, StoreError>| {
             if !reply.is_closed() {
                 drop(reply.send(connection.and_then(|connection| Ok(read(connection)?))));
             }
         };
-        self.push(Box::new(reading))?;
+        self.push(Box::new(read))?;
         let closing = |_| StoreError::Unavailable("the store is closing".into());
         answer.await.map_err(closing)?
     }
 
-    fn push(&self, reading: Reading) -> Result<(), StoreError> {
+    fn push(&self, read: ScanRead) -> Result<(), StoreError> {
         let queue = lock(&self.queue);
         let closed = || StoreError::Unavailable("the store is closed".into());
-        let full = |_| StoreError::Unavailable("too many long readings wait".into());
-        queue.as_ref().ok_or_else(closed)?.try_send(reading).map_err(full)
+        let full = |_| StoreError::Unavailable("too many long reads wait".into());
+        queue.as_ref().ok_or_else(closed)?.try_send(read).map_err(full)
     }
 
-    /// Ends the threads; what waits is dropped.
+    /// Ends the threads. Waiting reads are dropped.
     pub(crate) fn close(&self) {
         *lock(&self.queue) = None;
         let waiting = lock(&self.waiting);
@@ -94,11 +94,11 @@ impl Scans {
     }
 }
 
-fn run(waiting: &Mutex<Receiver<Reading>>, settings: &Settings, shared: &Shared) {
+fn run(waiting: &Mutex<Receiver<ScanRead>>, settings: &Settings, shared: &Shared) {
     lower_priority();
     let next = || lock(waiting).recv();
     let mut opened: Option<(Connection, Arc<InterruptHandle>)> = None;
-    while let Ok(reading) = next() {
+    while let Ok(read) = next() {
         let (connection, interrupt) = match &mut opened {
             Some(opened) => opened,
             empty => match connection::open_reader(settings) {
@@ -107,21 +107,21 @@ fn run(waiting: &Mutex<Receiver<Reading>>, settings: &Settings, shared: &Shared)
                     empty.insert((connection, interrupt))
                 }
                 Err(error) => {
-                    reading(Err(store_error(error)));
+                    read(Err(store_error(error)));
                     continue;
                 }
             },
         };
         let _running = shared.long_reads.begin(interrupt);
-        reading(Ok(connection));
+        read(Ok(connection));
     }
 }
 
-/// Lets others go first. Where that is refused, all threads are equal.
+/// Lowers the priority of this thread. If the system refuses, it keeps the normal priority.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     {
-        // On Linux the priority is a thread's own.
+        // On Linux each thread has its own priority.
         let thread = rustix::thread::gettid();
         let _equal = rustix::process::setpriority_process(Some(thread), NICENESS);
     }

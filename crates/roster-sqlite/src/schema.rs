@@ -1,20 +1,20 @@
-//! The schema, and how an older file is brought up to it.
+//! The schema, and its migrations.
 //!
-//! Migrations are SQL files that are only ever appended to; `PRAGMA user_version` counts those
-//! that a file has had. Each runs in its own transaction, forward only. A file of a newer schema,
-//! or one that is not ours, is left exactly as it was found.
+//! Migrations are SQL files; new ones are only appended. `PRAGMA user_version` counts those that a
+//! file has had. Each runs in its own transaction, forward only. A file with a newer schema, or of
+//! another program, is not changed.
 
 use rusqlite::{Connection, ErrorCode};
 
 use crate::open_error::OpenError;
 
-/// The SQL of every schema step, oldest first. A step that was released is never changed.
+/// The SQL of every migration, oldest first. A released migration is never changed.
 pub const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_schema.sql")];
 
-/// `rstr`: marks a SQLite file as ours.
+/// `rstr`: identifies a SQLite file of Roster.
 const APPLICATION_ID: i32 = 0x7273_7472;
 
-/// Refuses a file that is not ours or too new for this program. Changes nothing.
+/// Fails if the file belongs to another program or is too new. Changes nothing.
 pub(crate) fn recognize(connection: &Connection) -> Result<(), OpenError> {
     let application: i32 = match connection.pragma_query_value(None, "application_id", |r| r.get(0))
     {
@@ -50,6 +50,6 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Resul
 
 fn version(connection: &Connection) -> Result<usize, OpenError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    // A negative version is none of ours: it is newer than anything known.
+    // A negative version is invalid, and is treated as newer than any known one.
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }

@@ -1,4 +1,4 @@
-//! What an engine is opened with.
+//! The settings of the engine.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -17,9 +17,9 @@ pub struct Settings {
     /// The keys whose policy the configuration states: another one in the store is refused. Of
     /// other keys, the policy of the store applies.
     pub stated: Vec<PolicyKey>,
-    /// How many records the byte cache holds, each counted once per KiB begun; 0 turns it off.
+    /// The number of records in the byte cache, each counted once per started KiB; 0 turns it off.
     pub cache_entries: usize,
-    /// Most commands that wait for the writer; further ones are refused at once.
+    /// The maximum number of waiting commands; further ones are rejected at once.
     pub write_queue_max: usize,
     /// How long a single command may wait to be written; afterwards it is refused and not begun.
     pub write_wait_max: Duration,
@@ -29,18 +29,19 @@ pub struct Settings {
     pub reader_cache_kib: u32,
     /// Page cache of the writing connection, in KiB.
     pub writer_cache_kib: u32,
-    /// Most bytes of the database file that are mapped into memory.
+    /// The maximum number of bytes of the database file that are mapped into memory.
     pub mapped_bytes_max: i64,
-    /// The write-ahead log is copied into the database once it holds so many pages.
+    /// The write-ahead log is copied into the database once it has this many pages.
     pub checkpoint_pages: u32,
-    /// Most pages of 4 KiB in the write-ahead log while only this process reads. At a quarter of
-    /// them new long readings wait for a reset of the log, at three eighths those that run are
-    /// interrupted, at a half the next transaction waits. The rest is for one transaction.
+    /// The maximum number of pages of 4 KiB in the write-ahead log while only this process reads.
+    /// At a quarter of it, new long reads wait for a reset of the log; at three eighths, running
+    /// ones are interrupted; at a half, the next transaction waits. The rest is for one
+    /// transaction.
     pub wal_pages_max: u32,
-    /// After so many pages a sweep that follows purges notes how far it came.
+    /// The number of pages after which a sweep saves its progress.
     pub sweep_save_pages: u32,
-    /// Most pages of 4 KiB in the database file; writes beyond are refused as on a full disk.
-    /// `None`: the disk decides.
+    /// The maximum number of pages of 4 KiB in the database file; writes beyond it fail as on a
+    /// full disk. `None`: only the disk limits the file.
     pub pages_max: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The store itself: opening, asking, closing.
+//! The store: opening, reading, writing, closing.
 
 use std::{
     fs::File,
@@ -36,7 +36,7 @@ use crate::{
     writer::{TASKS_MAX, Writer, preview_request},
 };
 
-/// More commands than this are decided where other tasks of the thread need not wait.
+/// More commands than this are decided where no other task of the thread has to wait.
 const DECIDED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
@@ -60,7 +60,7 @@ struct Threads {
 pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
 
 impl Sqlite {
-    /// Opens the store of a data directory, or makes one there.
+    /// Opens the store of a data directory, or creates one there.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
         let lock = DirectoryLock::take(&settings.directory)?;
         let unclean = connection::is_unclean(&settings);
@@ -94,7 +94,7 @@ impl Sqlite {
         })
     }
 
-    /// Carries out what still waits, and closes the database. Later writes are refused.
+    /// Executes the waiting commands, and closes the database. Later writes are rejected.
     pub fn close(&self) {
         let Some(threads) = lock(&self.threads).take() else { return };
         self.shared.queue.close();
@@ -139,7 +139,7 @@ impl Sqlite {
         })
     }
 
-    /// What a request would come to.
+    /// The outcome of a dry run of a request.
     pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         // The inner failure is that of the request, the outer one that of the connection.
         let schema = self.shared.schema();
@@ -155,7 +155,7 @@ impl Sqlite {
         self.shared.task(work)?.await.map_err(closing)?
     }
 
-    /// Has the writer write in a transaction of its own.
+    /// Has the writer run this work in a transaction of its own.
     pub(crate) async fn write<T: Send + 'static, E: Into<ReadError> + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,

@@ -35,9 +35,9 @@ use crate::{
     writer::{Maintenance, Writer},
 };
 
-/// The last purge that the pass under way serves.
+/// The last purge that the current pass covers.
 const PASS: &str = "sweep_purged";
-/// The page that it looks at next.
+/// The next page.
 const PASS_PAGE: &str = "sweep_page";
 
 const UNMARK: &str = "DELETE FROM settings WHERE name = ?1 AND value <= ?2";
@@ -46,13 +46,13 @@ const END_PASS: &str = "DELETE FROM settings WHERE name IN (?1, ?2)";
 /// Pages that are read at once.
 const SLICE_PAGES: u32 = 512;
 
-/// Pages that are overwritten while the writer stands still.
+/// The number of pages that are overwritten while the writer waits.
 const CLEAN_PAGES_MAX: usize = 512;
 
-/// The rest after each slice: there are others who need the processor and the disk.
+/// The pause after each slice, so that others can use the processor and the disk.
 const REST: Duration = Duration::from_millis(4);
 
-/// After a pass, the next one waits so many times as long as this one took.
+/// After a pass, the next one waits this many times as long as the pass took.
 const WAIT_PER_PASS: u32 = 9;
 
 /// How long to wait at first, and at most, for a reader of the log to end.
@@ -70,12 +70,13 @@ fn unmark(connection: &Connection, position: i64) -> Result<()> {
 pub(crate) struct Pass {
     /// The purges up to this position are swept once the pass is over.
     purged: i64,
-    /// The page that is looked at next.
+    /// The next page.
     page: u32,
 }
 
 impl Pass {
-    /// The pass that was under way when the store was closed, else one from the first page on.
+    /// Continues the pass that was running when the store was closed, or starts one at the first
+    /// page.
     fn resume(connection: &Connection, purged: i64) -> Result<Self> {
         let page = setting::<i64>(connection, PASS_PAGE)?.and_then(|page| page.try_into().ok());
         Ok(match (setting(connection, PASS)?, page) {
@@ -84,7 +85,7 @@ impl Pass {
         })
     }
 
-    /// Notes how far the pass came.
+    /// Stores the progress of the pass.
     fn save(self, connection: &Connection) -> Result<()> {
         let mut mark = connection.prepare_cached(MARK)?;
         mark.execute((PASS, self.purged))?;
@@ -103,18 +104,18 @@ impl Pace {
         self.0.map_or(Duration::ZERO, |next| next.saturating_duration_since(Instant::now()))
     }
 
-    /// A pass took that long.
+    /// Records how long a pass took.
     pub(crate) fn passed(&mut self, took: Duration) {
         self.0 = Instant::now().checked_add(took.saturating_mul(WAIT_PER_PASS));
     }
 }
 
-/// Sweeps the file, on the checkpointer's thread: no other thread copies into the file. Returns
-/// how long the pages were looked at, without waits for readers; `None` where the sweep did not
-/// end, and the mark stays.
+/// Sweeps the file, on the checkpointer's thread, so that no other thread copies into the file.
+/// Returns how long the pass took, without waits for readers. Returns `None` if the sweep did not
+/// finish; the mark then stays.
 pub(crate) fn sweep(at: &Checkpointer, position: i64) -> Option<Duration> {
     let database = &at.database;
-    // What was purged has to be gone from the rows of the file before its gaps are looked at.
+    // The purged rows must be gone from the file before the gaps are examined.
     insist(at, || at.reset(&empty_log()))?;
     let mut pass = Pass::resume(&at.connection, position).ok()?;
     let mut slice = Vec::new();
@@ -124,7 +125,7 @@ pub(crate) fn sweep(at: &Checkpointer, position: i64) -> Option<Duration> {
     loop {
         let began = Instant::now();
         let first = pass.page;
-        // Other pages than those of now hold nothing of the purged: the file may grow.
+        // Pages added later contain nothing of the purged users, so the file may grow.
         let layout = Layout::read(database).ok().flatten()?;
         if first > layout.pages {
             break;
@@ -168,7 +169,8 @@ fn clean_all(at: &Checkpointer, unclean: &mut Vec<u32>) -> Option<()> {
     Some(())
 }
 
-/// Tries until it succeeds, ever more rarely; `None` once the store closes or writes stopped.
+/// Tries until it succeeds, with growing pauses. Returns `None` once the store closes or writes
+/// have stopped.
 fn insist(at: &Checkpointer, attempt: impl Fn() -> bool) -> Option<()> {
     let (mut patience, most) = PATIENCE;
     while !attempt() {
@@ -180,8 +182,8 @@ fn insist(at: &Checkpointer, attempt: impl Fn() -> bool) -> Option<()> {
     Some(())
 }
 
-/// Overwrites the gaps of these pages, on the writer's thread and between its transactions. False
-/// where a reader is in the way.
+/// Overwrites the gaps of these pages, on the writer's thread and between its transactions. Returns
+/// false if a reader blocks it.
 fn clean(writer: &Writer, database: &File, pages: &[u32]) -> bool {
     let is_emptied = writer.checkpoint(EMPTY).is_some();
     if !is_emptied || writer.connection.execute_batch("PRAGMA shrink_memory").is_err() {

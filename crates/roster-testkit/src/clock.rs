@@ -1,7 +1,7 @@
-//! A clock that a test owns: it stands still until it is told to move, and may be told to go back.
+//! A clock that only the test changes, also back.
 //!
-//! Its ids are as predictable as its time: the moment, then a number that counts up. They grow
-//! whatever the time does, as [`Clock`] promises.
+//! Its ids are predictable too: the time, then a number that counts up. They increase whatever the
+//! time does, as [`Clock`] promises.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -10,7 +10,7 @@ use std::{
 
 use roster_core::{Clock, Timestamp, UserId};
 
-/// A clock that moves only by hand. Starts at 2026-01-01T00:00:00Z.
+/// A clock that changes only by these methods. Starts at 2026-01-01T00:00:00Z.
 #[derive(Debug)]
 pub struct TestClock {
     state: Mutex<State>,
@@ -20,7 +20,7 @@ pub struct TestClock {
 struct State {
     now: i64,
     uptime: Duration,
-    /// The moment of the latest id: later ids never carry an earlier one.
+    /// The time of the latest id. Later ids never have an earlier one.
     id_moment: i64,
     ids: u64,
 }
@@ -32,7 +32,7 @@ impl TestClock {
         Self { state: Mutex::new(State { now, uptime: Duration::ZERO, id_moment: now, ids: 0 }) }
     }
 
-    /// Lets time pass: the wall clock and the uptime move on together.
+    /// Advances the wall clock and the uptime.
     pub fn elapse(&self, time: Duration) {
         self.with(|state| state.uptime += time);
         self.step(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
@@ -43,7 +43,7 @@ impl TestClock {
         self.with(|state| state.now = state.now.saturating_add(millis));
     }
 
-    /// Moves to a moment.
+    /// Sets the wall clock.
     pub fn set(&self, moment: Timestamp) {
         self.with(|state| state.now = moment.as_millis());
     }
@@ -60,7 +60,7 @@ impl Default for TestClock {
 }
 
 impl Clock for TestClock {
-    /// Bytes that count up: as new ones every time as random ones are.
+    /// Bytes that count up, which are unique like random ones.
     fn fill(&self, bytes: &mut [u8]) -> bool {
         let mut number = self.with(|state| {
             state.ids += 1;

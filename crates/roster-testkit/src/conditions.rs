@@ -2,7 +2,7 @@
 
 use roster_core::{Attribute, Status, UserId, filter::Expression, list::PageQuery};
 
-/// Conditions that must all hold. Texts are keys, as [`roster_core::keys`] makes them.
+/// Conditions that a user must all match. Texts are keys, as [`roster_core::keys`] makes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// One of these ids.

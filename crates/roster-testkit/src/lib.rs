@@ -1,7 +1,7 @@
-//! The tools of the tests: the oracle, the cases that every engine must pass, random records and
-//! command sequences, and the description that answers are held against.
+//! Test support: the oracle, the cases that every engine must pass, random records and command
+//! sequences, and checks of responses against the API description.
 //!
-//! Nothing here is part of the service; crates depend on it for their tests alone.
+//! This crate is not part of the service; other crates use it only in tests.
 
 pub mod arbitrary;
 pub mod clock;

@@ -1,9 +1,9 @@
-//! Holds what the service says against what its description promises.
+//! Checks exchanges against the API description.
 //!
-//! A test client hands every exchange to [`Description::check`]: the operation must exist, the
-//! status must be documented, and headers and body must be as described. What was seen goes into
-//! a [`Ledger`], so that a documented answer which no test ever got fails the suite. Nothing here
-//! knows the service's code: the document's bytes are all it is given.
+//! A test client passes every exchange to [`Description::check`]: the operation must exist, the
+//! status must be documented, and headers and body must match the description. A [`Ledger`] records
+//! what occurred, so that the suite fails if no test got a documented response. This module uses
+//! only the bytes of the document, none of the service's code.
 
 mod answer;
 mod document;
@@ -16,38 +16,38 @@ mod tests;
 pub use document::Description;
 pub use ledger::Ledger;
 
-/// One request and its answer, as they went over the wire.
+/// One request and its response, as sent over the network.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {
     /// The method.
     pub method: String,
-    /// The path as it was sent, percent-encoding and the service's base path included.
+    /// The path as sent, with percent-encoding and the service's base path.
     pub path: String,
-    /// The query as it was sent, without the question mark.
+    /// The query as sent, without the question mark.
     pub query: Option<String>,
     /// The headers of the request.
     pub request_headers: Vec<(String, String)>,
     /// The body of the request.
     pub request_body: Vec<u8>,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// The headers of the answer.
+    /// The headers of the response.
     pub response_headers: Vec<(String, String)>,
-    /// The body of the answer.
+    /// The body of the response.
     pub response_body: Vec<u8>,
 }
 
-/// What an exchange was, once it was found to be as described.
+/// The operation and status of an exchange that matches the description.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Observed {
-    /// The operation; `None` for an answer outside of all: an unknown path, another method.
+    /// The operation; `None` for a response outside of all: an unknown path, another method.
     pub operation_id: Option<String>,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
 }
 
 impl Description {
-    /// Holds an exchange against the document; the error says what is not as described.
+    /// Checks an exchange. The error says what does not match.
     pub fn check(&self, exchange: &Exchange) -> Result<Observed, String> {
         let checked = match self.operation(exchange) {
             Some((operation, captured)) => {
@@ -66,17 +66,17 @@ impl Description {
 }
 
 impl Exchange {
-    /// The one value of a header of the answer; `None` where it is absent.
+    /// The single value of a response header; `None` if it is absent.
     fn response_header(&self, name: &str) -> Option<&str> {
         header(&self.response_headers, name)
     }
 
-    /// The media type of the answer, without its parameters.
+    /// The media type of the response, without its parameters.
     fn media_type(&self) -> Option<&str> {
         self.response_header("content-type").map(essence)
     }
 
-    /// Whether hyper refused the request while its head was being parsed: the bare status.
+    /// Whether hyper rejected the request during parsing of its head, with only a status.
     fn is_bare_refusal(&self) -> bool {
         matches!(self.status, 400 | 414 | 431)
             && self.response_body.is_empty()

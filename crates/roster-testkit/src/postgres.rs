@@ -1,9 +1,9 @@
 //! A private PostgreSQL for tests.
 //!
-//! The first test of a process that asks starts a cluster in a temporary folder on a free port of
-//! loopback; it ends with the process, however that ends. `ROSTER_TEST_POSTGRES` may name a
-//! running one instead, which saves the start. A machine without PostgreSQL fails the test: an
-//! engine that was not tried was not tested.
+//! The first test of a process that needs it starts a cluster in a temporary directory, on a free
+//! loopback port. The cluster ends with the process, however the process ends.
+//! `ROSTER_TEST_POSTGRES` may name a running cluster instead, which saves the start. Without
+//! PostgreSQL the test fails, because skipping it would leave the engine untested.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
 #![expect(clippy::missing_panics_doc, reason = "a test without its database fails")]
 
@@ -24,8 +24,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The variable that names a cluster which runs already: the URL of a database in which schemas may
-/// be made, and of a role that may make databases and roles.
+/// The variable that names a running cluster: the URL of a database in which schemas may be
+/// created, with a role that may create databases and roles.
 pub const VARIABLE: &str = "ROSTER_TEST_POSTGRES";
 
 /// The password of the cluster's role.
@@ -34,10 +34,10 @@ const PASSWORD: &str = "of-the-tests";
 /// A role that owns nothing, for services whose schema another role owns.
 pub const SERVICE_ROLE: &str = "roster_service";
 
-/// How often what a test made is tried to be dropped.
+/// How often dropping a test's database or schema is tried.
 const CLEAN_UP_TRIES: u32 = 40;
 
-/// How long a cluster may take to answer.
+/// How long a cluster may take to start.
 const START: Duration = Duration::from_mins(1);
 
 /// A running cluster.
@@ -59,14 +59,14 @@ struct Own {
     _child: Child,
 }
 
-/// An empty database of its own, dropped when this is.
+/// A new, empty database, dropped with this value.
 #[derive(Debug)]
 pub struct Database {
     cluster: &'static Cluster,
     name: String,
 }
 
-/// An empty schema of its own in a database that others use too: made in no time.
+/// A new, empty schema in a shared database, which is faster to create than a database.
 #[derive(Debug)]
 pub struct Schema {
     cluster: &'static Cluster,
@@ -85,7 +85,7 @@ impl Cluster {
         })
     }
 
-    /// A cluster for one test: with files among its data, and with further settings.
+    /// A cluster for one test, with more files in its data directory and more settings.
     pub fn with(files: &[(&str, &str)], settings: &[&str]) -> Self {
         let programs = programs();
         let (url, own) = start(&programs, files, settings);
@@ -96,7 +96,7 @@ impl Cluster {
         Self { url, programs, made: AtomicU32::new(0), service_role: Once::new(), own }
     }
 
-    /// Puts a file among the data of a cluster that this process has started.
+    /// Writes a file to the data directory of a cluster that this process started.
     pub fn put(&self, name: &str, text: &str) {
         self.own.as_ref().expect("a cluster of our own").put(name, text);
     }
@@ -124,12 +124,13 @@ impl Cluster {
         format!("postgres://{authority}/{database}{question}{parameters}")
     }
 
-    /// Carries out SQL in a database, among the tables of a store, and gives what it prints.
+    /// Executes SQL in a database, with the tables of the store on the search path, and returns the
+    /// output.
     pub fn sql(&self, database: &str, sql: &str) -> String {
-        self.carry_out(&with_option(&self.url(database), "search_path", "roster,public"), sql)
+        self.query(&with_option(&self.url(database), "search_path", "roster,public"), sql)
     }
 
-    /// The URL as [`SERVICE_ROLE`] has it.
+    /// The URL with [`SERVICE_ROLE`] as its role.
     pub fn as_service(&self, url: &str) -> String {
         self.service_role.call_once(|| {
             self.administer(&format!(
@@ -141,14 +142,14 @@ impl Cluster {
         format!("postgres://{SERVICE_ROLE}:{PASSWORD}@{host}")
     }
 
-    /// Carries out SQL where databases and schemas are made.
+    /// Executes SQL in the database of the cluster's URL.
     fn administer(&self, sql: &str) {
-        self.carry_out(&self.url, sql);
+        self.query(&self.url, sql);
     }
 
-    /// Drops what a test made. While the test fails, that alone is to be told.
+    /// Drops a test's database or schema. If the test has failed, an error here is not reported.
     fn clean_up(&self, sql: &str) {
-        // The server's own housekeeping may be at it, which nobody but it can end.
+        // Background work of the server may still use it, which no client can end.
         for _ in 0..CLEAN_UP_TRIES {
             if thread::panicking() || self.ask(&self.url, sql).is_ok() {
                 return;
@@ -158,7 +159,7 @@ impl Cluster {
         self.administer(sql);
     }
 
-    /// Carries out SQL as PostgreSQL's own client does it at a URL: what it prints, or the errors.
+    /// Executes SQL with `psql`. Returns its output, or the errors.
     pub fn ask(&self, url: &str, sql: &str) -> Result<String, String> {
         let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql];
         let done = Command::new(self.programs.join("psql")).args(arguments).output();
@@ -167,20 +168,20 @@ impl Cluster {
         if done.status.success() { Ok(printed(&done.stdout)) } else { Err(printed(&done.stderr)) }
     }
 
-    fn carry_out(&self, url: &str, sql: &str) -> String {
+    fn query(&self, url: &str, sql: &str) -> String {
         self.ask(url, sql).unwrap_or_else(|errors| panic!("{sql}: {errors}"))
     }
 
     fn name(&self, what: &str) -> String {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
-        // Process ids come round, and what a failed test made stays.
+        // Process ids repeat, and a failed test leaves its database.
         let random = RandomState::new().hash_one(number);
         format!("{what}_{}_{random:08x}_{number}", process::id())
     }
 }
 
 impl Own {
-    /// A file that its owner alone can read, since it may be a key.
+    /// Writes a file that only its owner can read, because it may be a key.
     fn put(&self, name: &str, text: &str) {
         put(&self.directory.join("data").join(name), text, self.owner);
     }
@@ -192,7 +193,7 @@ impl Database {
         self.cluster.url(&self.name)
     }
 
-    /// Carries out SQL in it, and gives what it prints.
+    /// Executes SQL in it, and returns the output.
     pub fn sql(&self, sql: &str) -> String {
         self.cluster.sql(&self.name, sql)
     }
@@ -228,12 +229,12 @@ impl Drop for Schema {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a matter of the test run, not of the service")]
+#[expect(clippy::disallowed_methods, reason = "it configures the test run, not the service")]
 fn running() -> Option<String> {
     env::var(VARIABLE).ok()
 }
 
-/// Where PostgreSQL's programs are: Debian keeps them by version.
+/// The directory of PostgreSQL's programs. Debian has one per version.
 fn programs() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = versions
@@ -255,12 +256,12 @@ fn programs() -> PathBuf {
 
 fn start(programs: &Path, files: &[(&str, &str)], settings: &[&str]) -> (String, Own) {
     let directory = tempfile::Builder::new().prefix("roster-postgres").tempdir();
-    // Whoever serves removes it: nothing of this process runs at its end.
+    // The shell that runs the server removes it, because this process runs no code at its end.
     let directory = directory.expect("a temporary folder").keep();
     let owner = owner();
     if let Some((user, group)) = owner {
         let given = std::os::unix::fs::chown(&directory, Some(user), Some(group));
-        given.expect("the folder changes hands");
+        given.expect("the directory gets its owner");
     }
     let password = directory.join("password");
     fs::write(&password, PASSWORD).expect("the folder takes a file");
@@ -283,11 +284,11 @@ fn put(path: &Path, text: &str, owner: Option<(u32, u32)>) {
     fs::write(path, text).expect("the folder takes a file");
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("the file is ours");
     if let Some((user, group)) = owner {
-        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("the file changes hands");
+        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("the file gets its owner");
     }
 }
 
-/// Serves until standard input ends, which it does when this process is gone.
+/// Runs the server until standard input ends, which happens when this process ends.
 fn serve(
     programs: &Path,
     directory: &Path,
@@ -304,7 +305,7 @@ fn serve(
     let mut shell = as_owner(Path::new("/bin/sh"), owner);
     shell.args(["-c", script]).arg(programs.join("postgres")).env("DIRECTORY", directory);
     let port = format!("port={port}");
-    // A test ends no machine: what is on the disk after a crash is tried elsewhere.
+    // Tests do not crash the machine. Durability after a crash is tested elsewhere.
     let ordinary = [
         "listen_addresses=127.0.0.1",
         &port,
@@ -343,7 +344,7 @@ fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-/// PostgreSQL refuses to run as root: user and group that it runs as then.
+/// PostgreSQL refuses to run as root. Returns the user and group to run it as then.
 fn owner() -> Option<(u32, u32)> {
     let id = |flags: &[&str]| {
         let printed = Command::new("id").args(flags).output().ok()?.stdout;

@@ -1,7 +1,7 @@
 //! A service in a process of its own, for tests of the built binary over each engine.
 //!
-//! It listens once it is here, and it ends with the test. What it keeps its users in is made for
-//! the test and goes with it too. It must not know what is asked of it.
+//! It accepts requests once it is created, and stops with the test. Its store is created for the
+//! test and removed with it. This module does not know the requests.
 
 #![expect(clippy::expect_used, clippy::missing_panics_doc, reason = "this is how a test fails")]
 
@@ -44,7 +44,7 @@ macro_rules! over_each_engine {
     };
 }
 
-/// What the built binary keeps its users with.
+/// The storage engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// A file in the data directory.
@@ -53,26 +53,26 @@ pub enum Engine {
     Postgres,
 }
 
-/// An empty directory and, where users are kept with PostgreSQL, an empty database.
+/// An empty directory and, for PostgreSQL, an empty database.
 #[derive(Debug)]
 pub struct Place {
     directory: TempDir,
     database: Option<Database>,
 }
 
-/// Longest wait for an answer, for a state that is to come and for the end of a process.
+/// The maximum wait for a response, for an expected state, and for the end of a process.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Status line and header fields, as they came.
+    /// Status line and header fields, as received.
     pub head: String,
-    /// The body, as it came.
+    /// The body, as received.
     pub text: String,
-    /// The body read as JSON; null where it is none.
+    /// The body parsed as JSON; null if it is none.
     pub body: Value,
 }
 
@@ -85,7 +85,7 @@ pub struct Process {
 }
 
 impl Place {
-    /// A place for users that are kept with this engine.
+    /// Creates a place for this engine.
     pub fn new(engine: Engine) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let database = match engine {
@@ -100,13 +100,12 @@ impl Place {
         self.database.as_ref()
     }
 
-    /// The directory, in which services of this place run.
+    /// The directory, in which services run.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The command that serves this place at a free port of loopback, without anything of this
-    /// process's environment.
+    /// The command that serves this place on a free loopback port, with an empty environment.
     pub fn serve(&self, binary: &str) -> Command {
         self.serve_telling(binary, "error")
     }
@@ -124,7 +123,7 @@ impl Place {
 }
 
 impl Answer {
-    /// Fails the test unless the answer is this problem.
+    /// Fails the test unless the response is this problem.
     #[track_caller]
     pub fn must_be(&self, status: u16, code: &str) {
         let told = self.body.get("code").and_then(Value::as_str);

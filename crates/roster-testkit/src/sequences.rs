@@ -1,7 +1,7 @@
-//! Random sequences: a store and the oracle live through the same, and must answer the same.
+//! Random sequences: a store and the oracle execute the same turns and must return the same.
 //!
-//! Compared are each outcome and refusal, every page of every walk with its position and total,
-//! and at the end the whole of both: head, log and users, which the log must replay to.
+//! The comparison covers each outcome and refusal, every page with its position and total, and at
+//! the end the complete contents: head, log and users. The log must replay to the users.
 #![expect(clippy::missing_panics_doc, reason = "a difference panics; that is its purpose")]
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -22,7 +22,7 @@ use crate::{
 
 mod groups;
 
-/// Lets an empty store and the oracle live through these turns and compares all they say.
+/// Executes these turns on an empty store and on the oracle, and compares all results.
 pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
     let mut pair = Pair::new(subject, rules);
     for turn in turns {
@@ -44,9 +44,9 @@ pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
     pair.end().await;
 }
 
-/// A store and the oracle, which are told the same.
+/// A store and the oracle, which execute the same.
 pub struct Pair {
-    /// Its clock stamps the commands of both.
+    /// Its clock is used for the commands of both.
     oracle: Harness,
     subject: Harness,
     known: Vec<UserId>,
@@ -83,19 +83,19 @@ impl Pair {
         }
     }
 
-    /// All ids that were ever made.
+    /// All ids that were ever generated.
     pub fn known(&self) -> &[UserId] {
         &self.known
     }
 
-    /// Has both carry out the same, together.
+    /// Executes the same batch on both.
     pub async fn write(&mut self, writes: Vec<Write>) {
         let mut commands = Vec::with_capacity(writes.len());
         for write in writes {
             commands.extend(self.command(write).await);
         }
-        let answers = self.subject.carry_out(commands.clone()).await;
-        let expected = self.oracle.carry_out(commands.clone()).await;
+        let answers = self.subject.execute(commands.clone()).await;
+        let expected = self.oracle.execute(commands.clone()).await;
         assert_eq!(answers, expected, "{commands:#?}");
         for id in &self.known {
             assert_eq!(self.subject.get(*id).await, self.oracle.get(*id).await);
@@ -105,8 +105,8 @@ impl Pair {
 
     async fn preview(&mut self, write: Write) {
         let Some(command) = self.command(write).await else { return };
-        let answer = self.subject.judge(command.clone()).await;
-        let expected = self.oracle.judge(command.clone()).await;
+        let answer = self.subject.preview_command(command.clone()).await;
+        let expected = self.oracle.preview_command(command.clone()).await;
         assert_eq!(answer, expected, "{command:#?}");
         assert_eq!(self.subject.head().await, self.oracle.head().await, "nothing is stored");
     }
@@ -156,7 +156,7 @@ impl Pair {
         })
     }
 
-    /// The user that is meant, and what is held against it; `None` while there is nobody.
+    /// The user of a step and its precondition; `None` while there are no users.
     async fn whom(
         &self,
         target: Target,
@@ -176,10 +176,10 @@ impl Pair {
         }
         let id = *index.get(ids);
         let version = self.stored(target, id).await.map_or(1, |stored| stored.version);
-        Some((id, Self::held_at(version, preconditions)))
+        Some((id, Self::preconditions_at(version, preconditions)))
     }
 
-    fn held_at(version: i64, preconditions: Held) -> Preconditions {
+    fn preconditions_at(version: i64, preconditions: Held) -> Preconditions {
         let versions = |version| Some(Tags::Versions(vec![version]));
         let (if_match, if_none_match) = match preconditions {
             Held::Nothing => (None, None),
@@ -199,12 +199,16 @@ impl Pair {
         }
     }
 
-    /// Walks a list on both, page by page; tells how many users it showed.
+    /// Reads a list from both, page by page. Returns how many users it has.
     pub async fn walk(&self, mut query: PageQuery) -> usize {
         if query.limit > 0 {
             let short = PageQuery { examined_max: 3, bytes_max: 700, ..query.clone() };
             let users = self.subject.walk(short).await;
-            assert_eq!(users, self.oracle.walk(query.clone()).await, "in short looks: {query:?}");
+            assert_eq!(
+                users,
+                self.oracle.walk(query.clone()).await,
+                "with few examined rows: {query:?}"
+            );
         }
         let mut shown = 0;
         loop {
@@ -229,8 +233,8 @@ impl Pair {
         }
     }
 
-    /// Pulls the log from both. How far a page reaches is an engine's own matter, as long as no
-    /// event is left out: so the first pages are compared, and all that follows as a whole.
+    /// Reads the log from both. How far a page reaches may differ between engines, as long as no
+    /// event is omitted. So the first page is compared, and then all events together.
     async fn pull(&self, query: EventsQuery) {
         let page = self.subject.events_page(query).await;
         let expected = self.oracle.events_page(query).await;
@@ -244,13 +248,13 @@ impl Pair {
         }
     }
 
-    /// Compares all that both show.
+    /// Compares the complete contents of both.
     pub async fn end(self) {
         self.compare_groups().await;
         let image = self.subject.image().await;
         assert_eq!(image, self.oracle.image().await, "head, log and users");
         let Image { events, users, head, .. } = image;
-        // A log whose beginning is forgotten tells of fewer users.
+        // A log whose first events were deleted replays to fewer users.
         let whole = events.iter().map(|(position, _)| *position).eq(1..=head.position);
         if whole {
             assert_replays(&self.subject).await;
@@ -269,7 +273,7 @@ async fn pulled(harness: &Harness, mut query: EventsQuery) -> Vec<(i64, roster_c
         if page.reached == page.head {
             return events;
         }
-        assert!(page.reached > query.after, "a pull goes forward: {query:?}");
+        assert!(page.reached > query.after, "a page makes progress: {query:?}");
         query.after = page.reached;
     }
 }

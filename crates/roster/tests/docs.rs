@@ -1,14 +1,14 @@
-//! The documents, held against the program.
+//! The documents, compared with the program.
 //!
-//! Every curl example of each page below `docs/` runs, in the page's order,
-//! against the built binary on an empty data directory, and must answer what the page prints. What
-//! differs from run to run (ids, times, request ids, positions, cursors, the date, the version) may
-//! differ, but the same word of a document always stands for the same word of the run, also in
-//! later commands. A document that is out of date is written anew below `target/tmp`, to be looked
-//! at and copied.
+//! Every curl example of each page below `docs/` runs, in the page's order, against the built
+//! binary on an empty data directory, and must print what the page shows. Values that differ
+//! between runs (ids, times, request ids, positions, cursors, the date, the version) may differ,
+//! but each such value of a document must always stand for the same value of the run, also in later
+//! commands. For an outdated document, the test writes a corrected one below `target/tmp`, for
+//! review.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
-#![expect(clippy::panic, reason = "a difference is told by failing")]
+#![expect(clippy::panic, reason = "a difference fails the test")]
 
 #[path = "docs/answer.rs"]
 mod answer;
@@ -36,15 +36,15 @@ fn read(document: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(document)).unwrap()
 }
 
-/// Keeps the document as it should be, and tells where.
-fn keep(document: &str, text: &str) -> String {
+/// Writes the corrected document, and returns its path.
+fn write_corrected(document: &str, text: &str) -> String {
     let name = document.replace('/', "-");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, text).unwrap();
     path.display().to_string()
 }
 
-/// Each document with examples, and how many it has at least.
+/// Each document with examples, and their minimum number.
 const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/quickstart.md", 10),
     ("docs/api.md", 12),
@@ -59,15 +59,15 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
 ];
 
 /// Runs every example of a document.
-fn hold(document: &str) {
+fn check_examples(document: &str) {
     let text = read(document);
     let least = WITH_EXAMPLES.iter().find(|(known, _)| *known == document).unwrap().1;
     let (_place, service) = serve();
     let outcome = Examples::of(&text).run(&service);
     assert!(outcome.count >= least, "{document} has {} examples", outcome.count);
     if let Some(difference) = outcome.difference {
-        let path = keep(document, &outcome.text);
-        panic!("{document} does not tell what happens; {path} does.\n{difference}");
+        let path = write_corrected(document, &outcome.text);
+        panic!("{document} is outdated; {path} is the corrected document.\n{difference}");
     }
 }
 
@@ -85,53 +85,53 @@ fn the_lines_of_the_readme_run_when_pasted() {
 }
 
 #[test]
-fn the_examples_of_the_quickstart_answer_what_it_prints() {
-    hold("docs/quickstart.md");
+fn the_examples_of_the_quickstart_are_current() {
+    check_examples("docs/quickstart.md");
 }
 
 #[test]
-fn the_examples_of_the_guide_answer_what_it_prints() {
-    hold("docs/api.md");
+fn the_examples_of_the_guide_are_current() {
+    check_examples("docs/api.md");
 }
 
 #[test]
-fn the_examples_of_lists_answer_what_the_page_prints() {
-    hold("docs/lists.md");
+fn the_examples_of_lists_are_current() {
+    check_examples("docs/lists.md");
 }
 
 #[test]
-fn the_examples_of_filters_answer_what_the_page_prints() {
-    hold("docs/filter.md");
+fn the_examples_of_filters_are_current() {
+    check_examples("docs/filter.md");
 }
 
 #[test]
-fn the_examples_of_bulk_answer_what_the_page_prints() {
-    hold("docs/bulk.md");
+fn the_examples_of_bulk_are_current() {
+    check_examples("docs/bulk.md");
 }
 
 #[test]
-fn the_examples_of_retries_answer_what_the_page_prints() {
-    hold("docs/retries.md");
+fn the_examples_of_retries_are_current() {
+    check_examples("docs/retries.md");
 }
 
 #[test]
-fn the_examples_of_deleted_users_answer_what_the_page_prints() {
-    hold("docs/deleted-users.md");
+fn the_examples_of_deleted_users_are_current() {
+    check_examples("docs/deleted-users.md");
 }
 
 #[test]
-fn the_examples_of_groups_answer_what_the_page_prints() {
-    hold("docs/groups.md");
+fn the_examples_of_groups_are_current() {
+    check_examples("docs/groups.md");
 }
 
 #[test]
-fn the_examples_of_events_answer_what_the_page_prints() {
-    hold("docs/events.md");
+fn the_examples_of_events_are_current() {
+    check_examples("docs/events.md");
 }
 
 #[test]
-fn the_examples_of_the_schema_answer_what_the_page_prints() {
-    hold("docs/schema.md");
+fn the_examples_of_the_schema_are_current() {
+    check_examples("docs/schema.md");
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn every_page_with_examples_is_run() {
             continue;
         }
         let page = format!("docs/{}", path.file_name().unwrap().display());
-        let held = WITH_EXAMPLES.iter().any(|(known, _)| *known == page);
+        let is_listed = WITH_EXAMPLES.iter().any(|(known, _)| *known == page);
         let has_examples = read(&page).contains("```console");
-        assert_eq!(held, has_examples, "{page}");
+        assert_eq!(is_listed, has_examples, "{page}");
     }
 }
 
@@ -158,7 +158,7 @@ fn the_page_on_filters_names_every_operator() {
 }
 
 #[test]
-fn the_pages_tell_the_limits_as_they_are() {
+fn the_pages_state_the_current_limits() {
     for (page, limits) in [
         (
             "docs/lists.md",
@@ -184,8 +184,8 @@ fn the_pages_tell_the_limits_as_they_are() {
     ] {
         let text = read(page).replace(',', "");
         for limit in limits {
-            let told = text.split(|c: char| !c.is_ascii_digit()).any(|n| n == limit.to_string());
-            assert!(told, "{page} does not tell {limit}");
+            let stated = text.split(|c: char| !c.is_ascii_digit()).any(|n| n == limit.to_string());
+            assert!(stated, "{page} does not state {limit}");
         }
     }
 }
@@ -197,14 +197,14 @@ fn rows(page: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 #[test]
-fn tables_tell_the_limits_by_name_as_the_service_document_does() {
-    // Another test holds this example against what the service answers.
+fn tables_state_the_limits_of_the_service_document() {
+    // Another test compares this example with a response of the service.
     let description =
         roster_http::description::openapi("http://roster.test", &UserSchema::default());
     let description: Value = serde_json::from_slice(&description).unwrap();
     let limits = &description["components"]["examples"]["ServiceDocument"]["value"]["limits"];
     let limits = limits.as_object().unwrap();
-    let mut told = BTreeSet::new();
+    let mut stated = BTreeSet::new();
     for entry in fs::read_dir(Path::new(ROOT).join("docs")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "md") {
@@ -215,28 +215,28 @@ fn tables_tell_the_limits_by_name_as_the_service_document_does() {
             let name = cells.get(1).map_or("", |cell| cell.trim_matches('`'));
             let Some(limit) = limits.get(name) else { continue };
             assert_eq!(cells[2].replace(',', ""), limit.to_string(), "{} {name}", path.display());
-            told.insert((path.file_name().unwrap().to_owned(), name.to_owned()));
+            stated.insert((path.file_name().unwrap().to_owned(), name.to_owned()));
         }
     }
-    let of_limits = |name: &String| told.contains(&("limits.md".into(), name.clone()));
+    let of_limits = |name: &String| stated.contains(&("limits.md".into(), name.clone()));
     let meant = |name: &&String| {
         ["group", "scim_", "bulk_", "patch_"].iter().any(|kind| name.starts_with(kind))
     };
     let missing: Vec<_> = limits.keys().filter(meant).filter(|name| !of_limits(name)).collect();
-    assert!(missing.is_empty(), "docs/limits.md does not tell {missing:?}");
+    assert!(missing.is_empty(), "docs/limits.md does not state {missing:?}");
 }
 
 #[test]
-fn the_manual_tells_the_settings_as_they_are() {
+fn the_manual_lists_the_current_settings() {
     let document = "docs/configuration.md";
     let text = read(document);
     let (begin, end) = ("<!-- settings: begin -->\n", "<!-- settings: end -->\n");
     let (before, rest) = text.split_once(begin).unwrap();
-    let (told, after) = rest.split_once(end).unwrap();
+    let (stated, after) = rest.split_once(end).unwrap();
     let table = settings_as_markdown();
-    if told.trim() != table.trim() {
-        let path = keep(document, &format!("{before}{begin}\n{table}\n{end}{after}"));
-        panic!("{document} does not tell the settings as they are; {path} does.");
+    if stated.trim() != table.trim() {
+        let path = write_corrected(document, &format!("{before}{begin}\n{table}\n{end}{after}"));
+        panic!("{document} is outdated; {path} is the corrected document.");
     }
 }
 
@@ -273,7 +273,7 @@ fn the_guide_names_every_endpoint_of_users_and_events() {
 #[test]
 fn the_manual_names_every_metric_and_no_other() {
     let (_place, service) = serve();
-    // A metric with labels shows once there is something to tell.
+    // A metric with labels appears after its first use.
     curl(&service, "curl http://127.0.0.1:8080/livez");
     let page = curl(&service, "curl http://127.0.0.1:8080/metrics");
     let measured: BTreeSet<String> = page
@@ -282,12 +282,12 @@ fn the_manual_names_every_metric_and_no_other() {
         .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.into() })
         .collect();
     let manual = read("docs/operations.md");
-    let told: BTreeSet<String> = manual
+    let stated: BTreeSet<String> = manual
         .split('`')
         .skip(1)
         .step_by(2)
         .filter(|code| code.starts_with("roster_"))
         .map(|code| code.split('{').next().unwrap().to_owned())
         .collect();
-    assert_eq!(told, measured);
+    assert_eq!(stated, measured);
 }

@@ -1,5 +1,5 @@
-//! `Authorization: Bearer` (RFC 6750 section 2.1): the one way in which a credential travels. Never
-//! the query, where logs and histories would keep it.
+//! Parses `Authorization: Bearer` (RFC 6750 section 2.1), the only way to send a credential. The
+//! query is not accepted, because logs and browser histories would contain it.
 
 use http::{HeaderMap, header::AUTHORIZATION};
 

@@ -1,9 +1,9 @@
-//! Who is calling: from the `Authorization` of a request to an authority.
+//! Authenticates the caller of a request by its `Authorization` header.
 //!
-//! A credential that is sent is always judged, also while the service is open. A key is held
-//! against the keyring, which is never older than a second when it says yes; while the store does
-//! not answer, nobody is let in. A token is held against the keys of its issuer. Why somebody was
-//! refused is counted; no secret is ever logged.
+//! A credential is always checked, also while the service is open. A key is compared with the
+//! keyring, which is at most a second old; if the store does not respond, the request fails. A
+//! token is verified with the keys of its issuer. Failures are counted by reason. Secrets are never
+//! logged.
 
 mod bearer;
 mod jwt;
@@ -30,7 +30,7 @@ use jwt::{Refused, Tokens};
 pub(crate) use lease::Lease;
 use ring::Ring;
 
-/// What lets callers in.
+/// The keys and issuers that authenticate callers.
 pub(crate) struct Access {
     pub(crate) keys: KeyDesk,
     directory: Directory,
@@ -42,27 +42,27 @@ pub(crate) struct Access {
 /// What it takes to verify the credential of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// Nothing: it can be refused as it is.
+    /// Nothing: the request can be rejected at once.
     Nothing,
-    /// A digest, since it is a well-formed key.
+    /// A digest, because the credential is a well-formed key.
     Digest,
-    /// A signature, since it is a token that names an issuer and a key that are known.
+    /// A signature, because the credential is a token with a known issuer and key.
     Signature,
 }
 
-/// What a caller presents. It has no `Debug`, so that nothing of it is ever printed.
+/// A credential. It has no `Debug`, so that it is never printed.
 #[derive(Clone)]
 enum Credential<'a> {
-    /// Nothing, which is enough while the service is open.
+    /// None, which is allowed while the service is open.
     Nothing,
-    /// A key of ours.
+    /// An API key.
     Key(Presented),
     /// A token of an issuer.
     Token(Cow<'a, str>),
 }
 
 impl Credential<'_> {
-    /// The same, for work that outlives the request.
+    /// The same credential, for work that outlives the request.
     fn into_owned(self) -> Credential<'static> {
         match self {
             Self::Nothing => Credential::Nothing,
@@ -73,14 +73,14 @@ impl Credential<'_> {
 }
 
 impl Access {
-    /// With `require_key` nobody is admitted without a credential, also before the first key.
+    /// With `require_key`, every caller needs a credential, even before the first key exists.
     pub(crate) fn new(directory: Directory, issuers: Vec<TokenIssuer>, require_key: bool) -> Self {
         let keys = directory.keys();
         let tokens = Tokens::new(issuers, &directory);
         Self { ring: Ring::new(keys.clone()), keys, directory, tokens, require_key }
     }
 
-    /// Who sends a request, or why they are not let in.
+    /// The caller of a request, or the reason for a rejection.
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Authority, Problem> {
         self.admit(&self.credential(&parts.headers)?).await
     }
@@ -94,7 +94,7 @@ impl Access {
         }
     }
 
-    /// What a request presents. What never was a key is told so before anything is looked up.
+    /// The credential of a request. A malformed key is rejected before anything is looked up.
     fn credential<'a>(&self, headers: &'a HeaderMap) -> Result<Credential<'a>, Problem> {
         match bearer(headers)? {
             None => Ok(Credential::Nothing),
@@ -103,7 +103,7 @@ impl Access {
         }
     }
 
-    /// Whom a credential lets in now.
+    /// The caller to whom a credential belongs now.
     async fn admit(&self, credential: &Credential<'_>) -> Result<Authority, Problem> {
         let presented = match credential {
             Credential::Token(token) => {
@@ -133,19 +133,19 @@ impl Access {
         !self.require_key && self.tokens.is_empty() && self.ring.is_open()
     }
 
-    /// Takes note that the keys were changed here: what is answered next goes by them.
+    /// Reads the keys again after a change by this process, so that the next request uses them.
     pub(crate) async fn keys_changed(&self) -> Result<(), StoreError> {
         self.ring.read_again().await
     }
 
-    /// Reads the keys for the first time; tells whether none was ever made. Those of issuers are
-    /// fetched meanwhile: who cannot be asked holds no start up.
+    /// Reads the keys for the first time, and returns whether none was ever created. The keys of
+    /// issuers are fetched in the background, so an unreachable issuer does not delay the start.
     pub(crate) async fn begin(&self) -> Result<bool, StoreError> {
         self.tokens.begin();
         Ok(self.ring.fresh().await?.keyring.is_open())
     }
 
-    /// Has the store note which keys were used. What is lost of it is when a key was used last.
+    /// Has the store record which keys were used. If this fails, only times of last use are lost.
     pub(crate) async fn note_uses(&self) -> Result<(), StoreError> {
         match self.ring.take_uses() {
             uses if uses.is_empty() => Ok(()),
@@ -164,13 +164,13 @@ fn presented(token: &str) -> Result<Presented, Problem> {
     })
 }
 
-/// No credentials where some are needed (RFC 6750 section 3).
+/// The problem of a request without a required credential (RFC 6750 section 3).
 fn nobody() -> Problem {
     Problem::new(ProblemCode::Unauthenticated)
         .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"roster\""))
 }
 
-/// Credentials that let nobody in (RFC 6750 section 3.1).
+/// The problem of an invalid credential (RFC 6750 section 3.1).
 fn invalid(detail: &'static str) -> Problem {
     const CHALLENGE: HeaderValue =
         HeaderValue::from_static("Bearer realm=\"roster\", error=\"invalid_token\"");
@@ -196,7 +196,7 @@ fn not_admitted(why: Refused) -> Problem {
     }
 }
 
-/// The caller is known and may not do this (RFC 6750 section 3.1).
+/// The problem of a caller without the required scope (RFC 6750 section 3.1).
 impl From<MissingScope> for Problem {
     fn from(MissingScope(scope): MissingScope) -> Self {
         let name = scope.as_str();

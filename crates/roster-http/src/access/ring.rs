@@ -1,9 +1,9 @@
 //! The keyring in memory, and how old it may be.
 //!
-//! It says yes for a second from the moment its reading began, so that a key which was revoked
-//! through any process lets nobody in a second later. It is read again in the background before
-//! that, while it is used; where it is older, the request waits for a new reading, and fails with
-//! it. One reading at a time, however many wait.
+//! A keyring is used for one second from the moment its read began, so a key that any process
+//! revoked stops working within a second. While it is in use, it is read again in the background
+//! before that. A request that finds an older keyring waits for a new read and fails if the read
+//! fails. Only one read runs at a time.
 
 use std::{
     collections::HashMap,
@@ -20,22 +20,22 @@ use roster_core::{
 };
 use tokio::sync::Mutex;
 
-/// How long a reading holds.
-const HOLDS: Duration = Duration::from_secs(1);
-/// From when on it is read again in the background.
-const AGED: Duration = Duration::from_millis(400);
+/// How long a keyring is used.
+const MAX_AGE: Duration = Duration::from_secs(1);
+/// The age at which it is read again in the background.
+const REFRESH_AGE: Duration = Duration::from_millis(400);
 
-/// The keys, as they were when the reading began.
+/// The keys, with the time at which their read began.
 #[derive(Clone)]
 pub(super) struct Reading {
     pub(super) keyring: Arc<Keyring>,
     began: Instant,
-    /// When each key was used last, in milliseconds; shared with the readings before and after.
+    /// When each key was last used, in milliseconds. Earlier and later readings share the values.
     uses: Arc<HashMap<KeyId, Arc<AtomicI64>>>,
 }
 
 impl Reading {
-    /// Notes that a key was used.
+    /// Records that a key was used.
     pub(super) fn note_use(&self, id: KeyId, at: Timestamp) {
         if let Some(last) = self.uses.get(&id)
             && last.load(Ordering::Relaxed) / MINUTE_MS < at.as_millis() / MINUTE_MS
@@ -45,7 +45,8 @@ impl Reading {
     }
 }
 
-/// Uses are told to the minute: a busy key costs no more than a quiet one.
+/// The time of the last use is stored in whole minutes, so a busy key causes no more writes than an
+/// idle one.
 const MINUTE_MS: i64 = 60_000;
 
 /// The last reading.
@@ -54,14 +55,14 @@ pub(super) struct Ring(Arc<Shared>);
 struct Shared {
     keys: KeyDesk,
     last: RwLock<Option<Arc<Reading>>>,
-    /// Set by the first reading that holds a key, and never cleared: a store that goes back to
-    /// before its first key does not open the service.
+    /// Set by the first read that returns a key, and never cleared: restoring a store without keys
+    /// does not open the service.
     closed: AtomicBool,
-    /// Held by whoever reads.
+    /// Locked during a read.
     reading: Mutex<()>,
-    /// Whether somebody reads in the background.
+    /// Whether a background read is running.
     ahead: AtomicBool,
-    told: std::sync::Mutex<HashMap<KeyId, i64>>,
+    reported: std::sync::Mutex<HashMap<KeyId, i64>>,
 }
 
 impl Ring {
@@ -72,47 +73,47 @@ impl Ring {
             closed: AtomicBool::new(false),
             reading: Mutex::new(()),
             ahead: AtomicBool::new(false),
-            told: std::sync::Mutex::default(),
+            reported: std::sync::Mutex::default(),
         }))
     }
 
-    /// A reading that holds.
+    /// A keyring that is not too old.
     pub(super) async fn fresh(&self) -> Result<Arc<Reading>, StoreError> {
-        let asked = Instant::now();
+        let now = Instant::now();
         if let Some(last) = self.0.last() {
-            let age = asked.saturating_duration_since(last.began);
-            if age < AGED {
+            let age = now.saturating_duration_since(last.began);
+            if age < REFRESH_AGE {
                 return Ok(last);
             }
-            if age < HOLDS {
+            if age < MAX_AGE {
                 self.read_ahead();
                 return Ok(last);
             }
         }
-        self.0.read_unless(|last| asked.saturating_duration_since(last.began) < HOLDS).await
+        self.0.read_unless(|last| now.saturating_duration_since(last.began) < MAX_AGE).await
     }
 
-    /// Reads again, whatever is known: what changed before now is in it.
+    /// Reads again. The result contains every change made before this call.
     pub(super) async fn read_again(&self) -> Result<(), StoreError> {
-        let asked = Instant::now();
-        self.0.read_unless(|last| last.began > asked).await.map(|_| ())
+        let now = Instant::now();
+        self.0.read_unless(|last| last.began > now).await.map(|_| ())
     }
 
-    /// Whether no reading so far held a key.
+    /// Whether no read so far returned a key.
     pub(super) fn is_open(&self) -> bool {
         !self.0.closed.load(Ordering::Acquire)
     }
 
-    /// When keys were used since this was asked last.
+    /// The times of last use that changed since the previous call.
     pub(super) fn take_uses(&self) -> Vec<(KeyId, Timestamp)> {
         let Some(last) = self.0.last() else { return Vec::new() };
-        let mut told = self.0.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.0.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let uses = last.uses.iter().map(|(id, at)| (*id, at.load(Ordering::Relaxed)));
-        let news: Vec<_> =
-            uses.filter(|(id, at)| *at > told.get(id).copied().unwrap_or_default()).collect();
-        told.extend(news.iter().copied());
-        told.retain(|id, _| last.uses.contains_key(id));
-        news.into_iter().map(|(id, at)| (id, Timestamp::from_millis(at))).collect()
+        let changed: Vec<_> =
+            uses.filter(|(id, at)| *at > reported.get(id).copied().unwrap_or_default()).collect();
+        reported.extend(changed.iter().copied());
+        reported.retain(|id, _| last.uses.contains_key(id));
+        changed.into_iter().map(|(id, at)| (id, Timestamp::from_millis(at))).collect()
     }
 
     fn read_ahead(&self) {
@@ -121,9 +122,9 @@ impl Ring {
         }
         let shared = Arc::clone(&self.0);
         tokio::spawn(async move {
-            // A failure shows to whoever asks once the last reading no longer holds.
-            let asked = Instant::now();
-            drop(shared.read_unless(|last| last.began > asked).await);
+            // A failure is returned to the requests that come after the current keyring is too old.
+            let now = Instant::now();
+            drop(shared.read_unless(|last| last.began > now).await);
             shared.ahead.store(false, Ordering::Release);
         });
     }
@@ -136,11 +137,11 @@ impl Shared {
 
     async fn read_unless(
         &self,
-        serves: impl Fn(&Reading) -> bool,
+        is_current: impl Fn(&Reading) -> bool,
     ) -> Result<Arc<Reading>, StoreError> {
-        let _turn = self.reading.lock().await;
+        let _guard = self.reading.lock().await;
         let last = self.last();
-        if let Some(last) = last.as_ref().filter(|last| serves(last)) {
+        if let Some(last) = last.as_ref().filter(|last| is_current(last)) {
             return Ok(Arc::clone(last));
         }
         let began = Instant::now();

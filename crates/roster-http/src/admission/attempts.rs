@@ -1,13 +1,14 @@
 //! Failed attempts to authenticate, by address.
 //!
-//! Each failure uses up some of its address's allowance; while that is empty the address is
-//! locked, so that nobody there guesses or keeps us verifying at will. Others may live behind the
-//! same address: a credential that has proved itself from there is let through for an hour, as
-//! often as it comes. To learn which those are, a guesser would have to know one already.
+//! Each failure uses up some of its address's allowance. While the allowance is empty the address
+//! is locked, so that a client there can neither guess credentials nor use up the processor. Other
+//! clients may share the address: for an hour, a credential that was accepted from an address is
+//! checked there without a limit. A guesser could use that only with a valid credential.
 //!
-//! A valid token must get in from a locked address too, and only its signature distinguishes it
-//! from a guess. So these checks have an allowance of their own: per address, so that one cannot
-//! use up that of all others, and in total, which bounds the processor time that guessers can take.
+//! A valid token must work from a locked address too, and only its signature distinguishes it from
+//! a guess. So these checks have an allowance of their own: one per address, so that one address
+//! cannot use up the allowance of all others, and one in total, which bounds the processor time
+//! that guessers can use.
 
 use std::{
     net::IpAddr,
@@ -26,35 +27,35 @@ use super::{
     settings::{CALLERS_MAX, QUEUE_WAIT_MAX},
 };
 
-/// Most token signatures a second that are verified for one locked address.
+/// The maximum number of token signatures that are verified per second for one locked address.
 pub const LOCKED_TOKEN_CHECKS_PER_S: u32 = 20;
 
-/// Most token signatures a second that are verified for all locked addresses together.
+/// The maximum number of token signatures that are verified per second for all locked addresses.
 pub const LOCKED_TOKEN_CHECKS_TOTAL_PER_S: u32 = 200;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-/// How long a credential that has proved itself is let through.
+/// How long an accepted credential is exempt from the lock.
 const TRUSTED_NS: u64 = 60 * MINUTE_NS;
-/// How soon that is noted anew.
+/// How often that time is extended, at most.
 const RENEWED_NS: u64 = 5 * MINUTE_NS;
-/// Most credentials that are remembered with the address they came from.
+/// The maximum number of accepted credentials that are stored with their address.
 const TRUSTED_MAX: usize = 20_000;
 
-/// What is known of attempts.
+/// The failed and accepted attempts.
 #[derive(Debug)]
 pub(crate) struct Attempts {
     quota: Option<Quota>,
     failures: Moments,
-    /// When somebody failed last; long after that nobody's allowance is used up.
+    /// The time of the last failure from any address. A minute later all allowances are full.
     failed_ns: AtomicU64,
     trusted: Moments,
     locked_checks: LockedChecks,
-    /// The guard of the verification of a signature for a locked address.
+    /// Lets one signature at a time be verified for a locked address.
     checking: Semaphore,
 }
 
-/// The allowances of signatures that are verified for locked addresses.
+/// The allowances for verifying signatures from locked addresses.
 #[derive(Debug)]
 struct LockedChecks {
     each: Quota,
@@ -64,7 +65,7 @@ struct LockedChecks {
 }
 
 impl Attempts {
-    /// So many failures a minute for each address, and so many at once; 0 is no limit.
+    /// Allows this many failures per minute for each address, and as many at once. 0 is no limit.
     pub(super) fn new(per_minute: u32) -> Self {
         Self {
             quota: (per_minute > 0).then(|| Quota::new(per_minute, MINUTE_NS, per_minute)),
@@ -76,8 +77,8 @@ impl Attempts {
         }
     }
 
-    /// Whether an attempt may be made; else after how many seconds. `credential` is the part of a
-    /// credential that is known before it is verified, as the id of a key.
+    /// Whether an attempt is allowed; if not, returns the seconds to wait. `credential` is the part
+    /// of a credential that is known before it is verified, such as the id of a key.
     pub(crate) fn may_try(&self, address: IpAddr, credential: &str) -> Result<(), u32> {
         self.may_try_at(address, credential, now_ns())
     }
@@ -85,7 +86,7 @@ impl Attempts {
     fn may_try_at(&self, address: IpAddr, credential: &str, now: u64) -> Result<(), u32> {
         let Some(quota) = self.quota else { return Ok(()) };
         let last = self.failed_ns.load(Ordering::Relaxed);
-        // What a minute grants is all that there is to be had at once.
+        // A minute refills an allowance completely.
         if last == 0 || now > last.saturating_add(MINUTE_NS) {
             return Ok(());
         }
@@ -97,7 +98,7 @@ impl Attempts {
         Err(u32::try_from(left.next_ns.div_ceil(SECOND_NS)).unwrap_or(u32::MAX).max(1))
     }
 
-    /// An attempt has failed.
+    /// Records a failed attempt.
     pub(crate) fn failed(&self, address: IpAddr) {
         self.failed_at(address, now_ns());
     }
@@ -108,7 +109,7 @@ impl Attempts {
         self.failures.change(network(address), now, Full::Leave, |until| quota.force(until, now));
     }
 
-    /// An attempt has succeeded.
+    /// Records a successful attempt.
     pub(crate) fn succeeded(&self, address: IpAddr, credential: &str) {
         self.succeeded_at(address, credential, now_ns());
     }
@@ -145,7 +146,7 @@ impl LockedChecks {
         }
     }
 
-    /// Whether one more signature may be verified for this address; it is counted if so.
+    /// Whether one more signature may be verified for this address. If so, it is counted.
     fn may_check_at(&self, address: IpAddr, now: u64) -> bool {
         let each = |until: &mut u64| self.each.take(until, now).is_ok();
         let all = |until: &mut u64| self.all.take(until, now).is_ok();
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guesser_is_refused_until_time_has_passed() {
+    fn an_address_is_locked_until_its_allowance_refills() {
         let attempts = Attempts::new(30);
         let may = |address: &str, now| attempts.may_try_at(ip(address), "x", now);
         for _ in 0..30 {
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guesser_moves_about_its_own_network_in_vain() {
+    fn addresses_of_one_ipv6_network_share_an_allowance() {
         let attempts = Attempts::new(30);
         for n in 0..30 {
             attempts.failed_at(ip(&format!("2001:db8::{n:x}")), 0);
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_proved_itself_is_not_locked_out_by_its_neighbours() {
+    fn an_accepted_credential_is_not_locked_out_by_its_address() {
         let attempts = Attempts::new(30);
         attempts.succeeded_at(ip(GUESSER), "good", 0);
         for _ in 0..1_000 {
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_wears_off() {
+    fn the_exemption_of_a_credential_expires() {
         let attempts = Attempts::new(1);
         attempts.succeeded_at(ip(GUESSER), "good", 0);
         attempts.failed_at(ip(GUESSER), TRUSTED_NS);
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nobody_is_refused() {
+    fn without_a_limit_no_address_is_locked() {
         let attempts = Attempts::new(0);
         for _ in 0..1_000 {
             attempts.failed(ip(GUESSER));
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_an_allowance_that_fills_up_again() {
+    fn the_allowance_of_an_address_refills() {
         let checks = LockedChecks::new();
         let passed = |address: &str, now| {
             let address = address.parse().unwrap();

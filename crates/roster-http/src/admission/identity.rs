@@ -1,18 +1,18 @@
-//! Who a request is charged to.
+//! The caller to which a request is charged.
 //!
-//! An address stands for all who share it: one of IPv6 for its whole /64, which a single host may
-//! use up at will.
+//! All clients of one address share it. An IPv6 address counts as its /64, because one host may use
+//! all addresses of a /64.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Who is calling, as far as limits are concerned.
+/// The caller, for limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identity<'a> {
-    /// An unauthenticated caller, by its address; of IPv6 by its /64.
+    /// An unauthenticated caller, by its IPv4 address or its IPv6 /64.
     Address(IpAddr),
-    /// The holder of a key, by its id.
+    /// An API key, by its id.
     Key(&'a str),
-    /// A subject that an issuer vouches for.
+    /// The subject of a token.
     Subject {
         /// The issuer.
         issuer: &'a str,
@@ -22,13 +22,13 @@ pub enum Identity<'a> {
 }
 
 impl Identity<'_> {
-    /// Whoever calls from this address.
+    /// The identity of unauthenticated callers from this address.
     pub(crate) fn of_address(address: IpAddr) -> Self {
         Self::Address(network(address))
     }
 }
 
-/// The address of IPv4, the /64 of one of IPv6.
+/// The IPv4 address itself, or the /64 of an IPv6 address.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_one_host_are_one() {
+    fn addresses_of_one_ipv6_network_are_equal() {
         let network = |text: &str| network(text.parse().unwrap()).to_string();
         assert_eq!(network("192.0.2.7"), "192.0.2.7");
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");

@@ -88,7 +88,7 @@ impl Admission {
     /// Adds the rate limit headers of a caller to a response.
     pub(crate) fn tell(&self, state: Option<RateLimitState>, headers: &mut HeaderMap) {
         if let (Some(limiter), Some(state)) = (&self.rate_limiter, state) {
-            limiter.tell(state, headers);
+            limiter.write_headers(state, headers);
         }
     }
 

@@ -1,8 +1,8 @@
-//! A bounded table of moments, by a key of which only a hash is kept.
+//! A bounded table of times. Of each key it stores only a hash.
 //!
-//! A moment that has passed is the same as none, so its place may be given away at any time: that
-//! is what bounds the memory. Whoever finds no place shares one moment with all others who found
-//! none. Keys that callers choose cannot be made to meet: the hash has a secret.
+//! A time in the past means the same as no entry, so its entry may be removed at any time. This
+//! bounds the memory. Keys that find no room share one entry. Callers who choose keys cannot cause
+//! collisions, because the hash has a secret seed.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -10,13 +10,13 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// How many parts the table has, each behind a lock of its own.
+/// The number of shards. Each has its own lock.
 const SHARDS: usize = 64;
 
-/// How soon a full part is looked through again, in nanoseconds.
+/// How often a full shard is searched for expired entries, in nanoseconds.
 const SWEEP_PAUSE_NS: u64 = 100_000_000;
 
-/// The table. Moments are nanoseconds of a clock that the caller keeps.
+/// The table. Times are nanoseconds of the caller's clock.
 #[derive(Debug)]
 pub(super) struct Moments {
     hasher: RandomState,
@@ -32,17 +32,17 @@ struct Shard {
     overflow: u64,
 }
 
-/// What to do where there is no place.
+/// What to do if the table is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Full {
-    /// Share the moment of all who found none.
+    /// Change the entry that all such keys share.
     Share,
-    /// Leave it.
+    /// Store nothing.
     Leave,
 }
 
 impl Moments {
-    /// A table of about so many moments at most.
+    /// A table with about this maximum number of entries.
     pub(super) fn new(most: usize) -> Self {
         Self {
             hasher: RandomState::new(),
@@ -52,13 +52,13 @@ impl Moments {
         }
     }
 
-    /// The moment of a key; 0 where there is none.
+    /// The time of a key, or 0.
     pub(super) fn get(&self, key: impl Hash) -> u64 {
         let (hash, shard) = self.shard(key);
         shard.moments.get(&hash).copied().unwrap_or(0)
     }
 
-    /// Changes the moment of a key, 0 where there was none.
+    /// Changes the time of a key, which is 0 if the table has none.
     pub(super) fn change<T>(
         &self,
         key: impl Hash,
@@ -93,7 +93,7 @@ impl Moments {
 }
 
 impl Shard {
-    /// Whether there is room for one more, if need be after those that have passed are gone.
+    /// Whether there is room for one more entry. Removes expired entries first if necessary.
     fn has_room(&mut self, most: usize, now: u64) -> bool {
         if self.moments.len() < most {
             return true;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_bounded_and_whoever_finds_no_place_shares_one() {
+    fn a_full_table_shares_one_entry() {
         let table = Moments::new(640);
         for key in 0..10_000_u32 {
             table.change(key, 5, Full::Share, |moment| *moment = 1_000_000_000);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_have_passed_give_their_places_away() {
+    fn expired_entries_make_room() {
         let table = Moments::new(640);
         for key in 0..10_000_u32 {
             table.change(key, 5, Full::Leave, |moment| *moment = 1_000);

@@ -1,7 +1,7 @@
-//! The limit of each caller, and what answers tell of it.
+//! The rate limit of each caller, and its response headers.
 //!
-//! The fields are those of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy` says what is
-//! granted, `RateLimit` what is left of it.
+//! The headers are those of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy` states the
+//! limit, `RateLimit` what is left of it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// All callers and the allowance that each of them has.
+/// The allowances of all callers.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     quota: Quota,
@@ -27,7 +27,7 @@ pub(crate) struct RateLimiter {
     detail: String,
 }
 
-/// Where a caller stands after its request.
+/// The state of a caller's allowance after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RateLimitState {
     left: u32,
@@ -36,14 +36,15 @@ pub(crate) struct RateLimitState {
 }
 
 impl RateLimitState {
-    /// After how many seconds to come again, where the request was one too many.
+    /// The seconds to wait, if the request exceeded the limit.
     pub(super) fn wait_s(self) -> Option<u32> {
         self.refused.then_some(self.next_s.max(1))
     }
 }
 
 impl RateLimiter {
-    /// So many requests a second, after a rest so many at once; none where the rate is 0.
+    /// Allows `per_s` requests a second, and `burst` at once after a pause. Returns `None` if the
+    /// rate is 0.
     pub(super) fn new(per_s: u32, burst: u32) -> Option<Self> {
         if per_s == 0 {
             return None;
@@ -61,7 +62,7 @@ impl RateLimiter {
         })
     }
 
-    /// What is told to whoever is refused.
+    /// The detail of the problem that a rejected request gets.
     pub(super) fn detail(&self) -> String {
         self.detail.clone()
     }
@@ -71,10 +72,11 @@ impl RateLimiter {
         self.charge_at(caller, now_ns())
     }
 
-    /// Charges a caller for one more step of a request; otherwise returns how long to wait.
+    /// Charges a caller for one more step of a request. If the limit is reached, returns how long
+    /// to wait.
     pub(crate) fn try_charge(&self, caller: &Identity<'_>) -> Result<(), Duration> {
         let taken = self.take(caller, now_ns());
-        // No timer is finer than a millisecond.
+        // Timers have a resolution of one millisecond.
         let wait = |left: Left| Duration::from_nanos(left.next_ns).max(Duration::from_millis(1));
         taken.map(drop).map_err(wait)
     }
@@ -91,8 +93,8 @@ impl RateLimiter {
         RateLimitState { left: count, next_s, refused: taken.is_err() }
     }
 
-    /// Puts the fields into the head of an answer.
-    pub(super) fn tell(&self, state: RateLimitState, headers: &mut HeaderMap) {
+    /// Adds the headers to a response.
+    pub(super) fn write_headers(&self, state: RateLimitState, headers: &mut HeaderMap) {
         headers.insert(RATE_LIMIT_POLICY, self.policy.clone());
         let text = format!("\"default\";r={};t={}", state.left, state.next_s);
         if let Ok(value) = HeaderValue::try_from(text) {
@@ -109,13 +111,13 @@ mod tests {
 
     fn fields(limiter: &RateLimiter, state: RateLimitState) -> (String, String) {
         let mut headers = HeaderMap::new();
-        limiter.tell(state, &mut headers);
+        limiter.write_headers(state, &mut headers);
         let text = |name: HeaderName| headers.get(name).unwrap().to_str().unwrap().to_owned();
         (text(RATE_LIMIT_POLICY), text(RATE_LIMIT))
     }
 
     #[test]
-    fn the_fields_tell_what_is_granted_and_what_is_left() {
+    fn the_headers_state_the_limit_and_what_is_left() {
         let limiter = RateLimiter::new(2, 5).unwrap();
         let caller = Identity::Key("abc");
         let policy = "\"default\";q=5;w=3".to_owned();
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_charged_apart_and_addresses_of_one_host_together() {
+    fn each_caller_has_its_own_allowance() {
         let limiter = RateLimiter::new(1, 1).unwrap();
         let address = |text: &str| Identity::of_address(text.parse().unwrap());
         let passes = |caller| limiter.charge_at(&caller, 0).wait_s().is_none();
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn more_callers_than_are_kept_apart_are_still_limited() {
+    fn callers_beyond_the_table_are_still_limited() {
         let limiter = RateLimiter::new(1, 1).unwrap();
         let address = |n: u32| Identity::of_address(IpAddr::V4(Ipv4Addr::from_bits(n)));
         let many = u32::try_from(CALLERS_MAX).unwrap() * 2;

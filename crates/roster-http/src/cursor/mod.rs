@@ -1,4 +1,4 @@
-//! Cursors: where the next page of a list begins, encrypted and bound to one request.
+//! Cursors: the position of the next page of a list, encrypted and bound to one request.
 //!
 //! A cursor is base64url without padding (RFC 4648 section 5) of these bytes:
 //!
@@ -24,8 +24,8 @@
 //! the conditions ([`ListCursors::with`]). A cursor for another order, other conditions, another
 //! caller or another store does not decrypt.
 //!
-//! Whoever changes these bytes or the lines of a context raises the version. A cursor of another
-//! version is invalid, like any altered one.
+//! A change of these bytes or of the lines of a context must increment the version. A cursor of
+//! another version is invalid, like any altered cursor.
 
 use std::fmt::Display;
 
@@ -58,7 +58,7 @@ pub(crate) enum List {
     Members,
     ScimUsers,
     ScimGroups,
-    /// SCIM's users by `startIndex`: the store keeps where pages ended.
+    /// SCIM's users by `startIndex`. The store keeps the positions where pages ended.
     ScimUsersByIndex,
     ScimGroupsByIndex,
 }
@@ -89,7 +89,7 @@ impl Cursors {
         Self { cipher: XChaCha20Poly1305::new(&Key::from(secret.0)), secret: *secret }
     }
 
-    /// The cursors of a list for this caller. The conditions are still to be added.
+    /// The cursors of a list for this caller, before the conditions are added.
     pub(crate) fn of(&self, list: List, caller: &Actor) -> ListCursors<'_> {
         let header = [VERSION, list.code()];
         ListCursors { cursors: self, header, bound: header.to_vec() }.with("caller", Some(caller))
@@ -129,7 +129,7 @@ impl ListCursors<'_> {
             .with("word", words)
     }
 
-    /// A name for these cursors: equal for an equal list, caller, order and set of conditions.
+    /// A digest that is equal for an equal list, caller, order and set of conditions.
     pub(crate) fn digest(&self) -> [u8; 32] {
         Sha256::digest(&self.bound).into()
     }
@@ -152,8 +152,8 @@ impl ListCursors<'_> {
         self.seal_contents(&contents)
     }
 
-    /// As [`seal`](Self::seal), but equal for an equal key. The nonce is a hash of the secret and
-    /// of all that is encrypted or authenticated, so no two texts share one.
+    /// Like [`seal`](Self::seal), but equal for an equal key. The nonce is a hash of the secret and
+    /// of all encrypted and authenticated data, so two different texts never share a nonce.
     pub(crate) fn seal_stored(&self, after: &PageKey) -> Result<String, Problem> {
         let contents = key_to_bytes(after);
         let length = u64::try_from(self.bound.len()).map_err(|_| internal())?.to_be_bytes();

@@ -1,10 +1,10 @@
-//! `Accept`: which of the forms that a resource has may be sent (RFC 9110 section 12.5.1).
+//! `Accept`: the choice between the media types of a resource (RFC 9110 section 12.5.1).
 
 use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// A form of an answer: the whole value of `Content-Type`.
+/// A media type of a response: the whole value of `Content-Type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Media(pub(crate) &'static str);
 
@@ -12,11 +12,11 @@ pub(crate) struct Media(pub(crate) &'static str);
 pub(crate) const JSON: Media = Media("application/json");
 /// JSON of SCIM (RFC 7644 section 8.1).
 pub(crate) const SCIM_JSON: Media = Media("application/scim+json");
-/// One JSON text a line.
+/// One JSON text per line.
 pub(crate) const NDJSON: Media = Media("application/x-ndjson");
-/// A page.
+/// An HTML page.
 pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
-/// Measurements for Prometheus.
+/// Metrics for Prometheus.
 pub(crate) const OPENMETRICS: Media =
     Media("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
@@ -26,13 +26,13 @@ impl Media {
         HeaderValue::from_static(self.0)
     }
 
-    /// The form without its parameters.
+    /// The media type without its parameters.
     fn name(self) -> &'static str {
         self.0.split(';').next().unwrap_or_default()
     }
 }
 
-/// The offered form that the caller likes best; among equals the first offered.
+/// The offered media type that the caller prefers. Of equally preferred ones, the first.
 pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media, Problem> {
     let ranges = || {
         let lines = headers.get_all(ACCEPT).into_iter().filter_map(|line| line.to_str().ok());
@@ -52,7 +52,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media,
     })
 }
 
-/// The quality of a form in thousandths: that of the most specific range that covers it.
+/// The quality of a media type in thousandths: that of the most specific range that covers it.
 fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
     let (own_kind, own_subtype) = media.name().split_once('/').unwrap_or_default();
     let mut found = (0, 0);
@@ -82,7 +82,7 @@ fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
     found.1
 }
 
-/// A weight in thousandths (RFC 9110 section 12.4.2); one that cannot be read counts whole.
+/// A weight in thousandths (RFC 9110 section 12.4.2). An invalid one counts as 1.
 fn thousandths(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     match (whole, format!("{fraction:0<3}").parse::<u16>()) {

@@ -1,7 +1,7 @@
 //! The body of a write: its media type and its size.
 //!
-//! The media type is judged before a byte is read. JSON alone is taken, which is also what keeps a
-//! web page elsewhere from writing without a preflight (section 8 of our contract: no form types).
+//! The media type is checked before a byte is read. Only JSON is accepted. This also keeps pages of
+//! other origins from writing without a preflight, because HTML forms cannot send JSON.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -27,30 +27,30 @@ const TAKES_PATCH: HeaderValue =
     HeaderValue::from_static("application/merge-patch+json, application/json");
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// Which media types a body may have.
+/// The media types that a body may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
-    /// A user to create as JSON, where users may come in lines too.
+    /// A user as JSON, on a path that also accepts lines of users.
     NewUser,
     /// One object as JSON.
     Object,
-    /// A JSON Merge Patch (RFC 7396), which plain JSON is taken as too.
+    /// A JSON Merge Patch (RFC 7396), also under the media type of JSON.
     MergePatch,
-    /// Users, one JSON text a line.
+    /// Users, one JSON text per line.
     Lines,
-    /// JSON of SCIM, or JSON; nothing said means the same.
+    /// JSON of SCIM, or JSON. A missing media type means the same.
     Scim,
     /// JSON of SCIM, or JSON.
     ScimStrict,
 }
 
-/// Whether the body says to be one JSON text a line.
+/// Whether the media type is that of one JSON text per line.
 pub(crate) fn sends_lines(headers: &HeaderMap) -> bool {
     let name = content_type(headers).split(';').next().unwrap_or_default();
     name.trim().eq_ignore_ascii_case(NDJSON.0)
 }
 
-/// Judges the headers of a body of lines.
+/// Checks the headers of a body of lines.
 pub(crate) fn check_lines(headers: &HeaderMap) -> Result<(), Problem> {
     check_type(BodyKind::Lines, headers)?;
     check_coding(BodyKind::Lines, headers)
@@ -81,7 +81,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     if kind == BodyKind::Scim && !headers.contains_key(CONTENT_TYPE) {
         return Ok(());
     }
-    // What nearly every client sends, without taking it apart.
+    // The value of nearly all clients, compared without parsing.
     if sent == "application/json" && kind != BodyKind::Lines {
         return Ok(());
     }
@@ -108,7 +108,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The one `Content-Type`, or nothing.
+/// The only `Content-Type`, or nothing.
 fn content_type(headers: &HeaderMap) -> &str {
     let mut lines = headers.get_all(CONTENT_TYPE).into_iter();
     let only = lines.next().filter(|_| lines.next().is_none());

@@ -1,6 +1,7 @@
-//! Parameters of the queries of collections and writes: each read once, faults listed together.
+//! Query parameters of collections and writes: each occurs at most once, and all errors are listed
+//! together.
 //!
-//! What a parameter means is for the operation to say; nothing here knows the directory.
+//! The operation interprets the parameters; this module does not know the directory.
 
 use roster_core::{
     Capped,
@@ -11,10 +12,10 @@ use roster_core::{
 use super::{Parameter, parameters};
 use crate::problem::{Fault, Problem, ProblemCode};
 
-/// What is wrong with a parameter: the code of the fault, and a sentence.
+/// An error of a parameter: its code, and a text.
 pub(crate) type ParameterFault = (&'static str, String);
 
-/// Has each parameter taken, none of them twice; all faults make one problem.
+/// Passes each parameter to `take`. A repeated parameter is an error. All errors make one problem.
 pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
@@ -26,8 +27,8 @@ pub(crate) fn read_each<'a>(
     if faults.is_empty() { Ok(given) } else { Err(refused(faults)) }
 }
 
-/// Gives each parameter to `take`; its second argument says whether an earlier one has the same
-/// name. Returns the parameters and their faults.
+/// Passes each parameter to `take`; its second argument says whether an earlier one has the same
+/// name. Returns the parameters and their errors.
 pub(crate) fn read_all<'a>(
     query: Option<&'a str>,
     mut take: impl FnMut(&Parameter<'a>, bool) -> Result<(), ParameterFault>,
@@ -43,7 +44,7 @@ pub(crate) fn read_all<'a>(
     Ok((given, faults))
 }
 
-/// Refuses any parameter, for operations that take none.
+/// Rejects any parameter, for operations without parameters.
 pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
     let (_, faults) = read_all(query, |_, _| {
         Err(("unknown-parameter", "this operation takes no query parameters".to_owned()))
@@ -51,7 +52,7 @@ pub(crate) fn refuse_parameters(query: Option<&str>) -> Result<(), Problem> {
     if faults.is_empty() { Ok(()) } else { Err(refused(faults)) }
 }
 
-/// The problem of a query with faults.
+/// The problem of an invalid query.
 pub(crate) fn refused(faults: Capped<Fault>) -> Problem {
     Problem::listing(ProblemCode::InvalidQuery, "parameter", faults)
 }
@@ -68,7 +69,7 @@ pub(crate) fn invalid(detail: &str) -> ParameterFault {
     ("invalid-value", detail.to_owned())
 }
 
-/// How many items a page has at most.
+/// The maximum number of items of a page.
 pub(crate) fn limit(text: &str) -> Result<usize, ParameterFault> {
     let detail = format!("give a number from 1 to {PAGE_SIZE_MAX}");
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -87,7 +88,7 @@ pub(crate) fn boolean(text: &str) -> Result<bool, ParameterFault> {
     }
 }
 
-/// A value to compare, normalised as stored values are.
+/// A value to compare, normalized like stored values.
 pub(crate) fn text(value: &str) -> Result<String, ParameterFault> {
     if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
         return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
@@ -95,7 +96,7 @@ pub(crate) fn text(value: &str) -> Result<String, ParameterFault> {
     Ok(nfc(value.to_owned()))
 }
 
-/// The target of another page: a query as it was sent, with another cursor.
+/// The target of another page: the original query with another cursor.
 pub(crate) fn target(path: &str, given: &[Parameter<'_>], cursor: &str) -> String {
     let kept = given.iter().filter(|given| given.name != "cursor");
     let mut target = format!("{path}?");

@@ -1,8 +1,9 @@
-//! `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-08): marks a request that may come
-//! twice and must happen once.
+//! `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-08): a request with a key is
+//! executed once, even if it is sent again.
 //!
-//! The draft writes it as a string in quotation marks (RFC 9651 section 3.3.3); a bare token, as
-//! many clients send it, means the same. What is kept is a digest: a key may hold an address.
+//! The draft defines it as a string in quotation marks (RFC 9651 section 3.3.3). A bare token,
+//! which many clients send, means the same. Only a digest is stored, because a key may contain an
+//! address.
 
 use http::{
     HeaderMap, HeaderName, header::CONTENT_TYPE, header::IF_MATCH, header::IF_NONE_MATCH,
@@ -50,7 +51,8 @@ fn unquoted(quoted: &str) -> Option<String> {
     Some(key)
 }
 
-/// The mark of a request: who sends which key, and all else that decides what it comes to.
+/// The idempotency record of a request: its caller and key, and a fingerprint of everything that
+/// affects the result.
 pub(crate) fn idempotency(caller: &str, key: &str, parts: &Parts, body: &[u8]) -> Idempotency {
     let mut fingerprint = Sha256::new();
     let mut add = |part: &[u8]| {

@@ -1,6 +1,6 @@
-//! From the parts of a request to values, each kind in its own file.
+//! Extractors, one file for each kind of value.
 //!
-//! What cannot be read is a problem at once.
+//! A part that cannot be parsed is a problem at once.
 
 mod accept;
 mod authorized;

@@ -1,7 +1,7 @@
-//! Parsing JSON texts without holding up other requests.
+//! Parses JSON texts without delaying other requests.
 //!
-//! A short text is parsed where it is; a long one on a thread that runs only when no other thread
-//! of the process wants the processor. There is one such thread for each processor.
+//! A short text is parsed on the request's thread. A long one is parsed on a thread that runs only
+//! when no other thread of the process needs the processor. There is one such thread per processor.
 
 use std::{io, sync::Arc, thread};
 
@@ -18,14 +18,15 @@ use tokio::{
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Most bytes of a text that is parsed on the request's own thread: less than half a millisecond.
+/// The maximum size of a text that is parsed on the request's own thread, which takes less than
+/// half a millisecond.
 const INLINE_BYTES_MAX: usize = 16 * 1024;
 
-/// Parses JSON texts of all requests.
+/// Parses the JSON texts of all requests.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonParser {
-    /// One is taken for each long text, so that the text of a request that was dropped in the
-    /// queue is not parsed.
+    /// One permit for each long text. The text of a request that was dropped in the queue is not
+    /// parsed.
     slots: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
@@ -38,7 +39,7 @@ impl Threads {
     fn start(count: usize) -> Self {
         let mut threads = runtime::Builder::new_multi_thread();
         threads.worker_threads(count).thread_name("roster-json").on_thread_start(|| {
-            // A lower nice value is not enough: such a thread keeps the processor for up to 4 ms.
+            // A higher nice value is not enough: such a thread keeps the processor for up to 4 ms.
             let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
             let lowered =
                 set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
@@ -52,7 +53,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // Without this the runtime would wait, which must not happen where requests are served.
+        // Without this the runtime would block, which is not allowed where requests are handled.
         if let Some(runtime) = self.0.as_mut().ok().and_then(Option::take) {
             runtime.shutdown_background();
         }
@@ -69,7 +70,7 @@ impl JsonParser {
         Self { slots: Arc::new(Semaphore::new(count)), threads }
     }
 
-    /// Reads a body as one JSON text, and converts it where it was read.
+    /// Parses a body as one JSON text, and converts it on the same thread.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         text: &Bytes,
@@ -84,7 +85,7 @@ impl JsonParser {
             .map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
     }
 
-    /// Reads a text in a way of the caller's own.
+    /// Parses a text with the given function.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         text: &Bytes,

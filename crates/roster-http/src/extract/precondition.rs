@@ -1,7 +1,7 @@
 //! `If-Match` and `If-None-Match` (RFC 9110 section 13.1).
 //!
-//! A header that is not of its form is refused: to pass it over would drop the very protection
-//! that the caller asked for. A tag that is none of ours is well formed and matches nothing.
+//! A malformed header is an error, because ignoring it would drop the protection that the caller
+//! asked for. A tag that Roster did not create is well formed and matches nothing.
 
 use http::{HeaderMap, HeaderName, header};
 use roster_core::{Preconditions, Tags};
@@ -28,7 +28,7 @@ impl EntityTags {
     }
 }
 
-/// The preconditions of a request upon one user.
+/// The preconditions of a request on one user.
 pub(crate) fn preconditions(headers: &HeaderMap) -> Result<Preconditions, Problem> {
     Ok(Preconditions {
         // If-Match compares strongly: a weak tag never matches.
@@ -37,8 +37,8 @@ pub(crate) fn preconditions(headers: &HeaderMap) -> Result<Preconditions, Proble
     })
 }
 
-/// The same where entity tags are weak, as SCIM has them: `If-Match` then compares weakly too, as
-/// RFC 7644 section 3.14 shows it.
+/// The same for weak entity tags, as SCIM uses them: `If-Match` then compares weakly too, as in the
+/// examples of RFC 7644 section 3.14.
 pub(crate) fn weak_preconditions(headers: &HeaderMap) -> Result<Preconditions, Problem> {
     let versions = |tags| match tags {
         EntityTags::Any => Tags::Any,
@@ -62,7 +62,7 @@ fn versions(tags: EntityTags, counts: impl Fn(bool) -> bool) -> Tags {
     }
 }
 
-/// The version that a tag of ours spells; there is one spelling.
+/// The version in a tag of Roster, which has only one spelling.
 fn version(tag: &str) -> Option<i64> {
     let version: i64 = tag.parse().ok()?;
     (version.to_string() == tag).then_some(version)
@@ -95,7 +95,7 @@ pub(crate) fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Enti
     }
 }
 
-/// Reads `W/"a", "b"`; `None` for anything else. Empty elements are passed over.
+/// Parses `W/"a", "b"`. Returns `None` for anything else. Empty elements are ignored.
 fn take_tags(line: &str, into: &mut Vec<(bool, String)>) -> Option<()> {
     let mut rest = line;
     loop {

@@ -1,5 +1,5 @@
-//! `Prefer: return=...` and `wait=...` (RFC 7240). Other preferences are passed over, as the RFC
-//! asks.
+//! `Prefer: return=...` and `wait=...` (RFC 7240). Other preferences are ignored, as the RFC
+//! requires.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
-/// What the caller would like to get back of a write.
+/// The preferred response to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReturnPreference {
     Minimal,
@@ -23,7 +23,7 @@ impl ReturnPreference {
     }
 }
 
-/// The first `return` preference that means something; the first one counts (section 2).
+/// The first valid `return` preference. Later ones are ignored (section 2).
 pub(crate) fn preferred_return(headers: &HeaderMap) -> Option<ReturnPreference> {
     values(headers, "return").find_map(|value| {
         [ReturnPreference::Minimal, ReturnPreference::Representation]
@@ -32,8 +32,7 @@ pub(crate) fn preferred_return(headers: &HeaderMap) -> Option<ReturnPreference> 
     })
 }
 
-/// How long the caller would wait: the first `wait` preference that is a number of seconds
-/// (section 4.3).
+/// The preferred wait: the first `wait` preference that is a number of seconds (section 4.3).
 pub(crate) fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     values(headers, "wait").find_map(|value| {
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
@@ -41,7 +40,7 @@ pub(crate) fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// What is said of a preference, in the order in which it is.
+/// The values of a preference, in their order.
 fn values<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(PREFER).into_iter().filter_map(|line| line.to_str().ok());
     let preferences = lines.flat_map(|line| line.split(','));

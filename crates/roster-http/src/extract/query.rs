@@ -1,8 +1,8 @@
 //! The query: strictly percent-decoded pairs.
 //!
-//! Nothing is guessed. A broken escape is refused, not passed on; which names there may be, and
-//! how often, is for the operation to say. A `+` is a space, as forms have it, but for values that
-//! hold a plus sign of their own: an operation reads those with [`Parameter::literal`].
+//! A broken escape is an error. The operation decides which names are allowed and how often. A `+`
+//! is a space, as in HTML forms. Values that may contain a plus sign are read with
+//! [`Parameter::literal`].
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::problem::{Fault, Problem, ProblemCode};
 pub(crate) struct Parameter<'a> {
     /// The decoded name.
     pub(crate) name: Cow<'a, str>,
-    /// Name and value as they were sent.
+    /// Name and value as sent.
     pub(crate) pair: &'a str,
     raw: &'a str,
 }
@@ -37,7 +37,7 @@ impl<'a> Parameter<'a> {
     }
 }
 
-/// Checked before: valid escapes that give UTF-8.
+/// Decodes a value whose escapes and UTF-8 were checked before.
 fn decoded(raw: &str) -> Cow<'_, str> {
     percent_decode_str(raw).decode_utf8_lossy()
 }
@@ -59,8 +59,8 @@ pub(crate) fn parameters(query: Option<&str>) -> Result<Vec<Parameter<'_>>, Prob
         .collect()
 }
 
-/// Refuses more parameters than a query may have. `id` may be repeated and has a limit of its own,
-/// which its operation enforces.
+/// Rejects more parameters than a query may have. `id` may be repeated and has its own limit, which
+/// its operation enforces.
 fn refuse_many<'a>(pairs: impl Iterator<Item = &'a str>) -> Result<(), Problem> {
     let name = |pair: &'a str| pair.split_once('=').map_or(pair, |(name, _)| name);
     let (mut ids, mut others) = (0, 0);

@@ -1,4 +1,4 @@
-//! What a read of one resource is asked for beside the resource.
+//! The options of a read of one resource.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;

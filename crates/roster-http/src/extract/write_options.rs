@@ -1,5 +1,5 @@
-//! What a write of one record is asked for beside the record: a dry run, preconditions, an
-//! idempotency key, how long the caller waits and what it wants back.
+//! The options of a write of one record: a dry run, preconditions, an idempotency key, the
+//! preferred wait and the preferred response.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -69,7 +69,7 @@ impl WriteOptions {
     }
 
     /// What the directory checks and stores with the write: preconditions, the idempotency record,
-    /// and who calls.
+    /// and the caller.
     pub(crate) fn terms(&self, call: &Call, body: &[u8]) -> Terms {
         let caller = call.caller();
         let actor = caller.actor.to_string();

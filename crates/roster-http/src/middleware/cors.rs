@@ -1,9 +1,10 @@
 //! CORS (Fetch standard, section 3.3) for the web pages of listed origins, and of no others.
 //!
-//! A page of a listed origin may call from a browser and read what is answered, by a credential
-//! that it sends itself: never by one that the browser keeps. There is no wildcard and no `null`.
-//! While the service is open nobody needs a credential, so nobody counts as listed. Whoever does
-//! not count goes through the origin guard and is told nothing of this.
+//! A page of a listed origin may call the service from a browser and read the responses. It needs a
+//! credential that it sends itself; credentials that the browser stores are not allowed. There is
+//! no wildcard and no `null`. While the service is open no credential is needed, so no origin
+//! counts as listed. A request from any other origin goes through the origin guard and gets no CORS
+//! headers.
 
 use http::{
     HeaderMap, HeaderValue, Method,
@@ -15,36 +16,37 @@ use http::{
     request::Parts,
 };
 
-/// What is read of a request and needs leave: a page may send the rest without.
+/// The request headers that the service reads and that a page may send only with permission. Pages
+/// may send other safe headers without it.
 const ALLOWED: HeaderValue = HeaderValue::from_static(
     "accept, authorization, content-type, idempotency-key, if-match, if-none-match, prefer, \
      x-request-id",
 );
-/// What is told in an answer and needs leave to be read by a page.
+/// The response headers that a page may read only with permission.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept, accept-encoding, accept-patch, allow, content-location, date, dry-run, etag, \
      idempotent-replayed, link, location, preference-applied, ratelimit, ratelimit-policy, \
      retry-after, roster-position, vary, www-authenticate, x-request-id",
 );
-/// Seconds that a browser may keep the answer to a preflight. Who is taken off the list is refused
-/// by the guard all the same.
+/// Seconds for which a browser may cache the response to a preflight. If an origin is removed from
+/// the list in that time, the origin guard still rejects its requests.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 const BY_ORIGIN: HeaderValue = HeaderValue::from_static("Origin");
 
-/// The origins whose pages may call.
+/// The origins whose pages may call the service.
 #[derive(Debug)]
 pub(crate) struct Cors {
     origins: Vec<HeaderValue>,
 }
 
 impl Cors {
-    /// These origins, each as a browser writes it in `Origin`.
+    /// Creates the list from origins as browsers write them in `Origin`.
     pub(crate) fn new(origins: &[String]) -> Self {
         let exact = |origin: &String| HeaderValue::try_from(origin).ok();
         Self { origins: origins.iter().filter_map(exact).collect() }
     }
 
-    /// The one origin of a request, if its pages may call.
+    /// The origin of a request, if there is exactly one and its pages may call the service.
     pub(crate) fn listed(&self, headers: &HeaderMap, is_open: bool) -> Option<&HeaderValue> {
         let mut lines = headers.get_all(ORIGIN).into_iter();
         let (origin, only) = (lines.next()?, lines.next().is_none());
@@ -52,7 +54,7 @@ impl Cors {
         known.filter(|_| only && !is_open)
     }
 
-    /// What the response to a request tells a browser.
+    /// The CORS headers for the response to a request.
     pub(crate) fn grant(&self, parts: &Parts, is_open: bool) -> CorsGrant {
         let is_preflight = parts.method == Method::OPTIONS
             && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
@@ -64,7 +66,7 @@ impl Cors {
     }
 }
 
-/// What a response tells a browser.
+/// The CORS headers of a response.
 #[derive(Debug)]
 pub(crate) struct CorsGrant {
     varies: bool,
@@ -74,8 +76,8 @@ pub(crate) struct CorsGrant {
 }
 
 impl CorsGrant {
-    /// Adds the headers of CORS.
-    pub(crate) fn tell(self, headers: &mut HeaderMap) {
+    /// Adds the headers to a response.
+    pub(crate) fn write_headers(self, headers: &mut HeaderMap) {
         if self.varies {
             headers.append(VARY, BY_ORIGIN);
         }

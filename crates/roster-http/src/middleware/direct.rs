@@ -1,9 +1,9 @@
 //! The guard of the open mode: only programs on this machine are served without a key.
 //!
 //! A proxy on this machine connects from loopback like every local program. A request is therefore
-//! refused at any sign of another machine: a peer that is not loopback, HTTP/1.0 (which proxies
-//! speak to their servers unless they are told otherwise), or a header that proxies, load
-//! balancers and content delivery networks add. A proxy that adds nothing cannot be noticed.
+//! rejected at any sign of another machine: a peer that is not loopback, HTTP/1.0 (which proxies
+//! use towards their servers by default), or a header that proxies, load balancers and content
+//! delivery networks add. A proxy that adds nothing cannot be detected.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use http::{HeaderName, Version, request::Parts};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Headers that tell of the client behind a proxy, or of the proxy.
+/// Headers that name a proxy or the client behind it.
 const NAMES: [&str; 26] = [
     "cdn-loop",
     "client-ip",
@@ -41,7 +41,7 @@ const NAMES: [&str; 26] = [
     "x-varnish",
 ];
 
-/// What the names of such headers begin with, where a product has several.
+/// Prefixes of such headers, for products that use several.
 const PREFIXES: [&str; 23] = [
     "akamai-",
     "cf-",
@@ -68,7 +68,7 @@ const PREFIXES: [&str; 23] = [
     "x-vercel-",
 ];
 
-/// Refuses a request that another machine may have sent.
+/// Rejects a request that another machine may have sent.
 pub(crate) fn check_direct(parts: &Parts, peer: IpAddr) -> Result<(), Problem> {
     if parts.version < Version::HTTP_11 {
         let detail = "send HTTP/1.1 or HTTP/2: before the first key HTTP/1.0 is refused, which \

@@ -1,5 +1,4 @@
-//! Limits that cost nothing to check: the length of the target, how the content is coded for the
-//! way, and what is expected of us.
+//! Limits that are cheap to check: the length of the target, the transfer coding, and `Expect`.
 
 use http::{
     HeaderValue,
@@ -9,15 +8,15 @@ use http::{
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Refuses a target that is too long, a transfer coding that we do not undo and an expectation that
-/// we do not meet.
+/// Rejects a target that is too long, an unsupported transfer coding and an unsupported
+/// expectation.
 pub(crate) fn check_limits(parts: &Parts, uri_bytes_max: usize) -> Result<(), Problem> {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > uri_bytes_max {
         let detail = format!("shorten path and query to at most {uri_bytes_max} bytes");
         return Err(Problem::saying(ProblemCode::UriTooLong, detail));
     }
-    // hyper looks at the last coding alone, and would hand us what the others left coded.
+    // hyper checks only the last coding, and would pass on a body that is still coded.
     let mut codings = parts.headers.get_all(TRANSFER_ENCODING).into_iter();
     if let Some(coding) = codings.next()
         && (codings.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))

@@ -1,8 +1,8 @@
-//! The origin guard: no web page elsewhere may use the service through a browser on this machine.
+//! The origin guard: it stops web pages of other origins from using the service through a browser.
 //!
-//! Browsers say where a request comes from in `Origin` and in `Sec-Fetch-*`; programs send
-//! neither. Reads are guarded too. A plain navigation to a page may come from anywhere: it shows
-//! the person that page and the other site nothing.
+//! Browsers send `Origin` and `Sec-Fetch-*`; other programs send neither. Reads are checked too. A
+//! navigation to a page of the service is allowed from anywhere, because it shows the other site
+//! nothing.
 
 use http::{
     HeaderMap, HeaderName, Method,
@@ -19,8 +19,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Refuses what a page of another origin causes; `tls` tells whether the request has come in under
-/// TLS.
+/// Rejects a request that a page of another origin caused. `tls` says whether the request arrived
+/// over TLS.
 pub(crate) fn check_origin(
     parts: &Parts,
     base_url: &str,
@@ -45,14 +45,14 @@ pub(crate) fn check_origin(
     Ok(())
 }
 
-/// Whether a person goes to the page itself, and it is not put into a page elsewhere.
+/// Whether the request navigates to the page itself, not in a frame.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let is = |name, value: &[u8]| headers.get(name).map(|found| found.as_bytes() == value);
     is(SEC_FETCH_MODE, b"navigate") == Some(true) && is(SEC_FETCH_DEST, b"document") != Some(false)
 }
 
-/// Whether an origin is the one that the request is for, whose name the host guard has let
-/// pass. `null` never is.
+/// Whether an origin is that of the request itself, whose name the host guard has checked. `null`
+/// never is.
 fn is_own(origin: &str, parts: &Parts, base_url: &str, tls: bool) -> bool {
     let Some((scheme, rest)) = origin.split_once("://") else { return false };
     let base = base_url.strip_prefix(scheme).and_then(|base| base.strip_prefix("://"));

@@ -1,7 +1,7 @@
-//! A problem on its way to the caller: an RFC 9457 body, its status and its headers.
+//! A problem as a response: an RFC 9457 body, its status and its headers.
 //!
-//! Only text that is safe to send gets in here. What failed inside goes along as a cause for the
-//! log, which the outermost layer writes once; it never reaches the body.
+//! It contains only text that is safe to send. An internal error is attached as the cause for the
+//! log, which the endpoint writes once; it is never part of the body.
 
 use std::{borrow::Cow, error::Error, iter::successors, mem, sync::Arc};
 
@@ -20,24 +20,24 @@ use super::registry::ProblemCode;
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// A refusal or failure, to be answered.
+/// A rejection or failure of a request.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) code: ProblemCode,
     detail: Option<Cow<'static, str>>,
     errors: Capped<Fault>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// What failed inside, for the log.
+    /// The internal error, for the log.
     pub(crate) cause: Option<StoreError>,
 }
 
-/// One fault among several.
+/// One of several errors.
 #[derive(Debug)]
 pub(crate) struct Fault {
     place: Place,
     code: Cow<'static, str>,
     detail: Cow<'static, str>,
-    /// Where within the value, in bytes.
+    /// The position in the value, in bytes.
     position: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ enum Place {
 }
 
 impl Fault {
-    /// A fault at a place of the body.
+    /// An error at a location in the body.
     pub(crate) fn at(
         pointer: impl Into<String>,
         code: &'static str,
@@ -57,7 +57,7 @@ impl Fault {
         Self::new(Place::Pointer(pointer.into()), code, detail.into())
     }
 
-    /// A fault of a query parameter.
+    /// An error of a query parameter.
     pub(crate) fn of_parameter(
         name: impl Into<String>,
         code: &'static str,
@@ -70,7 +70,7 @@ impl Fault {
         Self { place, code: code.into(), detail, position: None }
     }
 
-    /// The fault with its place within the value, in bytes.
+    /// Adds the position in the value, in bytes.
     pub(crate) fn with_position(mut self, position: usize) -> Self {
         self.position = Some(position);
         self
@@ -84,17 +84,18 @@ impl From<Violation> for Fault {
 }
 
 impl Problem {
-    /// A problem in the registry's own words.
+    /// A problem with the text of the registry.
     pub(crate) fn new(code: ProblemCode) -> Self {
         Self { code, detail: None, errors: Capped::default(), headers: Vec::new(), cause: None }
     }
 
-    /// A problem that says more of this case.
+    /// A problem with a detail of its own.
     pub(crate) fn saying(code: ProblemCode, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { detail: Some(detail.into()), ..Self::new(code) }
     }
 
-    /// The problem with its faults; the detail counts them, those that are not listed too.
+    /// A problem with these errors. The detail counts all of them, including those that are not
+    /// listed.
     pub(crate) fn listing(code: ProblemCode, what: &str, faults: Capped<Fault>) -> Self {
         let listed = faults.items().len();
         let detail = match faults.total() {
@@ -107,25 +108,25 @@ impl Problem {
         Self::saying(code, detail).with_faults(faults)
     }
 
-    /// The problem with its faults.
+    /// Adds errors.
     pub(crate) fn with_faults(mut self, faults: Capped<Fault>) -> Self {
         self.errors = faults;
         self
     }
 
-    /// The problem with a header.
+    /// Adds a header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// The problem with what failed inside.
+    /// Adds the internal error.
     pub(crate) fn because(mut self, cause: StoreError) -> Self {
         self.cause = Some(cause);
         self
     }
 
-    /// The response. `type` leads to the page that this service shows of the code.
+    /// The response. `type` is the URL of the code's page on this service.
     pub(crate) fn write(mut self, base_url: &str, request_id: &str) -> Response {
         let kind = self.code.kind();
         let sent = mem::take(&mut self.headers);
@@ -143,7 +144,7 @@ impl Problem {
         response
     }
 
-    /// Logs what failed inside, with its causes.
+    /// Logs the internal error, with its causes.
     pub(crate) fn log(&self, request_id: &str) {
         let Some(cause) = &self.cause else { return };
         let first: &(dyn Error + 'static) = cause;
@@ -168,7 +169,7 @@ impl Problem {
         (kind.status, words, self.headers)
     }
 
-    /// The members of the body. One of several problems in one answer needs no request id.
+    /// The members of the body. One of several problems in a response needs no request id.
     pub(crate) fn into_members(
         self,
         base_url: &str,

@@ -1,7 +1,7 @@
-//! Problems: what every refusal and failure looks like on the wire (RFC 9457).
+//! Problems: the form of every error response (RFC 9457).
 //!
-//! Each has a stable code. The code is the contract: a program branches on it, and a page at
-//! `/problems/{code}` explains it. Codes are only ever added.
+//! Each has a stable code. Programs use the code, and the page at `/problems/{code}` explains it.
+//! Codes are never removed.
 
 mod answer;
 mod failure;

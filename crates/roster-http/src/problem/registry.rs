@@ -1,8 +1,8 @@
 //! The registry of problem codes: one row for each.
 //!
-//! The pages at `/problems`, the API description and the tests all read this table, so a code
-//! exists nowhere else. A code is for ever: rows are added, never renamed or removed. Nothing here
-//! may name a value of a request; the texts are the same for everybody.
+//! The pages at `/problems`, the API description and the tests all use this table, so each code
+//! exists only here. Codes are permanent: rows are added, never renamed or removed. No text here
+//! contains a value of a request.
 
 pub use super::kind::ProblemKind;
 
@@ -20,22 +20,22 @@ macro_rules! problems {
         }
 
         impl ProblemCode {
-            /// All of them, by status.
+            /// All codes, by status.
             pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The code that is spelt like this.
+            /// Parses a code.
             pub(crate) fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|code| code.as_str() == text)
             }
 
-            /// What stands under the code.
+            /// The row of the code.
             pub(crate) const fn kind(self) -> ProblemKind {
                 match self {
                     $(Self::$name => ProblemKind { $($field: $value,)* },)*
                 }
             }
 
-            /// The code as it stands on the wire.
+            /// The code's name in `code`.
             pub(crate) const fn as_str(self) -> &'static str {
                 self.kind().code
             }
@@ -172,8 +172,8 @@ problems! {
         code: "member-not-found",
         status: 404,
         title: "There is no such member",
-        meaning: "Who is to join the group is neither a user of the collection nor a group, or who \
-            is to leave it does not belong to it.",
+        meaning: "The member to add is neither an existing user nor an existing group, or the \
+            member to remove is not in the group.",
         remedy: "Look at the members of the group, or look the user or group up in its list.",
         detail: "neither a user nor a group has this id",
     }
@@ -205,8 +205,8 @@ problems! {
         code: "not-acceptable",
         status: 406,
         title: "No form of the answer is acceptable",
-        meaning: "The `Accept` header rules out every form that the answer could have.",
-        remedy: "Accept `application/json`, or leave the header out.",
+        meaning: "The `Accept` header excludes every media type that the response could have.",
+        remedy: "Accept `application/json`, or omit the header.",
         detail: "accept application/json, or leave Accept out",
     }
     BodyTooSlow {
@@ -257,35 +257,35 @@ problems! {
         code: "group-cycle",
         status: 409,
         title: "A group cannot belong to itself",
-        meaning: "Who is to join the group is that group itself, or a group that it belongs to, at \
-            however many removes.",
-        remedy: "Take the group out of the other one first, or leave it as it is.",
+        meaning: "The member to add is the group itself, or a group that contains it directly or \
+            through other groups.",
+        remedy: "Remove the group from the other one first.",
         detail: "the group belongs to the one that would join it",
     }
     GroupTooDeep {
         code: "group-too-deep",
         status: 409,
         title: "Groups stand too deep within one another",
-        meaning: "At most 8 groups stand within one another, and at most 10,000 groups above and \
-            10,000 below are looked at when a group joins another.",
-        remedy: "Let the users join the group directly, or put fewer groups into one another.",
+        meaning: "At most 8 groups may be nested. When a group is added to another, at most 10,000 \
+            groups above and 10,000 below are examined.",
+        remedy: "Add the users to the group directly, or use fewer levels of groups.",
         detail: "at most 8 groups may stand within one another",
     }
     GroupFull {
         code: "group-full",
         status: 409,
         title: "There are as many members as there may be",
-        meaning: "The group has as many direct members as it may have, or who is to join it is in \
-            as many groups as it may be.",
-        remedy: "Put several groups into this one, and share the members out among them; or take \
-            the member out of groups that nobody needs.",
+        meaning: "The group has the maximum number of direct members, or the member to add is in \
+            the maximum number of groups.",
+        remedy: "Put several groups into this one and divide the members among them, or remove the \
+            member from groups that are not needed.",
         detail: "a group has at most 100000 direct members",
     }
     KeyEnded {
         code: "key-ended",
         status: 409,
         title: "The key has ended",
-        meaning: "The key was revoked or has expired, so it gets no new secret.",
+        meaning: "The key was revoked or has expired, so it cannot get a new secret.",
         remedy: "Make a new key.",
         detail: "this key was revoked or has expired; make a new one",
     }
@@ -293,20 +293,19 @@ problems! {
         code: "too-many-keys",
         status: 409,
         title: "There are as many keys as there may be",
-        meaning: "A new key takes the place of one that was revoked or has expired; here all of \
-            them open.",
-        remedy: "Revoke keys that nobody needs.",
+        meaning: "The maximum number of keys exists. A new key replaces one that was revoked or \
+            has expired, but all existing keys are valid.",
+        remedy: "Revoke keys that are not needed.",
         detail: "there may be 1000 keys; revoke those that nobody needs",
     }
     PositionOutlived {
         code: "position-outlived",
         status: 410,
         title: "The change log does not reach back to that position",
-        meaning: "The position belongs to another log (a restored backup begins a new one), lies \
-            beyond the end of this one, or the events after it have outlived their time and are \
-            gone.",
-        remedy: "Read the whole collection again, by `GET /users` with `Accept: \
-            application/x-ndjson`, and go on from the `Roster-Position` of that answer.",
+        meaning: "The position belongs to another log (a restored backup begins a new one), is \
+            after the end of this one, or the events after it were deleted because of their age.",
+        remedy: "Read the whole collection again with `GET /users` and `Accept: \
+            application/x-ndjson`, and continue from the `Roster-Position` of that response.",
         detail: "read the collection again and go on from its Roster-Position",
     }
     VersionMismatch {
@@ -314,10 +313,9 @@ problems! {
         status: 412,
         title: "The user has changed meanwhile",
         meaning: "The user no longer has the version that `If-Match`, `If-None-Match` or the \
-            `version` in the body asks for: somebody else wrote in between. A list, whose tag is \
-            weak, and events, which have none, match no `If-Match`. Nothing was changed.",
-        remedy: "Fetch the user again, apply your change to what you got, and send it with the \
-            new version.",
+            `version` in the body requires: another client changed it. A list, whose tag is weak, \
+            and events, which have no tag, match no `If-Match`. Nothing was changed.",
+        remedy: "Fetch the user again, apply your change to it, and send it with the new version.",
         detail: "the user is at version 2; fetch it and apply your change to that",
     }
     BodyTooLarge {
@@ -332,7 +330,7 @@ problems! {
         code: "uri-too-long",
         status: 414,
         title: "The path and query are too long",
-        meaning: "The target of the request is longer than the service reads.",
+        meaning: "The path and query of the request are longer than the maximum.",
         remedy: "Split the query, for example into several lists of ids.",
         detail: "shorten path and query to at most 16384 bytes",
     }
@@ -340,7 +338,7 @@ problems! {
         code: "unsupported-media-type",
         status: 415,
         title: "The body has a form that is not taken here",
-        meaning: "`Content-Type` is missing or not one that this path takes, its charset is not \
+        meaning: "`Content-Type` is missing or not supported by this path, its charset is not \
             UTF-8, or the body is compressed.",
         remedy: "Send `Content-Type: application/json`, with `PATCH` also \
             `application/merge-patch+json`, and no `Content-Encoding`. With curl, `--json` does \
@@ -353,44 +351,44 @@ problems! {
         status: 417,
         title: "The expectation cannot be met",
         meaning: "`Expect` asks for something other than `100-continue`.",
-        remedy: "Leave the `Expect` header out.",
+        remedy: "Omit the `Expect` header.",
         detail: "leave Expect out",
     }
     MisdirectedRequest {
         code: "misdirected-request",
         status: 421,
         title: "The request is meant for another host",
-        meaning: "`Host` does not name this service. This also stops web pages that point a name \
-            of their own at this machine.",
-        remedy: "Call the service by the address it is configured with. On the same machine \
-            `localhost` always works.",
+        meaning: "`Host` does not name this service. This check also stops web pages that point a \
+            domain name of their own at this machine.",
+        remedy: "Call the service by its configured address. On the same machine `localhost` \
+            always works.",
         detail: "this service does not answer for that host",
     }
     InvalidUser {
         code: "invalid-user",
         status: 422,
         title: "The user is not valid",
-        meaning: "The body was read, but it does not describe a valid user. `errors` names every \
-            fault at once, each by its place in the body.",
-        remedy: "Mend the members that are named.",
+        meaning: "The body is JSON, but does not describe a valid user. `errors` lists all errors, \
+            each with its location in the body.",
+        remedy: "Correct the named members.",
         detail: "1 member needs attention",
     }
     InvalidGroup {
         code: "invalid-group",
         status: 422,
         title: "The group is not valid",
-        meaning: "The body was read, but it does not describe a valid group. `errors` names every \
-            fault at once, each by its place in the body.",
-        remedy: "Mend the members that are named.",
+        meaning: "The body is JSON, but does not describe a valid group. `errors` lists all \
+            errors, each with its location in the body.",
+        remedy: "Correct the named members.",
         detail: "1 member needs attention",
     }
     InvalidKey {
         code: "invalid-key",
         status: 422,
         title: "The key is not valid",
-        meaning: "The body was read, but it does not describe a key. `errors` names every fault \
-            at once, each by its place in the body.",
-        remedy: "Mend the members that are named.",
+        meaning: "The body is JSON, but does not describe a valid key. `errors` lists all errors, \
+            each with its location in the body.",
+        remedy: "Correct the named members.",
         detail: "1 member needs attention",
     }
     InvalidSchema {
@@ -408,15 +406,16 @@ problems! {
         title: "The idempotency key came with another request",
         meaning: "This `Idempotency-Key` was used within the last 24 hours by a request that \
             differs from this one in its method, path, query, media type, `If-Match` or body.",
-        remedy: "Make a new key for each new request; send the same key only to repeat the very \
-            same one.",
+        remedy: "Make a new key for each new request. Send the same key only to repeat the same \
+            request.",
         detail: "make a new key for a new request",
     }
     PreconditionRequired {
         code: "precondition-required",
         status: 428,
         title: "The write must name a version",
-        meaning: "This service is set to refuse a write that could overwrite unseen changes.",
+        meaning: "This service is configured to reject a write that could overwrite changes that \
+            the caller has not read.",
         remedy: "Fetch the user and send its `ETag` as `If-Match`, or leave its `version` in the \
             body.",
         detail: "send If-Match with the version that you mean",
@@ -425,22 +424,21 @@ problems! {
         code: "rate-limited",
         status: 429,
         title: "The caller makes too many requests",
-        meaning: "The caller has used up what it may ask for in a time, has as many imports or \
-            exports running as it may, or too many attempts with bad credentials came from its \
-            address. Nothing was done. The detail names the quota, \
-            and `RateLimit-Policy` and `RateLimit` tell what is granted and what is left; \
-            the draft of those fields calls this problem `quota-exceeded`.",
-        remedy: "Wait as many seconds as `Retry-After` says, and go on more slowly. If this is \
-            less than you need, ask the operator.",
+        meaning: "The caller has reached its rate limit or its maximum of simultaneous imports or \
+            exports, or its address sent too many invalid credentials. Nothing was done. The \
+            detail names the quota. `RateLimit-Policy` and `RateLimit` state the limit and what is \
+            left of it; the draft of those fields calls this problem `quota-exceeded`.",
+        remedy: "Wait for the seconds in `Retry-After`, then send requests more slowly. If the \
+            limit is too low, ask the operator.",
         detail: "the quota \"default\" is used up: 1000 requests at once, 100 a second",
     }
     Internal {
         code: "internal",
         status: 500,
         title: "The service failed",
-        meaning: "Something went wrong inside the service. The cause is in its log, under the \
-            request id, and not in this answer.",
-        remedy: "Try again later. If it stays, give the request id to the operator.",
+        meaning: "The service failed. Its log has the cause under the request id; the response \
+            does not.",
+        remedy: "Try again later. If the error persists, give the request id to the operator.",
         detail: "the service failed; its log has the cause under this request id",
     }
     MethodNotImplemented {
@@ -456,42 +454,43 @@ problems! {
         code: "unavailable",
         status: 503,
         title: "The service cannot do this now",
-        meaning: "The store does not answer in time, or not in the time that you would wait \
-            (`Prefer: wait`), or it has stopped taking writes after a fault of the disk, or the \
-            keys of a token's issuer cannot be had. Of a write that was under way it is not known \
-            whether it took place, unless the `detail` says so.",
-        remedy: "Try again after the time in `Retry-After`, where there is one. Repeat a write \
-            with the same `Idempotency-Key`: it happens once. Without a key, read the user before \
-            you repeat the write; `If-Match` makes that safe. If it stays, call \
-            the operator.",
+        meaning: "The store does not respond in time, or not within the time in `Prefer: wait`, or \
+            it accepts no writes after a disk error, or the keys of a token's issuer cannot be \
+            fetched. A write that had begun may or may not have taken effect, unless the `detail` \
+            says which.",
+        remedy: "Try again after the time in `Retry-After`, if there is one. Repeat a write with \
+            the same `Idempotency-Key`: it takes effect once. Without a key, read the user before \
+            you repeat the write; `If-Match` makes that safe. If the error persists, tell the \
+            operator.",
         detail: "the store does not answer; try again shortly",
     }
     Draining {
         code: "draining",
         status: 503,
         title: "The service is about to stop",
-        meaning: "The process was told to stop. It still answers what it is asked, and finishes \
-            what is under way; only the question whether it is ready is answered so.",
-        remedy: "Send no further requests here: a load balancer takes this process out. Another \
-            one, or the next one at the same place, goes on.",
+        meaning: "The process was told to stop. It finishes running requests and still serves new \
+            ones; only its readiness check fails.",
+        remedy: "Send no further requests to this process. Load balancers remove it because of \
+            this response. Another process, or the next one at this address, continues the \
+            service.",
         detail: "this process is about to stop; send requests to another one",
     }
     Overloaded {
         code: "overloaded",
         status: 503,
         title: "The service has too much to do",
-        meaning: "More is asked of the service than it can do, and this request would have waited \
-            too long. Nothing was done.",
-        remedy: "Try again after the time in `Retry-After`, longer after each time that this \
-            happens. If it stays, the operator has to find out who asks for so much.",
+        meaning: "The service received more requests than it can process, and this request would \
+            have waited too long. Nothing was done.",
+        remedy: "Try again after the time in `Retry-After`, and wait longer after each failure. If \
+            the error persists, the operator has to find out which clients cause the load.",
         detail: "the service is busy; nothing was done, try again shortly",
     }
     StorageFull {
         code: "storage-full",
         status: 507,
         title: "The disk is full",
-        meaning: "There is no room to keep the change. Nothing was changed; reads still work.",
-        remedy: "The operator must make room on the disk. Then send the request again.",
+        meaning: "The disk has no room for the change. Nothing was changed; reads still work.",
+        remedy: "The operator must free disk space. Then send the request again.",
         detail: "there is no room for the change",
     }
 }

@@ -1,26 +1,26 @@
-//! The registry of violation codes: one row for each fault that `errors` may name.
+//! The registry of violation codes: one row for each code in `errors`.
 //!
-//! Rows are added, never renamed or removed. The rules that raise these codes are elsewhere; a
-//! test there holds them against this table. Nothing here may name a value of a request.
+//! Rows are added, never renamed or removed. The rules that use these codes are elsewhere; a test
+//! there compares them with this table. No text here contains a value of a request.
 
-/// One kind of fault, as it stands in `errors`.
+/// One kind of error in `errors`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViolationKind {
     /// The stable name.
     pub code: &'static str,
-    /// The kind of fault in a few words.
+    /// The kind of error in a few words.
     pub title: &'static str,
     /// What it means. Words in backticks are code.
     pub meaning: &'static str,
     /// What to do about it. Words in backticks are code.
     pub remedy: &'static str,
-    /// Where it stands in the example.
+    /// Its location in the example.
     pub place: Place,
-    /// A `detail` such as the service gives, for examples.
+    /// An example of a `detail`.
     pub detail: &'static str,
 }
 
-/// Where a fault is.
+/// The location of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In the body, by JSON pointer (RFC 6901).
@@ -34,7 +34,7 @@ pub fn find(code: &str) -> Option<&'static ViolationKind> {
     VIOLATIONS.iter().find(|kind| kind.code == code)
 }
 
-/// Every kind of fault: first those of a body, then those of a query.
+/// Every kind of error: first those of a body, then those of a query.
 pub const VIOLATIONS: &[ViolationKind] = &[
     ViolationKind {
         code: "required",

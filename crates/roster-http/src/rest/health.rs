@@ -1,6 +1,6 @@
-//! What the machines that run the service ask.
+//! Health checks and metrics.
 //!
-//! They are answered whatever the store does: it is waited for a moment, and no longer.
+//! They respond whatever the state of the store: they wait for it only a short time.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ use crate::{
     state::AppState,
 };
 
-/// How long the counters of the store are waited for; the rest is told without them.
+/// How long to wait for the counters of the store. After that, the other metrics are returned
+/// without them.
 const COUNTERS_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// `GET /livez`: the process runs.

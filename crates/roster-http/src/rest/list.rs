@@ -79,7 +79,7 @@ impl<'a> ListQuery<'a> {
         Ok(true)
     }
 
-    /// Where the page begins. `read` returns `None` for a key of another order.
+    /// The position where the page begins. `read` returns `None` for a key of another order.
     pub(super) fn after<K>(
         &self,
         cursors: &ListCursors<'_>,
@@ -96,13 +96,13 @@ pub(super) struct ListRequest<'a> {
     app: &'a AppState,
     call: &'a Call,
     media: Media,
-    /// Whether the path offers other forms too.
+    /// Whether the path offers other media types too.
     varies: bool,
     pub(super) class: Class,
     _admitted: AdmissionGuard<'a>,
 }
 
-/// What the envelope and the headers of a page tell.
+/// The values for the envelope and the headers of a page.
 pub(super) struct PageFacts {
     pub(super) position: i64,
     /// The key that the next page begins after.
@@ -112,7 +112,7 @@ pub(super) struct PageFacts {
 }
 
 impl<'a> ListRequest<'a> {
-    /// Admits a request, whose response may have these forms.
+    /// Admits a request whose response may have these media types.
     pub(super) async fn admit(
         app: &'a AppState,
         call: &'a Call,
@@ -125,7 +125,7 @@ impl<'a> ListRequest<'a> {
         Ok(Self { app, call, media, varies, class, _admitted: admitted })
     }
 
-    /// The response without a page: the caller has the page, or wants headers alone.
+    /// The response without a page, if the client has the page already or wants only headers.
     pub(super) async fn without_page(&self) -> Result<Option<Response>, Problem> {
         let headers = &self.call.parts.headers;
         refuse_if_match(self.call, "lists have weak tags, which match no If-Match")?;
@@ -264,7 +264,7 @@ impl Envelope<'_> {
     }
 }
 
-/// Sets an item apart from the one before it.
+/// Writes the separator before an item.
 pub(super) fn separate(index: usize, out: &mut Vec<u8>) {
     if index > 0 {
         out.push(b',');

@@ -27,8 +27,8 @@ pub(super) const TRUE: HeaderValue = HeaderValue::from_static("true");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// The response to a read of one record, or that the caller has it already. `If-Match` comes first,
-/// then `If-None-Match` (RFC 9110 section 13.2.2).
+/// The response to a read of one record, or 304 if the client has it already. `If-Match` is
+/// evaluated first, then `If-None-Match` (RFC 9110 section 13.2.2).
 pub(super) fn read_response(
     stored: Stored,
     preconditions: Preconditions,
@@ -153,7 +153,7 @@ fn mark_replayed(headers: &mut HeaderMap, replayed: bool) {
     }
 }
 
-/// The place in the change log that an answer reflects.
+/// The position in the change log that the response reflects.
 pub(super) fn position(headers: &mut HeaderMap, log: LogId, number: i64) {
     if let Ok(value) = HeaderValue::try_from(Position { log, number }.to_string()) {
         headers.insert(ROSTER_POSITION, value);

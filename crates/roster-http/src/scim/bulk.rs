@@ -1,9 +1,9 @@
 //! `POST /scim/v2/Bulk`: many writes in one request (RFC 7644 section 3.7).
 //!
-//! Which operation comes next, and what it refers to, `roster-scim` knows; each is carried out here
-//! as a request of its own would be: what its caller presented is judged anew, so that nothing is
-//! done for a key that has ended meanwhile, it is charged to its caller's rate limit, and it waits
-//! for its place among the writes.
+//! `roster-scim` decides which operation is next and resolves its references. Each operation is
+//! executed here like a request of its own: the caller's credential is checked again, so that a
+//! revoked key writes nothing more, the operation is charged to the caller's rate limit, and it
+//! waits for admission.
 
 use axum::{extract::State, response::Response};
 use std::{mem, net::IpAddr};
@@ -43,7 +43,7 @@ use crate::{
     state::AppState,
 };
 
-/// `POST /scim/v2/Bulk`: runs up to a number of writes, one by one.
+/// `POST /scim/v2/Bulk`: executes the operations one by one.
 pub(crate) async fn bulk(
     State(app): State<AppState>,
     call: UnreadCall,
@@ -58,57 +58,57 @@ pub(crate) async fn bulk(
     let strictness = call.strictness();
     let (call, sent, _) = read_body(app, call, move |tree| bulk::read(tree, strictness)).await?;
     let (parts, caller, address) = (&call.parts, call.caller(), call.client());
-    let writing = Writing { parts, caller, address, strictness };
+    let bulk_call = BulkCall { parts, caller, address, strictness };
     let mut run = Run::new(sent?, SERVED);
     let base = base(app);
-    // The request itself pays for its first operation.
-    let mut paid = true;
+    // The request itself was charged, which covers its first operation.
+    let mut is_charged = true;
     while let Some(step) = run.next_step() {
-        let place = place(&base, &step);
-        let charged = if mem::take(&mut paid) { Ok(()) } else { writing.charge(app) };
+        let location = location(&base, &step);
+        let charged = if mem::take(&mut is_charged) { Ok(()) } else { bulk_call.charge(app) };
         let done = match charged {
-            Ok(()) => Box::pin(writing.carry_out(app, &step)).await,
+            Ok(()) => Box::pin(bulk_call.execute(app, &step)).await,
             Err(problem) => Err(problem.into()),
         };
         let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
         match done {
             Ok(done) => run.done(step, done),
-            Err(ScimProblem::Scim(error)) => run.refused(step, &error, place.as_deref()),
+            Err(ScimProblem::Scim(error)) => run.refused(step, &error, location.as_deref()),
             Err(ScimProblem::Problem(problem)) => {
-                run.refused(step, &in_scim(problem).0, place.as_deref());
+                run.refused(step, &in_scim(problem).0, location.as_deref());
             }
         }
     }
     Ok(json(&run.response(), media))
 }
 
-/// Who writes.
-struct Writing<'a> {
+/// What all operations of the request share.
+struct BulkCall<'a> {
     parts: &'a Parts,
     caller: Caller,
     address: IpAddr,
     strictness: Strictness,
 }
 
-impl Writing<'_> {
-    /// Charges an operation to the caller; beyond the limit it is refused with 429.
+impl BulkCall<'_> {
+    /// Charges an operation to the caller. Beyond the rate limit it fails with 429.
     fn charge(&self, app: &AppState) -> Result<(), Problem> {
         app.admission.charge(&identity(&self.caller.actor, self.address), &mut None)
     }
 
-    async fn carry_out(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), ScimProblem> {
+    async fn execute(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), ScimProblem> {
         let operation = Some(Operation::ScimBulk);
         let authority = reauthorize(app, self.parts, operation).await?;
         authority.permit::<ReadUsers>().map_err(Problem::from)?;
         let may = authority.permit().map_err(Problem::from)?;
         if step.kind == GROUP.name {
-            self.upon_group(app, may, step).await
+            self.execute_on_group(app, may, step).await
         } else {
-            self.upon_user(app, may, step).await
+            self.execute_on_user(app, may, step).await
         }
     }
 
-    async fn upon_user(
+    async fn execute_on_user(
         &self,
         app: &AppState,
         may: Permit<WriteUsers>,
@@ -119,23 +119,23 @@ impl Writing<'_> {
         Ok(match &step.act {
             Act::Create(sent) => {
                 let draft = self.draft(app, sent, Sent::Created)?;
-                // What does not exist has no version to be held to.
+                // A new user has no version to compare.
                 let terms = Terms::of(self.caller.clone());
-                (201, pass(app, directory.create(may, draft, terms)).await?)
+                (201, with_admission(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
                 let id = user_id(id)?;
                 let draft = self.draft(app, sent, Sent::Replaced)?;
-                (200, pass(app, directory.replace(may, id, draft, terms)).await?)
+                (200, with_admission(app, directory.replace(may, id, draft, terms)).await?)
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), strictness)?;
                 let patch = patch_user(app, may, user_id(id)?, operations, strictness, terms);
-                (200, pass(app, patch).await?)
+                (200, with_admission(app, patch).await?)
             }
             Act::Delete(id) => {
                 let id = user_id(id)?;
-                (204, pass(app, directory.delete(may, id, terms)).await?)
+                (204, with_admission(app, directory.delete(may, id, terms)).await?)
             }
         })
     }
@@ -146,7 +146,7 @@ impl Writing<'_> {
         Ok(read.draft)
     }
 
-    async fn upon_group(
+    async fn execute_on_group(
         &self,
         app: &AppState,
         may: Permit<WriteUsers>,
@@ -158,24 +158,27 @@ impl Writing<'_> {
             Act::Create(sent) => {
                 let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
                 let terms = Terms::of(self.caller.clone());
-                (201, pass(app, of_groups(desk.create(may, draft, members, terms))).await?)
+                (
+                    201,
+                    with_admission(app, of_groups(desk.create(may, draft, members, terms))).await?,
+                )
             }
             Act::Replace(id, sent) => {
                 let id = group_id(id)?;
                 let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
                 let edit = GroupEdit::Replace(Box::new(draft));
                 let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
-                (200, pass(app, of_groups(change)).await?)
+                (200, with_admission(app, of_groups(change)).await?)
             }
             Act::Patch(id, sent) => {
                 let operations = patch::read(sent.clone(), self.strictness)?;
                 let id = group_id(id)?;
                 let patch = patch_group(app, may, id, operations, self.strictness, terms);
-                (200, pass(app, patch).await?)
+                (200, with_admission(app, patch).await?)
             }
             Act::Delete(id) => {
                 let id = group_id(id)?;
-                (204, pass(app, of_groups(desk.delete(may, id, terms))).await?)
+                (204, with_admission(app, of_groups(desk.delete(may, id, terms))).await?)
             }
         })
     }
@@ -188,8 +191,8 @@ impl Writing<'_> {
     }
 }
 
-/// Lets a write pass when there is room for it.
-async fn pass<E: Into<ScimProblem>>(
+/// Executes a write after admission.
+async fn with_admission<E: Into<ScimProblem>>(
     app: &AppState,
     write: impl Future<Output = Result<Outcome, E>>,
 ) -> Result<Outcome, ScimProblem> {
@@ -197,8 +200,8 @@ async fn pass<E: Into<ScimProblem>>(
     write.await.map_err(Into::into)
 }
 
-/// Where the resource of a step is, if it is one that may be there.
-fn place(base: &str, step: &Step) -> Option<String> {
+/// The URL of the resource of an operation, if its id is valid.
+fn location(base: &str, step: &Step) -> Option<String> {
     let (Act::Replace(id, _) | Act::Patch(id, _) | Act::Delete(id)) = &step.act else {
         return None;
     };
@@ -219,8 +222,8 @@ fn location_of(base: &str, step: &Step, id: UserId) -> String {
     if step.kind == GROUP.name { group::location(base, id) } else { user::location(base, id) }
 }
 
-/// The version that an operation names, as the tag in `If-Match` would (RFC 7644 section 3.7). One
-/// that is none of ours is nobody's.
+/// The precondition of an operation: its `version` means the same as that tag in `If-Match` (RFC
+/// 7644 section 3.7). A tag that Roster did not create matches no version.
 fn preconditions(version: Option<&str>) -> Preconditions {
     let tags = |tag: &str| Tags::Versions(version_of(tag).into_iter().collect());
     Preconditions { if_match: version.map(tags), if_none_match: None }

@@ -1,4 +1,4 @@
-//! What the service says of itself (RFC 7644 section 4): made of the tables that the rest follows.
+//! Discovery (RFC 7644 section 4), built from the same tables that the handlers use.
 
 use axum::{extract::State, response::Response};
 use percent_encoding::percent_decode_str;
@@ -78,7 +78,7 @@ fn decoded(segment: &str) -> String {
     percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
-/// RFC 7644 section 4: parameters of paging and order are ignored, a filter is refused.
+/// Parameters of paging and sorting are ignored, a filter is rejected (RFC 7644 section 4).
 fn document(call: &Call, found: Option<Json>) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;

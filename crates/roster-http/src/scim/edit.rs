@@ -10,7 +10,7 @@ use crate::problem::{Problem, ProblemCode};
 /// Why a patch was refused.
 pub(super) type PatchRefusal = Arc<Mutex<Option<ScimProblem>>>;
 
-/// A patch as an edit, and the place of its refusal.
+/// A patch as an edit, and a cell for its error.
 pub(super) fn edit<R: 'static, C: 'static>(
     patch: impl Fn(&R) -> Result<C, ScimProblem> + Send + Sync + 'static,
 ) -> (Edit<R, C>, PatchRefusal) {
@@ -26,7 +26,7 @@ pub(super) fn edit<R: 'static, C: 'static>(
     (edit, refusal)
 }
 
-/// The result of an edit: the patch's own refusal where it refused.
+/// The result of an edit, with the patch's own error if it failed.
 pub(super) fn result_of_edit(
     result: Result<Outcome, Failure>,
     refusal: &PatchRefusal,

@@ -1,4 +1,4 @@
-//! Extractors of SCIM requests, and what they read of the query.
+//! Extractors of SCIM requests, and their query parameters.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,8 @@ pub(crate) struct ScimUserId(pub(super) UserId);
 /// `{id}`: the id of a group.
 pub(crate) struct ScimGroupId(pub(super) GroupId);
 
-/// How a resource is to be shown: the media type, and the attributes (RFC 7644 section 3.9).
+/// The form of a resource in the response: the media type, and the attributes (RFC 7644 section
+/// 3.9).
 pub(crate) struct Presentation {
     pub(super) media: Media,
     pub(super) projection: Projection,
@@ -50,7 +51,7 @@ pub(crate) struct ScimPreconditions {
     pub(super) if_none_match: Option<EntityTags>,
 }
 
-/// What a write is asked for beside the resource.
+/// The options of a write.
 pub(crate) struct ScimWrite {
     pub(super) presentation: Presentation,
     pub(super) strictness: Strictness,

@@ -13,7 +13,7 @@ use crate::{
     problem::{NO_STORE, Problem, ProblemCode},
 };
 
-/// The answer to a refusal.
+/// The response to an error of SCIM.
 pub(super) fn answer(error: &ScimError) -> Response {
     let mut body = Vec::with_capacity(256);
     write_json(&mut body, &error.to_json());
@@ -26,7 +26,7 @@ pub(super) fn answer(error: &ScimError) -> Response {
     response
 }
 
-/// The response to a problem that a request of SCIM met.
+/// The response to a problem of a SCIM request.
 pub(crate) fn from_problem(problem: Problem) -> Response {
     let (error, headers) = in_scim(problem);
     let status = error.status;
@@ -39,16 +39,16 @@ pub(crate) fn from_problem(problem: Problem) -> Response {
     response
 }
 
-/// A problem in SCIM's words, and the headers that go with it.
+/// A problem in SCIM's form, with its headers.
 pub(super) fn in_scim(problem: Problem) -> (ScimError, Vec<(HeaderName, HeaderValue)>) {
     let scim_type = scim_type(problem.code);
     let (status, detail, headers) = problem.into_parts();
-    // What is read but not valid is 400 in SCIM, with a word for it.
+    // A body that parses but is invalid is 400 in SCIM, with a `scimType`.
     let status = scim_type.map_or(status, ScimType::status);
     (ScimError { status, scim_type, detail: detail.into() }, headers)
 }
 
-/// SCIM's word for a code of ours, where it has one.
+/// The `scimType` for a code, if there is one.
 fn scim_type(code: ProblemCode) -> Option<ScimType> {
     use ProblemCode as Code;
     match code {

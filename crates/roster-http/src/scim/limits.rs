@@ -1,7 +1,6 @@
-//! The limits of SCIM that are not those of the record, each with its name.
+//! The limits of SCIM that do not apply to the record.
 //!
-//! They are shown in the service document beside those of core. What a handler is bound by it takes
-//! from here.
+//! The service document shows them, in addition to those of core. Handlers use these constants.
 
 pub(crate) use roster_scim::{
     list::COUNT_DEFAULT,
@@ -9,14 +8,14 @@ pub(crate) use roster_scim::{
     walk::{PLACE_KEEP_MS, PLACES_MAX},
 };
 
-/// Milliseconds for which a cursor is good: a day.
+/// How long a cursor is valid, in milliseconds: a day.
 pub(crate) const CURSOR_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
-/// Most resources that are passed over to reach an index that nobody walked to.
+/// The maximum number of resources that are skipped to reach an index to which no page led.
 pub(crate) const SKIP_MAX: u64 = 20_000;
-/// A page by index goes on over pages of the store until it holds so many bytes.
+/// A page by index combines pages of the store until it has this many bytes.
 pub(crate) const PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// A page of groups ends early once its groups have so many members that are shown.
+/// A page of groups ends early once its groups show this many members.
 pub(crate) const PAGE_MEMBERS_MAX: usize = 20_000;
 
-// A page of ordinary length is no long one.
+// A page of default length is not a long one.
 const _: () = assert!(COUNT_DEFAULT <= crate::admission::SHORT_PAGE_MAX);

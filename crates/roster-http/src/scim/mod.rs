@@ -1,8 +1,8 @@
 //! The SCIM interface (RFC 7644), one module for each resource.
 //!
-//! A handler takes what it needs of the request by extractors, has `roster-scim` convert it, calls
-//! the directory and makes the response. Everything below `/scim/v2` is answered in SCIM's own
-//! form, errors too. A handler makes no decision about users, and does not use the REST interface.
+//! A handler gets its values from extractors, has `roster-scim` convert them, calls the directory
+//! and builds the response. All responses below `/scim/v2`, including errors, have SCIM's form. A
+//! handler makes no decision about users, and does not use the REST interface.
 
 pub(crate) mod bulk;
 mod cursor;
@@ -73,7 +73,7 @@ impl IntoResponse for ScimProblem {
     }
 }
 
-/// Whether a path belongs to SCIM, whether or not there is a route.
+/// Whether a path belongs to SCIM, even if it has no route.
 pub(crate) fn is_below(base_path: &str, parts: &Parts) -> bool {
     let below = parts.uri.path().strip_prefix(base_path);
     let below = below.and_then(|below| below.strip_prefix("/scim/v2"));

@@ -1,7 +1,7 @@
 //! Responses of SCIM.
 //!
-//! An entity tag is weak, `W/"<version>"`: one version may be shown in many ways. The tag of a user
-//! who is shown with groups has a digest of these too.
+//! An entity tag is weak, `W/"<version>"`, because one version may have several representations.
+//! The tag of a user with groups has a digest of these too.
 
 use axum::{
     body::Body,
@@ -25,7 +25,7 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// The absolute URL that all resources are below.
+/// The absolute base URL of all resources.
 pub(super) fn base(app: &AppState) -> String {
     format!("{}/scim/v2", app.settings.base_url)
 }
@@ -37,7 +37,7 @@ pub(super) fn resource(body: Vec<u8>, media: Media, tag: &str, location: &str) -
     response
 }
 
-/// The caller has the resource already.
+/// The response if the client has the resource already.
 pub(super) fn not_modified(tag: &str, location: &str) -> Response {
     let mut response = StatusCode::NOT_MODIFIED.into_response();
     describe(response.headers_mut(), tag, location);

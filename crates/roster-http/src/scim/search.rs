@@ -1,8 +1,8 @@
 //! `POST /scim/v2/.search`: one page of all resources, the users before the groups (RFC 7644
 //! sections 3.4.2.1 and 3.4.3).
 //!
-//! A filter that names an attribute which one type does not have finds none of that type. If
-//! neither has it, the filter is refused. Pages go by index alone.
+//! If a filter names an attribute that only one type has, no resource of the other type matches. If
+//! neither type has it, the filter is an error. Pages are by index only.
 
 use axum::{extract::State, response::Response};
 use roster_core::{
@@ -64,7 +64,8 @@ async fn page(
     let known = first.as_ref().ok().and_then(|first| first.total).unwrap_or(0);
     let here = first.as_ref().map_or(0, |first| first.items);
     let room = count.saturating_sub(here);
-    // A page of users may end early by its bytes: those left out come first.
+    // A page of users may end early because of its size. The remaining users come first on the next
+    // page.
     let is_their_turn = first.as_ref().map_or(true, |first| first.ends);
     of_groups.start_index = start.saturating_sub(known).max(1);
     of_groups.count = Some(if is_their_turn { room } else { 0 });

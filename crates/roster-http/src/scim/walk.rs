@@ -1,4 +1,4 @@
-//! Where a walk by index goes on, whichever process served its last page.
+//! The stored positions of paging by index, shared by all processes.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use roster_scim::walk::{Places, first};
 use super::{ScimProblem, limits::PLACE_KEEP_MS};
 use crate::{cursor::ListCursors, state::AppState};
 
-/// One caller's walk through the answers to one question.
+/// The pages of one caller and one query.
 pub(super) struct Walk<'a> {
     app: &'a AppState,
     may: Permit<ReadUsers>,
@@ -23,7 +23,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The walk of the caller, in the order and under the conditions of these cursors.
+    /// The walk of the caller, with the order and conditions of these cursors.
     pub(super) fn new(
         app: &'a AppState,
         may: Permit<ReadUsers>,
@@ -33,7 +33,7 @@ impl<'a> Walk<'a> {
         Self { app, may, id: cursors.digest(), cursors, direction }
     }
 
-    /// The place to go on from for the nearest index that is not beyond this one, and that index.
+    /// The stored position with the highest index up to this one, and that index.
     pub(super) async fn before(&self, index: u64) -> Result<Option<(u64, PageKey)>, ScimProblem> {
         let now = self.app.directory.now();
         let Some(store) = self.app.directory.walks(self.may) else {
@@ -47,7 +47,7 @@ impl<'a> Walk<'a> {
         Ok(first(places, self.direction).map(|place| (index, place)))
     }
 
-    /// Takes note that the page before this index ended there.
+    /// Stores the position where the page before this index ended.
     pub(super) async fn note(&self, index: u64, place: PageKey) -> Result<(), ScimProblem> {
         let at = self.app.directory.now();
         let Some(store) = self.app.directory.walks(self.may) else {
@@ -56,7 +56,8 @@ impl<'a> Walk<'a> {
         };
         let place = self.cursors.seal_stored(&place)?;
         match store.note_walk_end(WalkEnd { walk: self.id, index, place, at }).await {
-            // While the disk is full, no user is deleted either.
+            // A failure is ignored: while the disk is full, no user can be deleted either, so the
+            // index still leads to the right row.
             Err(StoreError::Full(_)) => Ok(()),
             noted => Ok(noted?),
         }

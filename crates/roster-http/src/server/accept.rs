@@ -1,8 +1,8 @@
 //! The accept loop and the drain.
 //!
-//! The loop never ends by itself: a failing accept is counted and tried again. At most
-//! `connections_max` connections are open. It must not know HTTP, but for the one fixed answer to
-//! connections beyond that.
+//! The loop never ends by itself: a failed accept is counted and tried again. At most
+//! `connections_max` connections are open. This module does not know HTTP, except for one fixed
+//! response to connections beyond the maximum.
 
 use std::{
     io::{self, Write as _},
@@ -31,20 +31,20 @@ use super::{
 };
 use crate::admission::Identity;
 
-/// How long accepting rests when the system is out of file descriptors or memory.
+/// The pause after a failed accept for lack of file descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long connections are at least taken after a stop while some are open: busy callers come
-/// back for their last answer within it.
+/// The minimum time for which connections are accepted after a stop while some are open. Active
+/// clients get their last response within it.
 const PARTING_MIN: Duration = Duration::from_millis(100);
 
-/// Most connections that are taken from the kernel's queue in the moment of the stop.
+/// The maximum number of connections that are taken from the kernel's queue at the stop.
 const WAITING_MAX: usize = 4_096;
 
-/// How often at least the connections are looked at while they finish.
+/// The maximum interval between two checks of the connections while they finish.
 const DRAIN_TICK: Duration = Duration::from_millis(10);
 
-/// What a connection beyond the limits is told, without being read.
+/// The response to a connection beyond the limits, sent without reading a request.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\n\
     content-length: 116\r\n\
@@ -55,10 +55,10 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 
 /// Serves connections from `port` until `stop` completes, then lets the open requests finish.
 ///
-/// For `drain_delay_ms` after `stop` connections are still taken, and every answer is the last of
-/// its connection; then nothing new is taken. Returns when no connection is left, at the latest
-/// `drain_timeout_ms` after that. The listening socket itself may outlive it in other hands: what
-/// was not accepted then waits there.
+/// For `drain_delay_ms` after `stop` connections are still accepted, and every response is the last
+/// of its connection. Then no connection is accepted. Returns when no connection is left, at most
+/// `drain_timeout_ms` later. Another process may hold the listening socket too; connections that
+/// were not accepted then wait for it.
 pub async fn serve<H: Handle>(
     port: impl Into<Port>,
     handler: Arc<H>,
@@ -79,7 +79,7 @@ pub async fn serve<H: Handle>(
     gate.drain().await
 }
 
-/// What takes connections and looks after them.
+/// Accepts connections and runs the reaper.
 struct AcceptLoop<H> {
     shared: Arc<Shared<H>>,
     reaper: Reaper,
@@ -87,7 +87,7 @@ struct AcceptLoop<H> {
 }
 
 impl<H: Handle> AcceptLoop<H> {
-    /// Takes connections until `end` completes.
+    /// Accepts connections until `end` completes.
     async fn take_until(&mut self, listener: &TcpListener, end: impl Future<Output = ()>) {
         let mut ticker = ticker(self.shared.settings.tick());
         let mut end = pin!(end);
@@ -106,8 +106,9 @@ impl<H: Handle> AcceptLoop<H> {
         }
     }
 
-    /// Goes on for the drain's delay, with answers that are the last of their connection. A caller
-    /// who is busy thus leaves by an answer, and none of its requests meets a closing connection.
+    /// Continues for the drain's delay, with responses that are the last of their connection. So an
+    /// active client learns of the end from a response, and sends no request on a closing
+    /// connection.
     async fn part(&mut self, listener: &TcpListener) {
         self.reaper.announce();
         let delay = milliseconds(self.shared.settings.drain_delay_ms);
@@ -118,8 +119,8 @@ impl<H: Handle> AcceptLoop<H> {
         }
     }
 
-    /// Takes those whom the kernel has let in already and would hang up on, then stops listening:
-    /// unless the socket is in other hands too, the kernel refuses all who come from here on.
+    /// Accepts the connections that the kernel has queued and would reset, then stops listening.
+    /// Unless another process holds the socket too, the kernel then refuses new connections.
     fn take_waiting(&mut self, listener: TcpListener) {
         let Ok(listener) = listener.into_std() else { return };
         for _ in 0..WAITING_MAX {
@@ -139,7 +140,7 @@ impl<H: Handle> AcceptLoop<H> {
         let count = if permit.is_none() { &counters.refused_of_address } else { &counters.refused };
         let Some(permit) = permit.filter(|_| counters.open.get() < limit) else {
             count.inc();
-            // Who is about to begin a handshake could not read it.
+            // A client that expects a TLS handshake could not parse it.
             if shared.tls.is_none() {
                 refuse(stream);
             }
@@ -158,7 +159,7 @@ impl<H: Handle> AcceptLoop<H> {
         tokio::spawn(serve_connection(Arc::clone(shared), stream, peer, permit));
     }
 
-    /// Waits for the connections to finish, and ends those that do not in time.
+    /// Waits for the connections to finish, and closes those that do not finish in time.
     async fn drain(mut self) -> DrainReport {
         let Self { shared, reaper, .. } = &mut self;
         let deadline = Instant::now() + milliseconds(shared.settings.drain_timeout_ms);
@@ -183,7 +184,7 @@ fn ticker(every: Duration) -> Interval {
     ticker
 }
 
-/// Tells a caller that we are full, as far as one write goes, and hangs up.
+/// Sends the fixed response with a single write, and closes the connection.
 fn refuse(stream: TcpStream) {
     let told = stream.into_std().and_then(|mut stream| stream.write(REFUSAL));
     if let Err(error) = told {
@@ -191,8 +192,8 @@ fn refuse(stream: TcpStream) {
     }
 }
 
-/// A failed accept. What concerns one connection alone is passed over; want of file descriptors
-/// or memory lasts, and trying at once would only burn the processor.
+/// Handles a failed accept. An error of a single connection is ignored. A lack of file descriptors
+/// or memory lasts, so the loop pauses instead of using up the processor.
 async fn failed(counters: &ServerCounters, error: &io::Error) {
     let own = matches!(
         error.kind(),

@@ -15,11 +15,11 @@ pub(super) struct AddressLimit {
     /// `None` is no limit.
     limit: Option<ConcurrencyLimit<IpAddr>>,
     caps_loopback: bool,
-    /// Not counted either.
+    /// Networks that are not counted.
     trusted_proxies: TrustedProxies,
 }
 
-/// A connection is within the limit of its address; `None` where nothing is counted.
+/// The permit of a connection; `None` if its address is not counted.
 pub(super) type AddressPermit = Option<ConcurrencyPermit<IpAddr>>;
 
 impl AddressLimit {
@@ -32,7 +32,7 @@ impl AddressLimit {
         }
     }
 
-    /// One more connection from this address; `None` when it has all of its own.
+    /// Counts a connection from this address. Returns `None` if the address has reached its limit.
     pub(super) fn take(&self, address: IpAddr) -> Option<AddressPermit> {
         let is_proxy = self.trusted_proxies.contains(address);
         let address = network(address);

@@ -4,8 +4,9 @@
 //! the bytes against the memory budget until the connection has written them, and keeps the
 //! exchange open until then. A body of known length has a `Content-Length`.
 //!
-//! A [`StreamedBody`] is made while it is sent. It ends only when its sender says so: a sender that
-//! fails or vanishes breaks the body off, so that no caller takes a part for the whole.
+//! A [`StreamedBody`] is produced while it is sent. It ends normally only when its sender finishes
+//! it. If the sender fails or is dropped, the body is aborted, so no client takes a part for the
+//! whole.
 
 use std::{
     io, mem,
@@ -34,7 +35,7 @@ use super::{
 /// Smaller HTTP/1 responses are not counted: a connection sends one at a time.
 const HTTP1_HELD_FROM_BYTES: usize = 16 * 1024;
 
-/// The body of a response on its way to the connection.
+/// The body of a response that is being sent.
 #[derive(Debug)]
 pub(super) struct MonitoredBody {
     body: Body,
@@ -45,20 +46,20 @@ pub(super) struct MonitoredBody {
     progress: Option<Arc<Progress>>,
 }
 
-/// Bytes on their way to the connection.
+/// Bytes that are being sent.
 #[derive(Debug)]
 pub(super) struct Chunk {
     bytes: Bytes,
     on_the_way: Option<Box<OnTheWay>>,
 }
 
-/// What counts a chunk until the connection has written it.
+/// Counts a chunk until the connection has written it.
 #[derive(Debug)]
 struct OnTheWay {
     progress: Arc<Progress>,
     _held: Option<HeldBytes>,
-    /// Ends with the chunk. With HTTP/2 that may lie in buffers for as long as the peer's window
-    /// is shut.
+    /// Dropped with the chunk. With HTTP/2 a chunk may be buffered as long as the peer's window is
+    /// closed.
     _exchange: Option<Exchange>,
 }
 
@@ -79,7 +80,7 @@ impl Buf for Chunk {
     }
 }
 
-/// The length of a body that is at hand; `None` if it is made while it is sent.
+/// The length of a body; `None` if it is streamed.
 pub(crate) fn length(body: &Body) -> Option<usize> {
     body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX))
 }
@@ -90,7 +91,8 @@ impl MonitoredBody {
         let (mut parts, body) = response.into_parts();
         let length = length(&body);
         let bytes = length.unwrap_or(0);
-        // A streamed response is answered at its end: until then the service may be the slow one.
+        // A streamed response counts as handled at its end, because until then the service may be
+        // the slow side.
         if length.is_some() {
             exchange.answer();
         }
@@ -149,7 +151,7 @@ impl http_body::Body for MonitoredBody {
     }
 }
 
-/// A body that is made while it is sent, one chunk waiting at a time.
+/// A body that is produced while it is sent, with at most one waiting chunk.
 #[derive(Debug)]
 pub struct StreamedBody {
     chunks: mpsc::Receiver<Bytes>,
@@ -158,7 +160,8 @@ pub struct StreamedBody {
     progress: Arc<Progress>,
 }
 
-/// Makes a streamed body. Dropped without [`BodySender::finish`], it breaks the body off.
+/// Creates a streamed body. If the sender is dropped without [`BodySender::finish`], the body is
+/// aborted.
 #[derive(Debug)]
 pub struct BodySender {
     chunks: mpsc::Sender<Bytes>,
@@ -178,12 +181,12 @@ pub struct Room<'a> {
     sender: &'a BodySender,
 }
 
-/// The connection takes no more of the body.
+/// The connection no longer accepts the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone;
 
 impl StreamedBody {
-    /// A body for this peer, and what makes it.
+    /// Creates a body for this peer, and its sender.
     pub fn new(peer: &Peer) -> (Self, BodySender) {
         let (sender, chunks) = mpsc::channel(1);
         let complete = Arc::new(AtomicBool::new(false));
@@ -221,8 +224,8 @@ impl http_body::Body for StreamedBody {
         if self.complete.load(Ordering::Acquire) {
             return Poll::Ready(None);
         }
-        // hyper drops the connection at once, and with it what it has not yet written: one more
-        // round lets it write what it holds.
+        // hyper then drops the connection with its unwritten bytes. One more poll lets it write
+        // them.
         if !mem::replace(&mut self.breaking, true) {
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -232,21 +235,21 @@ impl http_body::Body for StreamedBody {
 }
 
 impl BodySender {
-    /// Waits until the chunk before has been taken, so that at most one waits beside the one that
-    /// is being sent.
+    /// Waits until the previous chunk was taken, so that at most one waits in addition to the one
+    /// that is being sent.
     pub async fn room(&self) -> Result<Room<'_>, Gone> {
         let permit = self.chunks.reserve().await.map_err(|_| Gone)?;
         Ok(Room { permit, sender: self })
     }
 
-    /// Ends the body: it is whole.
+    /// Ends the body normally.
     pub fn finish(self) {
         self.complete.store(true, Ordering::Release);
     }
 }
 
 impl Room<'_> {
-    /// Hands a chunk over. An empty one is no chunk.
+    /// Sends a chunk. An empty one is ignored.
     pub fn send(self, chunk: impl Into<Bytes>) {
         let bytes = chunk.into();
         if bytes.is_empty() {

@@ -1,7 +1,7 @@
 //! One connection, from its socket to the handler and back.
 //!
-//! Every request that was read gets an answer, also when the handler panics. An answer that
-//! leaves a request body unread ends the connection. This module must not know routes.
+//! Every parsed request gets a response, even if the handler panics. A response sent before the
+//! whole request body was read ends the connection. This module does not know routes.
 
 use std::{
     convert::Infallible,
@@ -34,10 +34,10 @@ use super::{
     counters::ServerCounters,
     monitored_stream::MonitoredStream,
     settings::ServerSettings,
-    tls::{is_http2, protect},
+    tls::{accept_tls, is_http2},
 };
 
-/// The HTTP/2 limits that are no settings: HTTP/2's own header list, windows and abuse limits.
+/// The HTTP/2 limits that cannot be configured: header list, windows and abuse limits.
 const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 32 * 1024;
 const HTTP2_WINDOW_BYTES: u32 = 1024 * 1024;
 const HTTP2_SEND_BYTES_MAX: usize = 256 * 1024;
@@ -45,9 +45,9 @@ const HTTP2_PENDING_RESETS_MAX: usize = 20;
 const HTTP2_ERROR_RESETS_MAX: usize = 256;
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PONG_WITHIN: Duration = Duration::from_secs(10);
-/// Memory of an open HTTP/2 request, without its head and its bodies.
+/// The memory of an open HTTP/2 request, without its head and its bodies.
 const HTTP2_STREAM_BYTES: usize = 1024;
-/// How many header fields hyper takes of an HTTP/1 request when it is not told.
+/// hyper's default maximum of header fields of an HTTP/1 request.
 const HTTP1_HEADERS_DEFAULT: usize = 100;
 
 /// What all connections of a server share.
@@ -65,8 +65,7 @@ struct Link<H> {
     peer: Peer,
 }
 
-/// How HTTP is spoken: whichever a plain connection begins with, and under TLS the one that was
-/// agreed upon.
+/// The HTTP protocols: a plain connection may use either; under TLS the negotiated one is used.
 pub(super) struct Protocols {
     either: Builder<TokioExecutor>,
     http1: Builder<TokioExecutor>,
@@ -81,18 +80,18 @@ impl Protocols {
     }
 }
 
-/// How both protocols are spoken.
+/// The settings of both protocols.
 fn protocol(settings: &ServerSettings) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
-        // hyper's timer starts anew as soon as an answer is sent, so it cannot grant a resting
-        // connection more than a head may take. The reaper distinguishes the two.
+        // hyper's timer restarts as soon as a response is sent, so it cannot allow an idle
+        // connection more time than a request head. The reaper distinguishes the two.
         .header_read_timeout(None)
-        // A caller that has said all it has to say still wants its answer.
+        // A client that has closed its sending side still gets its response.
         .half_close(true)
         .max_buf_size(settings.header_bytes_max.max(8_192));
-    // hyper keeps room for its own default without setting it aside anew for each request.
+    // With hyper's default no memory is allocated per request.
     if settings.headers_max != HTTP1_HEADERS_DEFAULT {
         builder.http1().max_headers(settings.headers_max);
     }
@@ -111,7 +110,7 @@ fn protocol(settings: &ServerSettings) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Serves one connection to its end, or until it is told to end.
+/// Serves one connection until it ends or is ordered to end.
 pub(super) async fn serve_connection<H: Handle>(
     shared: Arc<Shared<H>>,
     stream: TcpStream,
@@ -120,13 +119,13 @@ pub(super) async fn serve_connection<H: Handle>(
 ) {
     let state = Arc::clone(&peer.state);
     let _open = Open { counters: Arc::clone(&shared.counters), state: Arc::clone(&state) };
-    // Free before the connection counts as closed.
+    // Released before the connection counts as closed.
     let _permit = permit;
     let stream = MonitoredStream::new(stream, Arc::clone(&state));
     match &shared.tls {
-        None => converse(&shared, &shared.protocols.either, stream, peer).await,
-        // In a box, so that a connection without TLS does not set its room aside.
-        Some(acceptor) => Box::pin(converse_under_tls(&shared, acceptor, stream, peer)).await,
+        None => serve_http(&shared, &shared.protocols.either, stream, peer).await,
+        // Boxed, so that a connection without TLS does not reserve the memory.
+        Some(acceptor) => Box::pin(serve_https(&shared, acceptor, stream, peer)).await,
     }
     if state.stalled.is_set() {
         shared.counters.closed_slow_read.inc();
@@ -135,48 +134,48 @@ pub(super) async fn serve_connection<H: Handle>(
     shared.counters.closed_slow_body.inc_by(slow_bodies.into());
 }
 
-/// Makes the handshake, then speaks HTTP.
-async fn converse_under_tls<H: Handle>(
+/// Performs the TLS handshake, then serves HTTP.
+async fn serve_https<H: Handle>(
     shared: &Arc<Shared<H>>,
     acceptor: &TlsAcceptor,
     stream: MonitoredStream,
     peer: Peer,
 ) {
-    if let Some(stream) = protect(acceptor, stream, &peer.state, &shared.counters).await {
+    if let Some(stream) = accept_tls(acceptor, stream, &peer.state, &shared.counters).await {
         let Protocols { http1, http2, .. } = &shared.protocols;
         let protocol = if is_http2(&stream) { http2 } else { http1 };
-        converse(shared, protocol, stream, peer).await;
+        serve_http(shared, protocol, stream, peer).await;
     }
 }
 
-/// Speaks HTTP over what carries it.
-async fn converse<H: Handle>(
+/// Serves HTTP over a stream.
+async fn serve_http<H: Handle>(
     shared: &Arc<Shared<H>>,
     protocol: &Builder<TokioExecutor>,
-    carrier: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: Peer,
 ) {
     let state = Arc::clone(&peer.state);
-    // Each request holds on to this connection's own counts of references: those of what all
-    // connections share would be fought over by every processor.
+    // Each request clones this connection's own `Arc`. The reference counts of what all connections
+    // share would be contended by all processors.
     let link = Arc::new(Link { shared: Arc::clone(shared), peer });
     let service = service_fn(|request| {
         let exchange = Exchange::start(Arc::clone(&state), request.version());
-        answer(Arc::clone(&link), request, exchange)
+        respond(Arc::clone(&link), request, exchange)
     });
-    let mut connection = pin!(protocol.serve_connection(TokioIo::new(carrier), service));
+    let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), service));
     let mut leaving = false;
-    let mut known = false;
+    let mut has_waker = false;
     let ended = poll_fn(|context| {
-        if !known {
-            known = true;
+        if !has_waker {
+            has_waker = true;
             state.wake_me(context.waker());
         }
         if state.order() > Order::Finish {
             return Poll::Ready(None);
         }
-        // What has come in is read before leave is taken: hyper would close a resting connection
-        // at once, with a request unread.
+        // Data that arrived is read before the connection is shut down, because hyper closes an
+        // idle connection at once, even with an unread request.
         let polled = connection.as_mut().poll(context);
         if polled.is_ready() || leaving || !state.may_leave() {
             return polled.map(Some);
@@ -192,8 +191,8 @@ async fn converse<H: Handle>(
     }
 }
 
-/// Answers one request, whatever the handler does.
-async fn answer<H: Handle>(
+/// Responds to one request, even if the handler panics.
+async fn respond<H: Handle>(
     link: Arc<Link<H>>,
     request: Request<Incoming>,
     exchange: Exchange,
@@ -223,7 +222,7 @@ async fn answer<H: Handle>(
     Ok(MonitoredBody::monitor(response, exchange))
 }
 
-/// How long the head of a request is, without its framing.
+/// The length of a request's head, without its framing.
 fn head_bytes<B>(request: &Request<B>) -> usize {
     let fields = request.headers().iter();
     let fields = fields.map(|(name, value)| name.as_str().len() + value.len());
@@ -231,14 +230,14 @@ fn head_bytes<B>(request: &Request<B>) -> usize {
     target + fields.sum::<usize>()
 }
 
-/// Marks an HTTP/1 answer as the last of its connection (RFC 9112 9.6). For answers that leave a
-/// request body unread; the server does it by itself for 408 and 413.
+/// Marks an HTTP/1 response as the last of its connection (RFC 9112 section 9.6). For responses
+/// that are sent before the request body was read; the server does this itself for 408 and 413.
 pub fn close_after(response: &mut Response) {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
-/// The answer to HEAD: the length that GET would send, and no content (RFC 9110 9.3.2). hyper
-/// does so for HTTP/1 alone.
+/// Makes the response to HEAD: the length that GET would send, and no content (RFC 9110 section
+/// 9.3.2). hyper does this only for HTTP/1.
 fn leave_body_out(response: &mut Response) {
     let length = length(response.body());
     *response.body_mut() = Body::empty();
@@ -248,8 +247,8 @@ fn leave_body_out(response: &mut Response) {
     }
 }
 
-/// The outcome of a future, or nothing if it panicked. What a panic leaves half done stays inside
-/// the future, which is never polled again.
+/// The outcome of a future, or `None` if it panicked. The future is not polled again, so no other
+/// code sees its inconsistent state.
 async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     poll_fn(|context: &mut Context<'_>| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
@@ -262,7 +261,7 @@ async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     .await
 }
 
-/// Counts the connection as open for as long as its task lives, however that ends.
+/// Counts the connection as open until it is dropped.
 struct Open {
     counters: Arc<ServerCounters>,
     state: Arc<ConnectionState>,

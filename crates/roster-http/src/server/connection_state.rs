@@ -1,8 +1,8 @@
-//! What a connection tells about itself, and what it is told to do.
+//! The state of a connection, and the orders to it.
 //!
-//! The connection's own tasks only store plain numbers here: no clock is read and no timer is
-//! armed per request. The reaper reads them now and then and draws the conclusions. This module
-//! must not know any limit.
+//! The connection's tasks only store numbers here: no clock is read and no timer is set per
+//! request. The reaper reads the numbers periodically and decides. This module does not know any
+//! limit.
 
 use std::{
     sync::{
@@ -22,35 +22,35 @@ use super::{memory::ConnectionMemory, settings::Floor};
 pub(super) struct ConnectionState {
     /// Exchanges whose head has been read.
     started: AtomicU32,
-    /// Exchanges whose handler has answered.
+    /// Exchanges whose handler has returned.
     answered: AtomicU32,
-    /// Exchanges whose answer has been handed over to the last byte.
+    /// Exchanges whose response was passed to hyper completely.
     ended: AtomicU32,
-    /// One more than `ended` was when bytes came in while no exchange was open.
+    /// `ended` plus one at the time when bytes arrived while no exchange was open.
     head_begun: AtomicU32,
-    /// Request bodies that are being taken in while their answers are already under way.
+    /// Request bodies that are read while their responses are being sent.
     receiving: AtomicU32,
-    /// Chunks of streamed answers that were handed over and not yet let go of.
+    /// Chunks of streamed responses that hyper has not released.
     in_hand: AtomicU32,
-    /// All bytes that the kernel has taken from us.
+    /// All bytes that the kernel accepted.
     pub(super) written: AtomicU64,
-    /// The kernel takes no more bytes just now.
+    /// The kernel accepts no more bytes now.
     pub(super) blocked: Flag,
-    /// Our side has been closed.
+    /// The sending side was closed.
     pub(super) closing: Flag,
-    /// One more than `started` was when the connection took its leave with nothing open.
+    /// `started` plus one at the time when the connection began to shut down with no open exchange.
     quiet: AtomicU32,
     http2: Flag,
-    /// The kernel has given the peer up.
+    /// The kernel has timed out the peer.
     pub(super) stalled: Flag,
-    /// Request bodies that came below their floor after their answers had begun.
+    /// Request bodies that were too slow after their responses had begun.
     pub(super) slow_bodies: AtomicU32,
     patient: AtomicBool,
     /// The connection has ended.
     pub(super) gone: Flag,
     order: AtomicU8,
     waker: Mutex<Option<Waker>>,
-    /// What the connection makes us hold.
+    /// The memory that the connection uses.
     memory: Arc<ConnectionMemory>,
     /// The HTTP/2 responses that are being sent.
     responses: Mutex<Slab<Observed>>,
@@ -70,7 +70,7 @@ impl Flag {
     }
 }
 
-/// How much of a response was made, and how much of it the connection has written.
+/// How many bytes of a response were produced, and how many were written.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     made: AtomicU64,
@@ -78,22 +78,22 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// More of the response was made.
+    /// Adds produced bytes.
     pub(super) fn add_made(&self, bytes: usize) {
         self.made.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
     }
 
-    /// More of it was written.
+    /// Adds written bytes.
     pub(super) fn add_written(&self, bytes: usize) {
         self.written.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
     }
 }
 
-/// A response and how far it was when a window of the write floor began.
+/// A response, and its progress when a window of the write floor began.
 #[derive(Debug)]
 struct Observed {
     progress: Arc<Progress>,
-    /// Whether it is made while it is sent.
+    /// Whether it is streamed.
     streamed: bool,
     window: Option<Window>,
 }
@@ -102,16 +102,16 @@ struct Observed {
 struct Window {
     began: Instant,
     written: u64,
-    /// The least that must be written within the window.
+    /// The minimum that must be written within the window.
     due: u64,
 }
 
 impl Observed {
-    /// Whether a window of the floor is over in which too little was written.
+    /// Whether a window has ended in which too little was written.
     fn is_slow(&mut self, now: Instant, floor: Floor, receiving: bool) -> bool {
         let written = self.progress.written.load(Ordering::Relaxed);
         let unwritten = self.progress.made.load(Ordering::Relaxed).saturating_sub(written);
-        // The caller of an import need not read while it sends.
+        // The client of an import need not read while it sends.
         if unwritten == 0 || (self.streamed && receiving) {
             self.window = None;
             return false;
@@ -126,35 +126,35 @@ impl Observed {
     }
 }
 
-/// What a connection is doing. Two equal phases in a row are one and the same phase.
+/// What a connection is doing. Two equal consecutive phases are the same phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The task of the connection has ended.
     Gone,
-    /// We have closed our side and wait for the peer's end.
+    /// The sending side is closed, and the peer's end is awaited.
     Closing,
-    /// We have something to send and the peer does not take it.
+    /// There is data to send, and the peer does not read.
     Stalled,
-    /// A request is being handled or answered, and not by the peer's fault.
+    /// A request is being handled or its response sent, and the peer is not the slow side.
     Busy,
     /// The head of the exchange of this number is awaited or arriving.
     Head(u32),
-    /// Nothing has come in since this many exchanges ended.
+    /// Nothing has arrived since this many exchanges ended.
     Idle(u32),
 }
 
-/// What a connection is told to do, in rising order; a later order never softens an earlier one.
+/// An order to a connection, in rising order. A later order never weakens an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Order {
-    /// Go on.
+    /// Continue.
     None,
-    /// The next answer is the last one.
+    /// The next response is the last one.
     Last,
-    /// Finish what is open or on its way in, take nothing new.
+    /// Finish open and arriving requests, accept nothing new.
     Finish,
     /// End now.
     Cut,
-    /// End now and throw away what the kernel still holds.
+    /// End now and discard what the kernel still holds.
     Reset,
 }
 
@@ -176,7 +176,7 @@ impl ConnectionState {
         Self { memory, ..Self::default() }
     }
 
-    /// What the connection makes us hold.
+    /// The memory that the connection uses.
     pub(super) fn memory(&self) -> &Arc<ConnectionMemory> {
         &self.memory
     }
@@ -193,7 +193,7 @@ impl ConnectionState {
         }
         let receiving = self.is_receiving();
         let mut responses = self.responses();
-        // Every response is looked at, so that the windows of all begin.
+        // Every response is checked, so that the windows of all begin.
         responses
             .iter_mut()
             .fold(false, |slow, (_, one)| one.is_slow(now, floor, receiving) || slow)
@@ -214,12 +214,12 @@ impl ConnectionState {
         let ended = self.ended.load(Ordering::Acquire);
         let answered = self.answered.load(Ordering::Acquire);
         let started = self.started.load(Ordering::Acquire);
-        // Who is still sending need not read yet. The body's own floor holds it to its speed.
+        // A client that is still sending need not read yet. The limits of its body apply.
         if self.is_receiving() {
             return Phase::Busy;
         }
-        // With HTTP/2 the socket takes what flow control lets through, so a peer that keeps its
-        // window shut never blocks a write: answers that stay in our hands tell it instead.
+        // With HTTP/2, flow control limits what is written to the socket, so a peer with a closed
+        // window never blocks a write. Unsent responses show it instead.
         let withheld =
             self.is_http2() && (answered != ended || self.in_hand.load(Ordering::Acquire) > 0);
         if self.blocked.is_set() || withheld {
@@ -232,13 +232,13 @@ impl ConnectionState {
         if ended == 0 || begun { Phase::Head(ended) } else { Phase::Idle(ended) }
     }
 
-    /// Whether bytes have come in since this many exchanges ended. Frames that are not requests
-    /// keep arriving on a resting HTTP/2 connection: they tell nothing.
+    /// Whether bytes have arrived since this many exchanges ended. On an idle HTTP/2 connection,
+    /// frames that are not requests keep arriving; they do not count.
     fn has_begun(&self, ended: u32) -> bool {
         !self.is_http2() && self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1)
     }
 
-    /// Tells the connection what to do and wakes it.
+    /// Gives the connection an order and wakes it.
     pub(super) fn tell(&self, order: Order) {
         self.order.fetch_max(order.to_u8(), Ordering::AcqRel);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,19 +247,19 @@ impl ConnectionState {
         }
     }
 
-    /// What the connection has been told.
+    /// The current order.
     pub(super) fn order(&self) -> Order {
         Order::from_u8(self.order.load(Ordering::Acquire))
     }
 
-    /// Whether the connection, told to finish, has not even the head of a request on its way in.
+    /// Whether the connection was ordered to finish, and no part of a request head has arrived.
     pub(super) fn may_leave(&self) -> bool {
         let ended = self.ended.load(Ordering::Acquire);
         let resting = self.started.load(Ordering::Acquire) == ended;
         self.order() == Order::Finish && !(resting && self.has_begun(ended))
     }
 
-    /// The connection takes its leave.
+    /// Records that the connection begins to shut down.
     pub(super) fn leave(&self) {
         if matches!(self.phase(), Phase::Head(_) | Phase::Idle(_)) {
             let started = self.started.load(Ordering::Acquire);
@@ -267,25 +267,25 @@ impl ConnectionState {
         }
     }
 
-    /// Whether nothing has been open since the connection took its leave.
+    /// Whether no exchange was open since the connection began to shut down.
     pub(super) fn is_quiet(&self) -> bool {
         let started = self.started.load(Ordering::Acquire);
         self.quiet.load(Ordering::Relaxed) == started.wrapping_add(1)
     }
 
-    /// Whom to wake when there is an order.
+    /// Sets the waker for orders.
     pub(super) fn wake_me(&self, waker: &Waker) {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 
-    /// Whether some of a head has come, and its exchange has not begun.
+    /// Whether a part of a head has arrived, and its exchange has not begun.
     pub(super) fn is_within_head(&self) -> bool {
         let ended = self.ended.load(Ordering::Acquire);
         let began = self.head_begun.load(Ordering::Relaxed) == ended.wrapping_add(1);
         began && self.started.load(Ordering::Acquire) == ended
     }
 
-    /// Bytes have come in, whether they were read yet or not.
+    /// Records that bytes have arrived, whether or not they were read yet.
     pub(super) fn note_read(&self) {
         let ended = self.ended.load(Ordering::Relaxed);
         if self.started.load(Ordering::Relaxed) == ended {
@@ -293,24 +293,24 @@ impl ConnectionState {
         }
     }
 
-    /// The handshake is over: what has come in belongs to no head.
+    /// Records the end of the TLS handshake. The bytes so far belong to no request head.
     pub(super) fn greeted(&self) {
         self.head_begun.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a request body is being taken in while its answer is already under way.
+    /// Whether a request body is being read while its response is being sent.
     pub(super) fn is_receiving(&self) -> bool {
         self.receiving.load(Ordering::Acquire) > 0
     }
 
-    /// Whether such a body has begun, told once.
+    /// Whether such a body has begun. Returns true only once.
     pub(super) fn grows_patient(&self) -> bool {
         self.is_receiving() && !self.patient.swap(true, Ordering::Relaxed)
     }
 }
 
-/// One request and its answer, from the head that was read to the last byte handed over.
-/// Dropped earlier, it ends just the same.
+/// One request and its response, from the parsed head to the last byte passed to hyper. Dropping it
+/// earlier ends it too.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     state: Arc<ConnectionState>,
@@ -331,7 +331,7 @@ impl Exchange {
         Self { state, answered: false, http2, response: None }
     }
 
-    /// The handler has answered.
+    /// The handler has returned.
     pub(super) fn answer(&mut self) {
         if !self.answered {
             self.answered = true;
@@ -349,7 +349,7 @@ impl Exchange {
         self.http2
     }
 
-    /// Has the progress of the response observed.
+    /// Registers the progress of the response for the reaper.
     pub(super) fn observe(&mut self, progress: Arc<Progress>, streamed: bool) {
         let observed = Observed { progress, streamed, window: None };
         self.response = Some(self.state.responses().insert(observed));
@@ -366,7 +366,7 @@ impl Drop for Exchange {
     }
 }
 
-/// Counts something of a connection for as long as this lives.
+/// Counts something of a connection until this is dropped.
 #[derive(Debug)]
 pub(super) struct CountGuard {
     state: Arc<ConnectionState>,
@@ -379,7 +379,7 @@ impl CountGuard {
         Self::new(state, |state| &state.receiving)
     }
 
-    /// A chunk of a streamed answer that is in our hands.
+    /// A chunk of a streamed response that hyper has not released.
     pub(super) fn in_hand(state: &Arc<ConnectionState>) -> Self {
         Self::new(state, |state| &state.in_hand)
     }

@@ -1,6 +1,6 @@
-//! What the server counts about connections, for the metrics page.
+//! Counters of connections, for the metrics page.
 //!
-//! Only totals, never an address: nothing here can identify a caller.
+//! They are totals without addresses, so they identify no caller.
 
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -8,31 +8,31 @@ use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 
 use super::memory::MemoryBudget;
 
-/// Totals since the start; `open` is the present number. Reading them disturbs nobody.
+/// Totals since the start; `open` is the current number.
 #[derive(Debug, Default)]
 pub struct ServerCounters {
-    /// Connections taken.
+    /// Accepted connections.
     pub accepted: Counter,
-    /// Connections turned away because `connections_max` were open.
+    /// Connections rejected because `connections_max` were open.
     pub refused: Counter,
-    /// Connections turned away because `connections_per_address_max` of their address were open.
+    /// Connections rejected because their address had `connections_per_address_max` open.
     pub refused_of_address: Counter,
     /// Connections open now.
     pub open: Gauge<u64, AtomicU64>,
-    /// Accepts that failed, for want of file descriptors for example.
+    /// Failed accepts, for example for lack of file descriptors.
     pub accept_failures: Counter,
     /// Closed because a request head, or the TLS handshake before it, did not arrive in time.
     pub closed_slow_head: Counter,
-    /// Requests answered 408 because their body came below the floor.
+    /// Requests that got 408 because their body was too slow.
     pub closed_slow_body: Counter,
-    /// Reset because the caller took its answers below the floor, or not at all.
+    /// Connections reset because the client read its responses too slowly or not at all.
     pub closed_slow_read: Counter,
-    /// Closed after resting for the idle limit.
+    /// Connections closed after the idle limit.
     pub closed_idle: Counter,
-    /// TLS handshakes that failed, those of callers who spoke HTTP in the clear among them.
+    /// Failed TLS handshakes, including those of clients that sent plain HTTP.
     pub failed_handshakes: Counter,
-    /// Handlers that panicked; each caller got an answer all the same.
+    /// Handlers that panicked. Each caller got a response.
     pub panics: Counter,
-    /// What all connections make us hold.
+    /// The memory that all connections use.
     pub memory: Arc<MemoryBudget>,
 }

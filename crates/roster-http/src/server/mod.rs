@@ -1,10 +1,9 @@
-//! The server: everything from the accepted socket to a function from request to answer.
+//! The server: everything between the accepted socket and a function from request to response.
 //!
-//! Every connection is bounded in number, time and memory before any route is looked at: a slow
-//! head, a slow body, a caller that does not read, a connection that rests. HTTP/1.1 and HTTP/2
-//! share one port, under TLS or not. Each request that was read is answered, also when its
-//! handler panics. The server must not know routes, problems or the directory; which host, origin
-//! or caller may come in is for the guards behind it.
+//! Connections are bounded in number, time and memory, independently of routes: slow heads, slow
+//! bodies, clients that do not read, idle connections. HTTP/1.1 and HTTP/2 share one port, with or
+//! without TLS. Each parsed request gets a response, even if its handler panics. The server does
+//! not know routes, problems or the directory; the guards behind it check host, origin and caller.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -45,43 +44,43 @@ pub(crate) use body::length;
 use connection_state::ConnectionState;
 pub(crate) use memory::{ConnectionMemory, HeldBytes, SpilledBytes};
 
-/// What answers requests.
+/// The handler of requests.
 pub trait Handle: Send + Sync + 'static {
-    /// Answers one request. The future is dropped when the caller goes away first.
+    /// Handles one request. The future is dropped if the client disconnects first.
     fn handle(
         &self,
         request: Request<Incoming>,
         peer: &Peer,
     ) -> impl Future<Output = Response> + Send;
 
-    /// The answer in place of that of a handler that panicked: a 500 that tells nothing.
+    /// The response if the handler panicked: a 500 without details.
     fn on_panic(&self) -> Response;
 }
 
-/// Who is at the other end, and what the server holds it to.
+/// The peer of a connection, and the limits that the server applies to it.
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// The address of the other end of the socket, which may be a proxy's.
     pub address: SocketAddr,
     /// Whether the connection is under TLS.
     pub tls: bool,
-    /// The least speed of a request body, for [`read_body`].
+    /// The minimum speed of a request body, for [`read_body`].
     pub body_floor: Floor,
-    /// What the connection tells about itself: bodies that are streamed report to it.
+    /// The state of the connection, to which streamed bodies report.
     state: Arc<ConnectionState>,
 }
 
-/// Where connections come in. A port speaks TLS alone or not at all.
+/// The listening port. It accepts only TLS or only plain connections.
 #[derive(Debug)]
 pub struct Port {
     /// Takes the connections.
     pub listener: TcpListener,
-    /// How TLS is spoken, as [`tls_config`] makes it; none for plain connections.
+    /// The TLS configuration from [`tls_config`]; `None` for plain connections.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
 impl Peer {
-    /// What the connection makes us hold.
+    /// The memory that the connection uses.
     pub(crate) fn memory(&self) -> &Arc<ConnectionMemory> {
         self.state.memory()
     }
@@ -93,10 +92,10 @@ impl From<TcpListener> for Port {
     }
 }
 
-/// How a drain went.
+/// The result of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrainReport {
-    /// Connections that were open at the start and ended in good order.
+    /// Connections that were open at the start and finished normally.
     pub finished: u64,
     /// Connections that were cut off at the end of the drain.
     pub cut: u64,

@@ -1,8 +1,8 @@
-//! The accepted socket, as hyper, or TLS below it, reads and writes it.
+//! The accepted socket, which hyper or TLS reads and writes.
 //!
-//! It notes in the connection's state what comes in and what the kernel takes, closes our side
-//! first and waits for the peer's, and throws away what the kernel holds when the connection is
-//! reset. It must not know HTTP or time.
+//! It records in the connection's state which bytes were received and which the kernel accepted. It
+//! closes the sending side first and waits until the peer closes its own. When the connection is
+//! reset, it discards what the kernel still holds. This module does not know HTTP or time.
 
 use std::{
     io::{self, IoSlice},
@@ -25,8 +25,8 @@ use super::{
     settings::{ServerSettings, milliseconds},
 };
 
-/// How much unsent data the kernel takes before it reports a full socket. The kernel's own
-/// buffers grow to megabytes, in which a caller that never reads would go unnoticed.
+/// The unsent bytes at which the kernel reports the socket as full. The kernel's own buffers grow
+/// to megabytes, which would hide a client that never reads.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 64 * 1024;
 
@@ -38,7 +38,7 @@ pub(super) struct MonitoredStream {
     blocked: bool,
     peer_ended: bool,
     shut: bool,
-    /// Counts what came of a head after its first piece.
+    /// The counted memory of a head after its first piece.
     head: Option<HeldBytes>,
 }
 
@@ -55,17 +55,17 @@ impl MonitoredStream {
         }
     }
 
-    /// The first byte that comes in, which is left to be read; nothing if the peer ends before.
+    /// Waits for the first byte, without consuming it. Returns `None` if the peer closes first.
     pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
         let mut first = [0];
         let count = self.stream.peek(&mut first).await?;
         Ok((count > 0).then_some(first[0]))
     }
 
-    /// A caller that sends a long body before it reads a byte of the answer keeps its window shut
-    /// for as long as that takes, and the kernel would drop it. Once such a body has begun, the
-    /// reaper alone judges the connection.
-    fn be_patient(&self) {
+    /// Turns off the kernel's timeout once a long body has begun. A client that sends such a body
+    /// before it reads the response keeps its receive window closed meanwhile, and the kernel would
+    /// drop the connection. The reaper alone then decides when to close it.
+    fn disable_kernel_timeout(&self) {
         if !self.state.grows_patient() {
             return;
         }
@@ -75,8 +75,8 @@ impl MonitoredStream {
         }
     }
 
-    /// Counts the pieces of a head until the request is read: what arrives at once costs nothing
-    /// here. Over HTTP/2 heads are counted once they are read.
+    /// Counts the memory of an incomplete head until the request is parsed. A head that arrives at
+    /// once is not counted here. Over HTTP/2 heads are counted after parsing.
     fn count_head(&mut self, bytes: usize) {
         if self.state.is_http2() || !self.state.is_within_head() {
             self.head = None;
@@ -110,9 +110,9 @@ impl MonitoredStream {
         }
     }
 
-    /// Whoever is about to take leave looks once more: bytes may lie in the socket of which the
-    /// runtime has not heard yet. It will, and then they are read.
-    fn look(&self) {
+    /// Looks for unread bytes in the socket before the connection is shut down: the runtime may not
+    /// have reported them yet. Once it does, they are read.
+    fn look_for_unread_bytes(&self) {
         if self.state.order() != Order::Finish {
             return;
         }
@@ -129,8 +129,8 @@ impl MonitoredStream {
     }
 }
 
-/// Sets what every accepted socket has. A socket that refuses an option is served without it:
-/// the peer may have gone already, which shows soon enough.
+/// Sets the options of an accepted socket. If an option fails, the socket is served without it: the
+/// peer may have disconnected, which the next read reports.
 pub(super) fn prepare(stream: &TcpStream, settings: &ServerSettings) -> io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(target_os = "linux")]
@@ -148,7 +148,7 @@ impl AsyncRead for MonitoredStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.be_patient();
+        self.disable_kernel_timeout();
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         match &outcome {
@@ -158,7 +158,7 @@ impl AsyncRead for MonitoredStream {
                 self.state.note_read();
             }
             Poll::Ready(Err(error)) => self.failed(error),
-            Poll::Pending => self.look(),
+            Poll::Pending => self.look_for_unread_bytes(),
         }
         outcome
     }
@@ -191,9 +191,9 @@ impl AsyncWrite for MonitoredStream {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// Closes our side, then reads and discards until the peer closes its own. Closing a socket
-    /// with unread bytes makes the kernel send a reset, which can overtake our last answer (RFC
-    /// 9112 9.6). How long that may take is for the reaper to say.
+    /// Closes the sending side, then reads and discards until the peer closes its own. Closing a
+    /// socket with unread bytes makes the kernel send a reset, which can overtake the last response
+    /// (RFC 9112 section 9.6). The reaper bounds the time.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.shut {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
@@ -208,7 +208,7 @@ impl AsyncWrite for MonitoredStream {
             let mut buffer = ReadBuf::new(&mut scratch);
             match ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer)) {
                 Ok(()) => self.peer_ended = buffer.filled().is_empty(),
-                // The peer is gone: there is nobody left to wait for.
+                // The peer is gone.
                 Err(_) => break,
             }
         }
@@ -219,8 +219,8 @@ impl AsyncWrite for MonitoredStream {
 impl Drop for MonitoredStream {
     fn drop(&mut self) {
         if self.state.order() == Order::Reset {
-            // Without this the kernel would go on holding and offering what the peer never reads.
-            // Where it fails the connection closes in the usual way.
+            // Without this the kernel would keep and resend the data that the peer never reads. If
+            // it fails, the connection closes normally.
             let _closed_anyway = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         }
     }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn bytes_of_which_the_runtime_has_not_heard_keep_a_connection_from_leaving() {
+    async fn bytes_that_the_runtime_has_not_reported_prevent_shutdown() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, _) = listener.accept().unwrap();
@@ -253,9 +253,9 @@ mod tests {
         state.tell(Order::Finish);
         assert!(!read().await);
         assert!(state.may_leave());
-        // No await in between lets the runtime hear of it.
+        // There is no await in between, so the runtime does not know of the bytes.
         peer.write_all(b"GET").unwrap();
-        assert!(!read().await, "the runtime has heard of it: this test tests nothing");
+        assert!(!read().await, "the runtime knows of the bytes, so this test checks nothing");
         assert!(!state.may_leave());
     }
 }

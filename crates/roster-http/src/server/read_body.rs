@@ -1,8 +1,8 @@
-//! Reading a whole request body within a size and above a speed.
+//! Reads a whole request body, with a maximum size and a minimum speed.
 //!
-//! A length that is announced too large is refused before a byte is read, so that a caller who
-//! sent `Expect: 100-continue` gets the final answer (RFC 9110 10.1.1). A body that arrives with
-//! its head costs no timer. This module must not know media types.
+//! An announced length above the maximum is rejected before a byte is read, so that a client that
+//! sent `Expect: 100-continue` gets the final response (RFC 9110 section 10.1.1). A body that
+//! arrives with its head needs no timer. This module does not know media types.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
     memory::{ConnectionMemory, HeldBytes, with_guard},
 };
 
-/// What is set aside for a body of several parts before it has proven its length.
+/// The initial capacity for a body of several parts, whatever length it announces.
 const FIRST_CAPACITY_BYTES: usize = 16 * 1024;
 
 /// A smaller body counts against the memory budget only while it is read.
@@ -25,18 +25,18 @@ const HELD_FROM_BYTES: usize = 16 * 1024;
 /// Why a body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFault {
-    /// It is, or says it is, longer than allowed: 413, and the connection closes.
+    /// It is longer than allowed, or announces to be: 413, and the connection closes.
     TooLarge,
-    /// It came below the floor: 408, and the connection closes.
+    /// It was too slow: 408, and the connection closes.
     TooSlow,
-    /// It broke off or was not framed rightly: 400, if anybody is left to read it.
+    /// It was incomplete or framed incorrectly: 400, if the client still reads.
     Aborted,
-    /// The connection or its caller holds its share of memory: 503, and the connection closes.
+    /// The connection or its caller uses its whole share of memory: 503, and the connection closes.
     NoMemory,
 }
 
-/// Reads a body of at most `max` bytes that keeps above the peer's floor until it is complete.
-/// A large body counts against the peer's memory until the last reference to it is dropped.
+/// Reads a body of at most `max` bytes, at the minimum speed or faster. A large body counts against
+/// the peer's memory until the last reference to it is dropped.
 pub async fn read_body<B>(mut incoming: B, max: usize, peer: &Peer) -> Result<Bytes, BodyFault>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -51,7 +51,7 @@ where
                 Ok(None) => return Ok(gathered.finish()),
                 Ok(Some(Err(_))) => return Err(BodyFault::Aborted),
                 Ok(Some(Ok(frame))) => {
-                    // Trailers mean nothing to us and are passed over (RFC 9110 6.5.1).
+                    // Trailers are ignored (RFC 9110 section 6.5.1).
                     let Ok(data) = frame.into_data() else { continue };
                     if data.len() > max.saturating_sub(gathered.len()) {
                         return Err(BodyFault::TooLarge);
@@ -72,7 +72,7 @@ where
     Err(BodyFault::TooLarge)
 }
 
-/// The parts of a body; one that came whole is not copied.
+/// The parts of a body. A single part is not copied.
 struct Gathered {
     first: Bytes,
     all: BytesMut,

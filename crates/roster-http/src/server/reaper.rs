@@ -1,8 +1,8 @@
-//! The one place that decides that a connection has had its time.
+//! Closes connections that exceed a time or memory limit. Only this module decides that.
 //!
-//! It looks at every connection a few times a second and compares what it is doing with what it
-//! was doing. A limit is therefore overrun by at most two ticks, and a connection costs nothing
-//! between them. It must not know HTTP or sockets.
+//! Several times a second it compares the phase of each connection with the previous one. So a
+//! limit is exceeded by at most two ticks, and a connection costs nothing in between. This module
+//! does not know HTTP or sockets.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -18,17 +18,16 @@ use super::{
     settings::{Floor, ServerSettings, milliseconds},
 };
 
-/// How long a connection that was just opened may keep its first byte to itself when all are told
-/// to finish: it was opened to say something.
+/// The time that a new connection gets for its first byte when all are ordered to finish.
 const FIRST_BYTE_WITHIN: Duration = Duration::from_millis(500);
 
 /// Connections are reset until the memory in use is at most this.
 const FREED_TO_BYTES: usize = TOTAL_BYTES_MAX / 8 * 7;
 
-/// All connections and the limits they are held to.
+/// All connections and their limits.
 pub(super) struct Reaper {
     connections: Vec<Reaped>,
-    /// What a new connection is told.
+    /// The order for new connections.
     order: Order,
     limits: Limits,
     counters: Arc<ServerCounters>,
@@ -39,18 +38,18 @@ struct Limits {
     idle: Duration,
     close: Duration,
     write: Floor,
-    /// Above this many connections a resting one is granted no more than a head may take.
+    /// Above this number of connections, an idle one gets no more time than a request head.
     crowd: usize,
 }
 
-/// A connection as it was when we last looked.
+/// A connection as it was at the last check.
 struct Reaped {
     state: Arc<ConnectionState>,
     phase: Phase,
     since: Instant,
     /// What had been written when the phase, or the window of the write floor, began.
     written: u64,
-    /// When it was told to finish while nothing was open.
+    /// When it was ordered to finish while nothing was open.
     leaving: Option<Instant>,
 }
 
@@ -75,14 +74,14 @@ impl Reaper {
         Self { connections: Vec::new(), order: Order::None, limits, counters }
     }
 
-    /// Looks after one more connection, accepted now.
+    /// Adds a connection that was accepted now.
     pub(super) fn add(&mut self, state: Arc<ConnectionState>, now: Instant) {
         state.tell(self.order);
         let phase = state.phase();
         self.connections.push(Reaped { state, phase, since: now, written: 0, leaving: None });
     }
 
-    /// Looks at all connections and ends those that have had their time.
+    /// Checks all connections, and ends those that exceed a limit.
     pub(super) fn pass(&mut self, now: Instant) {
         self.free_memory();
         let crowded = self.connections.len() > self.limits.crowd;
@@ -109,13 +108,12 @@ impl Reaper {
                 Verdict::Overdue => Order::Cut,
             };
             connection.state.tell(order);
-            // A connection that was cut needs no second look; one that finishes does.
+            // A connection that was cut needs no further check. A finishing one does.
             order == Order::Finish
         });
     }
 
-    /// Resets the connections that hold most, of the callers that hold most, until what is left is
-    /// within the budget.
+    /// Resets the largest connections of the largest callers, until the rest is within the budget.
     pub(super) fn free_memory(&mut self) {
         let memory = &self.counters.memory;
         if !memory.is_exceeded() {
@@ -140,7 +138,7 @@ impl Reaper {
         tracing::warn!(resets = memory.resets.get(), "connections that hold most were reset");
     }
 
-    /// From here on the next answer of every connection, also of new ones, is its last.
+    /// Orders that the next response of every connection, including new ones, is its last.
     pub(super) fn announce(&mut self) {
         self.order = Order::Last;
         for connection in &self.connections {
@@ -148,8 +146,8 @@ impl Reaper {
         }
     }
 
-    /// Tells connections to finish what is open and to take nothing new: all, but for those that
-    /// have only just come, which are told by a later call.
+    /// Orders connections to finish open requests and to accept nothing new. Connections that were
+    /// just opened are skipped until a later call.
     pub(super) fn finish(&mut self, now: Instant) {
         for connection in &mut self.connections {
             if connection.leaving.is_none() && !connection.is_new(now) {
@@ -159,7 +157,7 @@ impl Reaper {
         }
     }
 
-    /// Ends all that are left and tells how many were.
+    /// Ends the remaining connections, and returns their number.
     pub(super) fn cut_all(&mut self) -> u64 {
         let mut cut = 0;
         for connection in self.connections.drain(..) {
@@ -173,7 +171,7 @@ impl Reaper {
 }
 
 impl Reaped {
-    /// Whether the connection was opened just now and has said nothing yet.
+    /// Whether the connection was just opened and has sent nothing.
     fn is_new(&self, now: Instant) -> bool {
         self.state.phase() == Phase::Head(0)
             && now.saturating_duration_since(self.since) < FIRST_BYTE_WITHIN
@@ -207,7 +205,7 @@ impl Reaped {
         }
     }
 
-    /// A window of the write floor is over: was enough taken in it?
+    /// Whether enough was written in the window that has ended.
     fn pace(&mut self, now: Instant, floor: Floor) -> Verdict {
         let written = self.state.written.load(Ordering::Relaxed);
         if written.saturating_sub(self.written) < floor.bytes_per_window() {

@@ -1,58 +1,60 @@
-//! The limits of the server, each named with its unit.
+//! The limits of the server, each with its unit in its name.
 //!
-//! The defaults are chosen so that a slow or silent caller is gone within 15 seconds and an
-//! honest caller on a poor line is not. This module must not know where values come from.
+//! With the defaults, a slow or silent client is disconnected within 15 seconds, and an ordinary
+//! client on a poor line is not. This module does not know where values come from.
 
 use std::time::Duration;
 
 use crate::proxies::TrustedProxies;
 
-/// The limits that every connection is held to. All times are in milliseconds.
+/// The limits of every connection. All times are in milliseconds.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     /// How long a request head may take from its first byte; the first head of a connection
     /// counts from the accept, so that silence and the TLS handshake are bounded too. Default
     /// 10,000.
     pub header_timeout_ms: u32,
-    /// How long a connection may rest between two requests. Longer than the 60 s after which
-    /// common load balancers drop an idle connection, so that they close first. Default 75,000.
+    /// How long a connection may be idle between two requests. It is longer than the 60 s after
+    /// which common load balancers drop an idle connection, so that they close first. Default
+    /// 75,000.
     pub idle_timeout_ms: u32,
-    /// The least average of a request body. Default 1,024.
+    /// The minimum average speed of a request body. Default 1,024.
     pub body_floor_bytes_per_s: u32,
-    /// The window over which the average of a request body is taken; also what a stalled body is
-    /// granted. Default 8,000.
+    /// The window over which the average of a request body is computed; a stalled body gets this
+    /// time too. Default 8,000.
     pub body_grace_ms: u32,
-    /// The least average at which a caller must take answers. Default 1,024.
+    /// The minimum average speed at which a client must read responses. Default 1,024.
     pub write_floor_bytes_per_s: u32,
-    /// The window over which that average is taken. Default 8,000.
+    /// The window over which that average is computed. Default 8,000.
     pub write_grace_ms: u32,
-    /// How long the peer may leave sent data unacknowledged or its window shut before the kernel
-    /// drops the connection, also one that is already closed on our side. Default 12,000.
+    /// How long the peer may leave sent data unacknowledged or keep its window closed before the
+    /// kernel drops the connection, even after the sending side was closed. Default 12,000.
     pub stall_timeout_ms: u32,
-    /// How long we wait for the peer's end after we have closed ours, discarding what still
-    /// arrives: an early refusal reaches a caller who is still sending. Default 3,000.
+    /// How long to wait for the peer's end after the sending side was closed, discarding what
+    /// arrives, so that an early error response reaches a client that is still sending. Default
+    /// 3,000.
     pub close_timeout_ms: u32,
     /// How many connections may be open at once; further ones get a bare 503. Default 10,000.
     pub connections_max: usize,
     /// How many of these may come from one address, or one /64 of IPv6; further ones get a bare
     /// 503; 0 is no limit. Default 1,000.
     pub connections_per_address_max: usize,
-    /// Whether that holds for loopback addresses too, behind which a proxy on the same machine has
-    /// all of its callers. Default no.
+    /// Whether that applies to loopback addresses too. A proxy on the same machine has all of its
+    /// clients behind one. Default no.
     pub caps_loopback: bool,
-    /// Proxies, whose connections are those of many callers and are not counted by address.
-    /// Default none.
+    /// Proxies, whose connections belong to many clients and are not counted by address. Default
+    /// none.
     pub trusted_proxies: TrustedProxies,
-    /// The largest request head in bytes (431 above it). At least 8,192. hyper answers 414 for a
-    /// target of more than 65,534 bytes when the whole head fits in here. Default 98,304.
+    /// The maximum size of a request head in bytes (431 above it). At least 8,192. hyper returns
+    /// 414 for a target of more than 65,534 bytes if the head is within this size. Default 98,304.
     pub header_bytes_max: usize,
-    /// The most header fields of a request (431 above it). Default 100.
+    /// The maximum number of header fields of a request (431 above it). Default 100.
     pub headers_max: usize,
     /// How many HTTP/2 requests one connection may have open. Default 100.
     pub streams_max: u32,
-    /// How long connections are still accepted after the signal to stop, each answer being the
-    /// last of its connection: time for those who balance loads to hear of it. Default 0, which is
-    /// a tenth of a second while connections are open.
+    /// How long connections are still accepted after the signal to stop, so that load balancers
+    /// notice it. Each response is the last of its connection. Default 0, which means a tenth of a
+    /// second while connections are open.
     pub drain_delay_ms: u32,
     /// How long open requests may then take to finish. Default 25,000.
     pub drain_timeout_ms: u32,
@@ -83,18 +85,18 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
-    /// What a request body is held to.
+    /// The floor of request bodies.
     pub fn body_floor(&self) -> Floor {
         Floor { bytes_per_s: self.body_floor_bytes_per_s, grace_ms: self.body_grace_ms }
     }
 
-    /// What the taking of answers is held to.
+    /// The floor of the client's reading.
     pub(super) fn write_floor(&self) -> Floor {
         Floor { bytes_per_s: self.write_floor_bytes_per_s, grace_ms: self.write_grace_ms }
     }
 
-    /// How often the connections are looked at: often enough that a limit is overrun by a
-    /// quarter at most, and never more than 0.5 s.
+    /// The interval between checks of the connections: short enough that a limit is exceeded by at
+    /// most a quarter, and at most 0.5 s.
     pub(super) fn tick(&self) -> Duration {
         let shortest = [
             self.header_timeout_ms,
@@ -109,10 +111,10 @@ impl ServerSettings {
     }
 }
 
-/// A least average: in every window of `grace_ms`, `bytes_per_s` must have come through.
+/// A minimum average: in every window of `grace_ms`, `bytes_per_s` must be reached.
 #[derive(Debug, Clone, Copy)]
 pub struct Floor {
-    /// The least average in bytes per second.
+    /// The minimum average in bytes per second.
     pub bytes_per_s: u32,
     /// The window in milliseconds.
     pub grace_ms: u32,
@@ -124,7 +126,7 @@ impl Floor {
         milliseconds(self.grace_ms)
     }
 
-    /// What must come through in one window; never nothing.
+    /// The minimum number of bytes in one window; at least 1.
     pub(super) fn bytes_per_window(self) -> u64 {
         (u64::from(self.bytes_per_s) * u64::from(self.grace_ms) / 1_000).max(1)
     }

@@ -1,9 +1,9 @@
-//! The handshake: from a bare stream to a protected one, or to nothing.
+//! The TLS handshake of an accepted connection.
 //!
-//! What is offered is what Mozilla calls intermediate, or modern where TLS 1.3 is the least. No
-//! session is resumed: every connection is shown the present certificate, and no secret outlives
-//! its connection. Whoever speaks HTTP in the clear is told so and never redirected. This module
-//! must not know where certificates come from.
+//! The offered parameters are Mozilla's "intermediate" profile, or its "modern" one if TLS 1.3 is
+//! the minimum. Sessions are not resumed: every connection gets the current certificate, and no
+//! secret outlives its connection. A client that sends plain HTTP gets an error response, not a
+//! redirect. This module does not know where certificates come from.
 
 use std::{
     future::poll_fn,
@@ -31,30 +31,31 @@ use super::{
     monitored_stream::MonitoredStream,
 };
 
-/// The protocols that are offered within the handshake, the better one first (RFC 7301).
+/// The ALPN protocols, the preferred one first (RFC 7301).
 const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
-/// What a caller is told who speaks HTTP in the clear.
-const IN_THE_CLEAR: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+/// The response to a client that sends plain HTTP.
+const PLAIN_HTTP_RESPONSE: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
     content-type: application/problem+json\r\n\
     content-length: 148\r\n\
     connection: close\r\n\r\n\
     {\"title\":\"The request is not well formed\",\"status\":400,\"code\":\"invalid-request\"\
     ,\"detail\":\"this port speaks TLS: write https:// in place of http://\"}";
 
-/// The least version of TLS that is spoken.
+/// The minimum version of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeastTls {
-    /// 1.2, with forward secrecy and authenticated ciphers alone.
+    /// 1.2, only with forward secrecy and authenticated ciphers.
     V1_2,
     /// 1.3.
     V1_3,
 }
 
-/// How TLS is spoken with these certificates; for [`super::Port`].
+/// The TLS configuration with these certificates; for [`super::Port`].
 ///
-/// The error is rustls' own, for a provider that knows neither version: ours knows both.
+/// Fails only if the cryptography provider supports neither version; the one used here supports
+/// both.
 pub fn tls_config(
     least: LeastTls,
     certificates: Arc<dyn ResolvesServerCert>,
@@ -68,34 +69,34 @@ pub fn tls_config(
         .with_no_client_auth()
         .with_cert_resolver(certificates);
     config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
-    // Where nothing is kept, no ticket is given out, and without tickets there is no early data.
+    // Without session storage there are no tickets, and without tickets no early data.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
 }
 
-/// Whether HTTP/2 was agreed upon. What was agreed upon is what is spoken (RFC 9113 section 3.2).
+/// Whether HTTP/2 was negotiated. The negotiated protocol is then used (RFC 9113 section 3.2).
 pub(super) fn is_http2(stream: &TlsStream<MonitoredStream>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(HTTP2)
 }
 
-/// Why there is no protected stream.
+/// Why there is no TLS stream.
 enum Failure {
-    /// The caller left without a word, as who looks whether a port is open does.
+    /// The client disconnected without sending a byte, as a port scanner does.
     Silent,
-    /// The caller speaks HTTP in the clear.
-    InTheClear(MonitoredStream),
+    /// The client sent plain HTTP.
+    PlainHttp(MonitoredStream),
     Handshake(io::Error),
 }
 
-/// Makes the handshake. Nothing comes of one that fails, which is counted, nor of one that is under
-/// way when the connection has to end. The reaper bounds its time as that of a first head.
-pub(super) async fn protect(
+/// Performs the handshake. Returns `None` if it fails, which is counted, or if the connection is
+/// ordered to end meanwhile. The reaper allows it the time of a first request head.
+pub(super) async fn accept_tls(
     acceptor: &TlsAcceptor,
     stream: MonitoredStream,
     state: &ConnectionState,
     counters: &ServerCounters,
 ) -> Option<TlsStream<MonitoredStream>> {
-    let failure = match unless_told(state, greet(acceptor, stream)).await? {
+    let failure = match unless_ordered_to_end(state, accept(acceptor, stream)).await? {
         Ok(stream) => {
             state.greeted();
             return Some(stream);
@@ -104,9 +105,9 @@ pub(super) async fn protect(
     };
     match failure {
         Failure::Silent => return None,
-        Failure::InTheClear(stream) => {
-            tracing::debug!("a caller speaks HTTP in the clear on a port of TLS");
-            unless_told(state, tell_in_the_clear(stream)).await;
+        Failure::PlainHttp(stream) => {
+            tracing::debug!("a client sent plain HTTP to a TLS port");
+            unless_ordered_to_end(state, reject_plain_http(stream)).await;
         }
         Failure::Handshake(error) => tracing::debug!(%error, "a TLS handshake failed"),
     }
@@ -114,27 +115,30 @@ pub(super) async fn protect(
     None
 }
 
-async fn greet(
+async fn accept(
     acceptor: &TlsAcceptor,
     stream: MonitoredStream,
 ) -> Result<TlsStream<MonitoredStream>, Failure> {
     match stream.first_byte().await {
-        // A method begins with a capital, and no record of TLS begins with one.
-        Ok(Some(byte)) if byte.is_ascii_uppercase() => Err(Failure::InTheClear(stream)),
+        // The name of a method begins with a capital letter. No TLS record does.
+        Ok(Some(byte)) if byte.is_ascii_uppercase() => Err(Failure::PlainHttp(stream)),
         Ok(Some(_)) => acceptor.accept(stream).await.map_err(Failure::Handshake),
         Ok(None) | Err(_) => Err(Failure::Silent),
     }
 }
 
-async fn tell_in_the_clear(mut stream: MonitoredStream) {
-    let written = stream.write_all(IN_THE_CLEAR).await;
+async fn reject_plain_http(mut stream: MonitoredStream) {
+    let written = stream.write_all(PLAIN_HTTP_RESPONSE).await;
     if let Err(error) = written.and(stream.shutdown().await) {
-        tracing::debug!(%error, "a caller in the clear was gone already");
+        tracing::debug!(%error, "a client that sent plain HTTP has disconnected");
     }
 }
 
-/// What `work` comes to; nothing once the connection is told to finish or to end.
-async fn unless_told<T>(state: &ConnectionState, work: impl Future<Output = T>) -> Option<T> {
+/// The result of `work`, or `None` once the connection is ordered to finish or to end.
+async fn unless_ordered_to_end<T>(
+    state: &ConnectionState,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|context: &mut Context<'_>| {
         state.wake_me(context.waker());

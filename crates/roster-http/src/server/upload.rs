@@ -1,9 +1,9 @@
-//! A request body that is taken in piece by piece while its answer is already on its way.
+//! A request body that is read piece by piece while its response is being sent.
 //!
-//! Only time spent waiting for the caller counts against it: what we need to carry out the pieces
-//! does not. While it lasts, the caller need not read the answer. This module must not know what
-//! the pieces are: who takes them says how many of their bytes count for the floor, since a caller
-//! could keep above it by bytes that say nothing.
+//! Only time spent waiting for the client counts for the minimum speed, not the time to process the
+//! pieces. While the upload lasts, the client need not read the response. This module does not know
+//! what the pieces are: the reader says how many of their bytes count for the minimum speed,
+//! because a client could otherwise reach it with bytes that have no effect.
 
 use std::{
     future::poll_fn,
@@ -20,15 +20,15 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::{BodyFault, Floor, Peer, connection_state::CountGuard};
 
-/// A request body of any length, held to its floor.
+/// A request body of any length, with its minimum speed.
 #[derive(Debug)]
 pub struct Upload {
     incoming: Body,
     peer: Peer,
-    /// What of the present window was spent waiting, and what came in it.
+    /// How much of the current window was spent waiting, and what arrived in it.
     waited: Duration,
     in_window: u64,
-    /// Since when the caller is being waited for, and when the window will be over if it goes on.
+    /// When the wait for the client began, and when the window ends if the wait continues.
     since: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
     receiving: Option<CountGuard>,
@@ -36,7 +36,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Begins to take in a body.
+    /// Begins to read a body.
     pub fn new(incoming: Body, peer: &Peer) -> Self {
         Self {
             incoming,
@@ -50,27 +50,27 @@ impl Upload {
         }
     }
 
-    /// No more can be taken in until the caller reads some of the answer: from here on it is held
-    /// to the speed at which answers must be taken.
+    /// Pauses reading until the client reads some of the response. Meanwhile the minimum speed of
+    /// reading responses applies.
     pub fn hold(&mut self) {
         self.receiving = None;
     }
 
-    /// More can be taken in again.
+    /// Continues reading.
     pub fn resume(&mut self) {
         if !self.ended && self.receiving.is_none() {
             self.receiving = Some(CountGuard::receiving(&self.peer.state));
         }
     }
 
-    /// The next piece; `None` at the end. Dropped before it is done, nothing is lost and the wait
-    /// is over.
+    /// The next piece; `None` at the end. Cancel-safe: dropping the future loses nothing and ends
+    /// the wait.
     pub async fn next(&mut self) -> Result<Option<Bytes>, BodyFault> {
         let wait = Wait { upload: self };
         poll_fn(|context| wait.upload.poll_next(context)).await
     }
 
-    /// Counts bytes that came, and say something, for the floor of speed.
+    /// Counts bytes that arrived and have an effect, for the minimum speed.
     pub const fn progress(&mut self, bytes: u64) {
         self.in_window = self.in_window.saturating_add(bytes);
     }
@@ -83,7 +83,7 @@ impl Upload {
         loop {
             match Pin::new(&mut self.incoming).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    // Trailers mean nothing to us and are passed over (RFC 9110 6.5.1).
+                    // Trailers are ignored (RFC 9110 section 6.5.1).
                     let Ok(piece) = frame.into_data() else { continue };
                     return Poll::Ready(Ok(Some(piece)));
                 }
@@ -105,7 +105,7 @@ impl Upload {
         }
     }
 
-    /// Whether the window is over.
+    /// Whether the window has ended.
     fn poll_window(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.since.is_none() {
             let left = self.window().saturating_sub(self.waited);
@@ -140,14 +140,14 @@ impl Upload {
         fault
     }
 
-    /// From here on the caller has nothing to do but to read.
+    /// Ends the upload: from now on the client only has to read.
     fn end(&mut self) {
         self.ended = true;
         self.receiving = None;
     }
 }
 
-/// A wait for the caller, over when it is dropped.
+/// A wait for the client, which ends when this is dropped.
 struct Wait<'a> {
     upload: &'a mut Upload,
 }

@@ -47,7 +47,7 @@ async fn http2_with_prior_knowledge_is_served_on_the_same_port() {
 }
 
 #[tokio::test]
-async fn a_resting_http2_connection_is_closed_after_the_idle_limit() {
+async fn an_idle_http2_connection_is_closed_after_the_idle_limit() {
     let front = Front::start(quick()).await;
     let (mut sender, connection) = http2(&front).await;
     sender.send_request(request(&front, Method::GET, "/")).await.unwrap();
@@ -60,12 +60,12 @@ async fn a_resting_http2_connection_is_closed_after_the_idle_limit() {
 }
 
 #[tokio::test]
-async fn an_http2_caller_that_keeps_its_window_shut_is_reset() {
+async fn an_http2_client_that_keeps_its_window_closed_is_reset() {
     let front = Front::start(quick()).await;
     let (mut sender, _connection) = http2(&front).await;
     let began = Instant::now();
     let response = sender.send_request(request(&front, Method::GET, "/big/50000")).await.unwrap();
-    // Whoever holds the body and does not read it never opens the window again.
+    // The client keeps the body and does not read it, so it never opens the window again.
     front.wait_until_open(0).await;
     assert_took(began, 400);
     assert_eq!(front.counters.closed_slow_read.get(), 1);

@@ -1,4 +1,4 @@
-//! Slow and silent callers, and how long each is waited for.
+//! Slow and silent clients, and how long the service waits for each.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ async fn a_head_that_trickles_is_closed_though_bytes_keep_coming() {
 }
 
 #[tokio::test]
-async fn a_later_head_that_stops_is_closed_sooner_than_a_resting_connection() {
+async fn a_later_head_that_stops_is_closed_sooner_than_an_idle_connection() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -67,12 +67,12 @@ async fn a_later_head_that_stops_is_closed_sooner_than_a_resting_connection() {
 }
 
 #[tokio::test]
-async fn a_resting_connection_lives_for_the_idle_limit_and_no_longer() {
+async fn an_idle_connection_is_closed_after_the_idle_limit() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     let mut began = Instant::now();
     for _ in 0..2 {
-        // Twice: the limit starts anew with each answer.
+        // Twice: the limit restarts with each response.
         tokio::time::sleep(Duration::from_millis(350)).await;
         caller.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
         assert_eq!(caller.answer().await.1, b"hello");
@@ -86,7 +86,7 @@ async fn a_resting_connection_lives_for_the_idle_limit_and_no_longer() {
 }
 
 #[tokio::test]
-async fn a_slow_handler_is_not_taken_for_a_slow_caller() {
+async fn a_slow_handler_does_not_count_as_a_slow_client() {
     let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
     let mut caller = front.caller().await;
     caller.send("GET /wait/1200 HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -94,7 +94,7 @@ async fn a_slow_handler_is_not_taken_for_a_slow_caller() {
 }
 
 #[tokio::test]
-async fn a_body_of_a_byte_now_and_then_is_answered_408_and_closed() {
+async fn a_trickling_body_gets_408_and_is_closed() {
     let front = Front::start(quick()).await;
     let began = Instant::now();
     let mut caller = front.caller().await;
@@ -117,7 +117,7 @@ async fn a_body_of_a_byte_now_and_then_is_answered_408_and_closed() {
 }
 
 #[tokio::test]
-async fn a_quick_start_of_a_body_earns_no_credit_for_silence() {
+async fn a_fast_start_of_a_body_does_not_excuse_silence() {
     let front = Front::start(quick()).await;
     let began = Instant::now();
     let mut caller = front.caller().await;
@@ -130,7 +130,7 @@ async fn a_quick_start_of_a_body_earns_no_credit_for_silence() {
 }
 
 #[tokio::test]
-async fn a_body_above_the_floor_may_take_several_windows() {
+async fn a_body_above_the_minimum_rate_may_take_long() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller.send("POST /read HTTP/1.1\r\nhost: a\r\ncontent-length: 3000\r\n\r\n").await;

@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     driver: AbortHandle,
 }
 
-/// What the task that drives the connection has seen.
+/// The state that the task of the connection reports.
 #[derive(Debug, Default)]
 struct State {
     /// No further request may be made on the connection.
@@ -63,7 +63,7 @@ impl Connection {
                 wire.poll_message(context)
             });
             while let Some(Ok(message)) = (&mut message).await {
-                // A notice comes before the answer that it is about.
+                // A notice arrives before the response that it is about.
                 if let AsyncMessage::Notice(notice) = message
                     && notice.parsed_severity() == Some(Severity::Warning)
                 {

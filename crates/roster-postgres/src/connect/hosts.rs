@@ -19,9 +19,9 @@ fn reason(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// The configurations of the hosts that a URL names, and how the wires to them are protected.
+/// The configurations of the hosts of a URL, and their TLS.
 pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
-    let (rest, parameters) = tls::take_out(url)?;
+    let (rest, parameters) = tls::take_parameters(url)?;
     let whole: Config = rest.parse().map_err(|error| reason(&error))?;
     if whole.get_hosts().is_empty() || whole.get_hosts().iter().any(is_empty) {
         return Err("it names no host, or one without a name".to_owned());
@@ -49,8 +49,7 @@ pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
     Ok((hosts, Tls::of(&parameters)?))
 }
 
-/// A URL of the hosts that can be shown: without the password, and without whatever else stands
-/// in the one that was given.
+/// A URL of the hosts that may be shown: without the password and all other parts of the original.
 pub(super) fn shown(hosts: &[Config]) -> String {
     let names: Vec<String> = hosts.iter().map(name).collect();
     let first = hosts.first();
@@ -59,7 +58,7 @@ pub(super) fn shown(hosts: &[Config]) -> String {
     format!("postgres://{user}@{}/{database}", names.join(","))
 }
 
-/// How a host is told in a message.
+/// The name of a host in a message.
 pub(super) fn name(config: &Config) -> String {
     let port = config.get_ports().first().copied().unwrap_or(5432);
     match config.get_hosts().first() {
@@ -96,7 +95,7 @@ fn of(whole: &Config, host: &Host, port: u16) -> Config {
         config.options(options);
     }
     config.channel_binding(whole.get_channel_binding());
-    // A wire that is dead shows by itself, even where nobody waits for an answer.
+    // Detects a dead connection, even if no request waits for a response.
     config.keepalives_idle(Duration::from_secs(10)).tcp_user_timeout(Duration::from_secs(10));
     config
 }

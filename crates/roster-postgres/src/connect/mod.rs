@@ -1,8 +1,8 @@
-//! Connecting: to whichever of the hosts takes writes.
+//! Connects to the host that accepts writes.
 //!
-//! All hosts are tried at once, each under a deadline of its own over everything that connecting
-//! takes, so that a host which accepts and then says nothing keeps nobody from the others. The
-//! first one that takes writes is used; one that only reads never is, for its answers may be old.
+//! All hosts are tried at once, each with its own deadline for the whole connection, so that a host
+//! that accepts and then does not respond does not delay the others. The first host that accepts
+//! writes is used. A read-only host is never used, because its data may be old.
 
 mod connection;
 mod hosts;
@@ -20,19 +20,19 @@ use tls::Tls;
 
 use crate::failure::WithoutDetail;
 
-/// How long one host may take until it is known that it takes writes.
+/// The time limit for a host to connect and to show that it accepts writes.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a start waits for a server that does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the tables are, unless the URL, the role or the database sets another search path.
+/// The search path, unless the URL, the role or the database sets another one.
 pub(crate) const SEARCH_PATH: &str = "roster";
 
-/// What every session is set to, where the database knows it; a role, a database or the URL may
-/// say otherwise. A statement's way is fixed by its shape and these, not by statistics: no scan of
-/// a table, no sort of what an index has in order, and no new plan for each set of values. A
-/// session that is idle inside a transaction is ended, so that its locks are not for ever.
+/// The settings of every session, as far as the database knows them. A role, a database or the URL
+/// may override them. They make the plan of a statement depend on its shape, not on statistics: no
+/// scan of a table, no sort of rows that an index has in order, and no new plan for each set of
+/// values. A session that is idle in a transaction is ended, so that its locks are released.
 const SESSION: &[(&str, &str)] = &[
     ("search_path", SEARCH_PATH),
     ("enable_seqscan", "off"),
@@ -52,25 +52,25 @@ const SESSION: &[(&str, &str)] = &[
     ("statement_timeout", "0"),
     ("idle_session_timeout", "0"),
     ("client_connection_check_interval", "1000"),
-    // A session whose process or network is gone is ended too, and its locks with it.
+    // A session whose process or network is gone is ended too, which releases its locks.
     ("tcp_keepalives_idle", "5"),
     ("tcp_keepalives_interval", "2"),
     ("tcp_keepalives_count", "3"),
     ("tcp_user_timeout", "10000"),
     ("default_transaction_isolation", "read committed"),
     ("default_transaction_deferrable", "off"),
-    // A wait for a standby that ends early is known by its warning alone.
+    // Only a warning shows that a wait for a standby ended early.
     ("client_min_messages", "warning"),
     // Statements contain '\\xff', which means one byte where this is on.
     ("standard_conforming_strings", "on"),
     // A row policy makes a statement fail. Otherwise it would hide users.
     ("row_security", "off"),
-    // An answered write is on disk. Where more than that is set, it stays.
+    // A successful write is on disk. A stronger setting is kept.
     ("synchronous_commit", "on"),
 ];
 
-/// What replaces it in a session whose work grows with the data: changes of the schema, index
-/// builds, loads and their digests.
+/// Overrides for a session whose work grows with the data: changes of the schema, index builds,
+/// loads and their digests.
 const MAINTENANCE: &[(&str, &str)] = &[
     ("transaction_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
@@ -129,8 +129,8 @@ impl Connector {
         hosts::shown(&self.hosts)
     }
 
-    /// Connects as [`Connector::connect`] does, and goes on for a while where a server is there
-    /// but does not answer yet.
+    /// Like [`Connector::connect`], but tries again for a while if a server exists but does not
+    /// respond yet.
     pub(crate) async fn connect_patiently(&self) -> Result<Connection, ConnectError> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -141,8 +141,8 @@ impl Connector {
         }
     }
 
-    /// Connects as [`Connector::connect_patiently`] does, for work that may take as long as the
-    /// data is large: no timeout of the session ends it.
+    /// Like [`Connector::connect_patiently`], for work whose time depends on the amount of data:
+    /// the session has no timeouts.
     pub(crate) async fn connect_for_maintenance(&self) -> Result<Connection, ConnectError> {
         let connection = self.connect_patiently().await?;
         let refused = |error| ConnectError::Refused {
@@ -164,8 +164,8 @@ impl Connector {
                 Err(error) => errors.push(error),
             }
         }
-        // An error that a server reports is worth more than that another one is silent. Of several,
-        // the first one counts.
+        // An error reported by a server is preferred to a timeout of another one. Of several, the
+        // first is used.
         let error = errors.into_iter().rev().max_by_key(ConnectError::rank);
         Err(error.unwrap_or_else(|| ConnectError::Silent { host: String::new() }))
     }

@@ -1,6 +1,6 @@
-//! The first step of a load: what the database holds is judged, and an empty one is marked.
+//! The first step of a load: checks what the database contains, and marks an empty one.
 //!
-//! A database that is refused is left as it was, its schema included.
+//! A rejected database is not changed, and neither is its schema.
 
 use roster_engine::Table;
 use tokio_postgres::Client;
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     connect::Connector,
-    schema::{self, Turn},
+    schema::{self, MigrationLock},
 };
 
-/// Whether there is a schema that could hold something.
+/// Whether the database has a schema that could contain data.
 const HAS_SCHEMA: &str = "SELECT to_regclass('settings') IS NOT NULL \
      AND to_regclass('log_head') IS NOT NULL AND to_regclass('users') IS NOT NULL \
      AND to_regclass('idempotency_keys') IS NOT NULL";
@@ -28,7 +28,7 @@ const HAS_ROWS: &str = "SELECT EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM
 
 const HEAD: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
 
-/// Whoever writes moves the head last: without one, no write comes to an end.
+/// Every write updates the head last, so without its row no write can commit.
 pub(super) const DROP_UNUSED_HEAD: &str = "DELETE FROM log_head WHERE position = 0 RETURNING era";
 
 const KEEP_ERA: &str = "INSERT INTO settings (name, value) VALUES ('migration.era', $1)";
@@ -38,15 +38,14 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     if client.query_one(HAS_SCHEMA, &[]).await?.try_get(0)? {
-        // Before the schema is brought up to date: that of a database that is in use is not ours
-        // to change.
-        judge(client, &source).await?;
+        // Checked before the migration: the schema of a database that is in use must not change.
+        is_begun(client, &source).await?;
     }
     schema::migrate(connector).await?;
-    // No service gives birth to a store of its own meanwhile.
-    let turn = Turn::take(connector).await?;
+    // Locks out services that would create a store of their own.
+    let migration_lock = MigrationLock::take(connector).await?;
     client.batch_execute("BEGIN").await?;
-    if !judge(client, &source).await? {
+    if !is_begun(client, &source).await? {
         mark_empty(client, &source).await?;
     }
     let mut reached = Vec::with_capacity(Table::ALL.len());
@@ -54,15 +53,15 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
         reached.push((table, mark::reached(client, table).await?));
     }
     commit(&connection).await?;
-    turn.end().await?;
+    migration_lock.end().await?;
     if reached.iter().all(|(_, reached)| reached.rows == 0) {
-        indexes::take_away(client).await?;
+        indexes::drop_all(client).await?;
     }
     Ok(Load { connection, source, reached })
 }
 
-/// Whether a load of this source was begun; refused, unless that or nothing is there.
-async fn judge(client: &Client, source: &Source) -> Result<bool, LoadError> {
+/// Whether a load of this source has begun. Fails if the database contains anything else.
+async fn is_begun(client: &Client, source: &Source) -> Result<bool, LoadError> {
     if let Some(mark) = mark::read(client).await? {
         source.recognize(&mark)?;
         return Ok(true);
@@ -74,20 +73,20 @@ async fn judge(client: &Client, source: &Source) -> Result<bool, LoadError> {
     Ok(false)
 }
 
-/// Whether the log is the source's, and ends where that ends.
+/// Whether the log is the source's, and ends at the same position.
 async fn holds_same(client: &Client, source: &Source) -> Result<bool, LoadError> {
     let Some(row) = client.query_opt(HEAD, &[]).await? else { return Ok(false) };
     let (log_id, position): (&[u8], i64) = (row.try_get(0)?, row.try_get(1)?);
     Ok(log_id == source.log_id.0 && position == source.head.position)
 }
 
-/// Marks a database that holds nothing.
+/// Marks an empty database.
 async fn mark_empty(client: &Client, source: &Source) -> Result<(), LoadError> {
     let unused = client.query_opt(DROP_UNUSED_HEAD, &[]).await?;
     if has_head(client).await? {
         return Err(LoadError::NotAlone);
     }
-    // What a service that was started on it made for itself; the source brings its own.
+    // Rows that a service created when it started on the empty database. The source brings its own.
     client.execute("DELETE FROM settings", &[]).await?;
     client.execute("DELETE FROM groups_head", &[]).await?;
     client.execute("DELETE FROM clock_mark", &[]).await?;
@@ -102,8 +101,8 @@ pub(super) async fn has_head(client: &Client) -> Result<bool, LoadError> {
     Ok(client.query_opt(HEAD, &[]).await?.is_some())
 }
 
-/// The era that begins with the end of the load: another one than any process knows that opened
-/// the database when it was empty.
+/// The era that begins with the end of the load. It differs from every era that a process may know
+/// from the empty database.
 pub(super) async fn next_era(client: &Client) -> Result<i64, LoadError> {
     let row = client.query_opt(ERA, &[]).await?;
     let era: Option<Vec<u8>> = row.map(|row| row.try_get(0)).transpose()?;

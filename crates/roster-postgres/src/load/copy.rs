@@ -1,4 +1,4 @@
-//! Tables as binary `COPY` takes them and gives them back.
+//! Tables in the format of binary `COPY`.
 //!
 //! Binary `COPY` has the rows of [`Table`] between a header and a trailer. Some columns have
 //! another type here than in the form of [`Table`]: a [`ColumnKind::SmallInteger`] is a `smallint`,
@@ -10,10 +10,10 @@ use roster_engine::{ColumnKind, Table, append_field, split_field};
 
 use super::error::LoadError;
 
-/// What binary `COPY` begins with: the signature, no flags, no extension.
+/// The header of binary `COPY`: the signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// What it ends with: a row of -1 fields.
+/// The trailer: a row of -1 fields.
 const TRAILER: [u8; 2] = [0xff, 0xff];
 
 /// The value that replaces NULL in a column that users are sorted by.
@@ -24,7 +24,7 @@ pub(super) fn copy_in_sql(table: &Table) -> String {
     format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name, quoted(table.columns).join(", "))
 }
 
-/// The statement that gives all rows back in the order of keys, in the form of [`Table`].
+/// The statement that returns all rows in the order of keys, in the form of [`Table`].
 pub(super) fn copy_out_sql(table: &Table) -> String {
     let fields = table.columns.iter().zip(quoted(table.columns)).map(|((_, kind), name)| {
         if *kind == ColumnKind::SmallInteger {
@@ -38,7 +38,7 @@ pub(super) fn copy_out_sql(table: &Table) -> String {
     let fields = fields.collect::<Vec<_>>().join(", ");
     let keys = quoted(table.key()).join(", ");
     let Table { name, .. } = table;
-    // The settings of the load are not those of the source.
+    // The settings of the load itself are skipped.
     let condition = if *name == "settings" {
         " WHERE NOT (name = 'migration' OR name LIKE 'migration.%')"
     } else {
@@ -54,7 +54,7 @@ fn quoted(columns: &[(&str, ColumnKind)]) -> Vec<String> {
     columns.iter().map(|(name, _)| format!("\"{name}\"")).collect()
 }
 
-/// Rows as binary `COPY` takes them.
+/// Rows in the format of binary `COPY`.
 pub(super) fn to_copy(table: &Table, rows: &[u8]) -> Result<Bytes, LoadError> {
     let mut out = Vec::with_capacity(HEADER.len() + rows.len() + TRAILER.len());
     out.extend_from_slice(HEADER);
@@ -67,7 +67,8 @@ pub(super) fn to_copy(table: &Table, rows: &[u8]) -> Result<Bytes, LoadError> {
     Ok(out.into())
 }
 
-/// Appends the first row, and gives what follows it; `None` if it is no row of the table.
+/// Appends the first row, and returns the bytes after it; `None` if the row is not valid for the
+/// table.
 fn append_row<'r>(out: &mut Vec<u8>, table: &Table, rows: &'r [u8]) -> Option<&'r [u8]> {
     let (fields, mut left) = rows.split_first_chunk::<2>()?;
     if usize::from(u16::from_be_bytes(*fields)) != table.columns.len() {
@@ -106,8 +107,8 @@ enum Section {
 }
 
 impl Rows {
-    /// Adds a piece, and gives the rows that are complete now, and their number; `None` if the
-    /// bytes are not those of `COPY`.
+    /// Adds a piece, and returns the complete rows and their number; `None` if the bytes are not
+    /// valid.
     pub(super) fn take(&mut self, piece: &[u8]) -> Option<(Bytes, u64)> {
         self.buffer.extend_from_slice(piece);
         if self.section == Section::Header {

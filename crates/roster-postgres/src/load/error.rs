@@ -1,4 +1,4 @@
-//! Why a store was not loaded: a sentence for the operator who ran the command.
+//! Why a store was not loaded, as a message for the operator.
 //!
 //! `source` gives each cause once. No text contains data of a user.
 
@@ -34,8 +34,8 @@ pub enum LoadError {
     },
     /// The database contains an unfinished migration of this store, which has changed since.
     #[error(
-        "the database holds an unfinished migration of this store, which has changed since: begin \
-         anew with an empty database"
+        "the database holds an unfinished migration of this store, which has changed since: start \
+         again with an empty database"
     )]
     SourceChanged,
     /// Another process writes to the same tables.
@@ -70,8 +70,8 @@ fn other_source(source_end: Option<&Position>) -> String {
             "the database holds an unfinished migration of another store, whose log ends at {end}: \
              go on with that one, or give this one an empty database"
         ),
-        None => "the database holds an unfinished migration that cannot be gone on with: begin \
-                 anew with an empty database"
+        None => "the database holds an unfinished migration that cannot be continued: start \
+                 again with an empty database"
             .to_owned(),
     }
 }

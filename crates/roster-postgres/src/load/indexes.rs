@@ -1,8 +1,8 @@
-//! Indexes that are made after the data: much faster than to keep them while rows come in, and
-//! smaller.
+//! Indexes that are created after the data is loaded, which is much faster than updating them for
+//! each row, and makes them smaller.
 //!
-//! What is taken away is written down before, in the transaction of the mark, so that it is made
-//! again whatever happens in between. One change of the schema at a time, each by itself.
+//! Their definitions are stored before they are dropped, in the transaction of the mark, so that
+//! they are created again whatever happens in between. Each change of the schema is separate.
 
 use roster_engine::Table;
 use tokio_postgres::Client;
@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 use super::error::LoadError;
 use crate::establish::{KEYS, Key};
 
-/// Indexes of the tables but those that a constraint owns: its name and how it is made.
+/// The indexes of the tables, except those of constraints: name and definition.
 const LIST: &str = "SELECT i.relname::text, pg_get_indexdef(i.oid) \
      FROM pg_index x \
      JOIN pg_class i ON i.oid = x.indexrelid \
@@ -24,17 +24,17 @@ const NOTED: &str = "SELECT substr(name, length('migration.index.') + 1), value 
      WHERE name LIKE 'migration.index.%' ORDER BY name";
 const IS_UNIQUE: &str = "SELECT EXISTS (SELECT FROM settings WHERE name = $1 AND value = 'unique')";
 
-/// An index that is to be made.
+/// An index to create.
 #[derive(Debug)]
 pub struct Index {
-    /// What it is about: a name.
+    /// Its name.
     pub name: String,
-    /// The statement that makes it.
+    /// The statement that creates it.
     made_by: String,
 }
 
-/// Writes down how the indexes of the tables are made, but for those of keys that may be unique
-/// or not: which of them there are in the end, the source says.
+/// Stores the definitions of the indexes, except those of keys that may be unique: the source
+/// determines these.
 pub(super) async fn note(client: &Client) -> Result<(), LoadError> {
     let tables: Vec<&str> = Table::ALL.iter().map(|table| table.name).collect();
     for row in client.query(LIST, &[&tables]).await? {
@@ -47,8 +47,8 @@ pub(super) async fn note(client: &Client) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Takes away all indexes that can be made again.
-pub(super) async fn take_away(client: &Client) -> Result<(), LoadError> {
+/// Drops all indexes that can be created again.
+pub(super) async fn drop_all(client: &Client) -> Result<(), LoadError> {
     for Key { drop, .. } in KEYS {
         client.batch_execute(drop).await?;
     }
@@ -58,8 +58,7 @@ pub(super) async fn take_away(client: &Client) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The indexes that are to be there in the end: those that were written down, and those of the
-/// keys that the source held unique.
+/// The indexes to create: the stored ones, and those of the keys that are unique in the source.
 pub(super) async fn wanted(client: &Client) -> Result<Vec<Index>, LoadError> {
     let mut wanted = noted(client).await?;
     for Key { policy, make, .. } in KEYS {
@@ -71,7 +70,7 @@ pub(super) async fn wanted(client: &Client) -> Result<Vec<Index>, LoadError> {
     Ok(wanted)
 }
 
-/// Makes an index, unless it is there.
+/// Creates an index, unless it exists.
 pub(super) async fn make(client: &Client, index: &Index) -> Result<(), LoadError> {
     let Index { made_by, .. } = index;
     let statement = if made_by.contains(" IF NOT EXISTS ") {

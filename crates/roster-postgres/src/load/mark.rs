@@ -1,8 +1,8 @@
-//! The mark of a load that is not finished, and how far it came: rows of `settings`.
+//! The mark of an unfinished load and its progress, as rows of `settings`.
 //!
-//! `migration` says of which source; as long as it stands, nobody serves the database.
-//! `migration.<table>` says how many rows are loaded and the key of the last one, and changes in
-//! the transaction that loads them. All of these rows go in the last transaction.
+//! `migration` names the source. While it exists, no process serves the database.
+//! `migration.<table>` has the number of loaded rows and the key of the last one, and changes in
+//! the transaction that loads them. The last transaction deletes all of these rows.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use tokio_postgres::Client;
 
 use super::error::LoadError;
 
-/// The setting that stands as long as a load is not finished.
+/// The setting that exists while a load is not finished.
 const MARK: &str = "migration";
 
 const READ: &str = "SELECT value FROM settings WHERE name = $1";
@@ -31,7 +31,7 @@ pub struct Source {
     pub rows: Vec<(&'static str, u64)>,
 }
 
-/// How far a table is loaded.
+/// The progress of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     /// How many rows are there.
@@ -98,7 +98,7 @@ pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadE
     Ok(())
 }
 
-/// How far a table is loaded.
+/// The progress of a table.
 pub(super) async fn reached(client: &Client, table: &Table) -> Result<Reached, LoadError> {
     let value = setting(client, &name(table)).await?;
     let reached = value.as_deref().and_then(Reached::from_value);

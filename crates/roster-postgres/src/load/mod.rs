@@ -1,9 +1,9 @@
 //! Loading a whole store from another engine.
 //!
-//! Rows come in chunks, in the order of keys and in the form of [`Table`]. Each chunk and the
-//! record of how far the load came are one transaction, so that an interrupted load continues where
-//! it was. From the first step to the last the database is marked as unfinished and its log has no
-//! head: no process serves it, and every write to it fails.
+//! Rows are loaded in chunks, in the order of keys and in the form of [`Table`]. Each chunk and the
+//! recorded progress are one transaction, so that an interrupted load can continue. During the
+//! whole load the database is marked as unfinished and its log has no head: no process serves it,
+//! and every write to it fails.
 
 mod begin;
 mod copy;
@@ -32,7 +32,7 @@ const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
      VALUES (1, $1, $2, $3, $4, $5, $6)";
 
-/// A load under way, on a connection of its own.
+/// A running load, on a connection of its own.
 pub struct Load {
     connection: Connection,
     source: Source,
@@ -40,18 +40,18 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begins to load into a database that holds nothing, or goes on with a load of the very same
-    /// source. Refuses anything else, and changes nothing then.
+    /// Begins to load into an empty database, or continues a load of the same source. Any other
+    /// database is an error and is not changed.
     pub async fn begin(connector: &Connector, source: Source) -> Result<Self, LoadError> {
         begin::begin(connector, source).await
     }
 
-    /// How far each table is loaded, in the order in which they are to be loaded.
+    /// The progress of each table, in the order in which they are loaded.
     pub fn reached(&self) -> &[(&'static Table, Reached)] {
         &self.reached
     }
 
-    /// Loads the rows that follow those which are there; `last_key` is the key of the last one.
+    /// Loads the next rows. `last_key` is the key of the last one.
     pub async fn add(
         &mut self,
         table: &Table,
@@ -72,17 +72,17 @@ impl Load {
         Ok(())
     }
 
-    /// The indexes that are to be there once all rows are.
+    /// The indexes to create after the rows.
     pub async fn indexes(&self) -> Result<Vec<Index>, LoadError> {
         indexes::wanted(self.connection.client()).await
     }
 
-    /// Makes an index, unless it is there.
+    /// Creates an index, unless it exists.
     pub async fn make_index(&self, index: &Index) -> Result<(), LoadError> {
         indexes::make(self.connection.client(), index).await
     }
 
-    /// Lets the database look at what it was given, so that it plans well from the start.
+    /// Has the database collect statistics on the loaded tables, for good plans from the start.
     pub async fn analyze(&self) -> Result<(), LoadError> {
         for table in Table::ALL {
             let statement = format!("ANALYZE {}", table.name);
@@ -109,13 +109,14 @@ impl Load {
         Ok(TableDigest { rows, sha256: hash.finalize().into() })
     }
 
-    /// Ends the load: the log has its head, and the mark is gone. From here on it can be served.
+    /// Ends the load: creates the head of the log and deletes the mark. From then on the database
+    /// can be served.
     pub async fn finish(self) -> Result<(), LoadError> {
         let client = self.connection.client();
         client.batch_execute("BEGIN").await?;
         let mark = mark::read(client).await?.ok_or(LoadError::NotAlone)?;
         self.source.recognize(&mark)?;
-        // A service that was refused may have made one for itself just before.
+        // A service that was rejected may have created a head just before.
         client.execute(begin::DROP_UNUSED_HEAD, &[]).await?;
         if begin::has_head(client).await? {
             return Err(LoadError::NotAlone);

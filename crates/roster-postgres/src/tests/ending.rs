@@ -1,5 +1,4 @@
-//! Sessions that the server ends: whoever reads is answered all the same, and no write is lost
-//! or happens twice.
+//! The server ends sessions: reads still succeed, and no write is lost or executed twice.
 
 use std::{
     sync::{
@@ -19,19 +18,20 @@ use super::support::{
 };
 use crate::Postgres;
 
-/// The statement that ends all sessions of that name.
-fn ending(name: &str) -> String {
+/// The statement that ends all sessions with this application name.
+fn end_statement(name: &str) -> String {
     format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
     )
 }
 
-/// Ends all sessions; gives how many there were.
+/// Ends all sessions and returns how many there were.
 async fn end_all(client: &Client, end: &str) -> usize {
     column(client, end).await.len()
 }
 
-/// Ends all sessions once there are any again, after a pause: so they are met at different work.
+/// After a pause, ends all sessions as soon as there is one. The pause varies, so the sessions are
+/// ended at different points of their work.
 async fn end_some_again(client: &Client, end: &str, pause: Duration) {
     loop {
         sleep(pause).await;
@@ -42,10 +42,10 @@ async fn end_some_again(client: &Client, end: &str, pause: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn idle_sessions_that_are_ended_are_not_noticed_by_anybody() {
+async fn ended_idle_sessions_cause_no_error() {
     let schema = schema();
     let (url, name) = named(&schema.url());
-    let end = ending(&name);
+    let end = end_statement(&name);
     let client = beside(&schema.url()).await;
     let store = open(&url).await;
     for n in 1..=6 {
@@ -62,16 +62,16 @@ async fn idle_sessions_that_are_ended_are_not_noticed_by_anybody() {
             assert_eq!(store.head().await.unwrap().position, n.cast_signed());
             assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
         }
-        // The next write comes over a session that is ended, too.
+        // The connection of the next write was ended, too.
     }
     assert_eq!(assert_sound(&url).await, 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reads_under_way_are_answered_by_another_session() {
+async fn running_reads_are_repeated_on_another_session() {
     let schema = schema();
     let (url, name) = named(&schema.url());
-    let end = ending(&name);
+    let end = end_statement(&name);
     let client = beside(&schema.url()).await;
     let store = Arc::new(open(&url).await);
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
@@ -99,8 +99,8 @@ async fn reads_under_way_are_answered_by_another_session() {
     }
 }
 
-/// Writes a request with a key until it is told what became of it.
-async fn insist(store: &Postgres, n: u64) -> Outcome {
+/// Repeats a write with an idempotency key until its outcome is known.
+async fn write_until_known(store: &Postgres, n: u64) -> Outcome {
     loop {
         let change = format!(r#"{{"title":"{n}"}}"#);
         let result = apply(store, once(n, patch(n, 1, &change))).await;
@@ -110,19 +110,19 @@ async fn insist(store: &Postgres, n: u64) -> Outcome {
     }
 }
 
-/// Writes a request without a key, once: `None` where it is not known what became of it. It is
-/// never in its own way.
+/// Sends a write without a key, once. Returns `None` if its outcome is unknown. These writes do not
+/// conflict with each other.
 async fn try_once(store: &Postgres, n: u64) -> Option<Outcome> {
     let result = apply(store, create(n, &format!(r#"{{"username":"u{n}"}}"#))).await;
     (!is_unavailable(&result)).then(|| result.unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_that_are_ended_under_writes_lose_none_and_double_none() {
+async fn ended_sessions_neither_lose_nor_repeat_writes() {
     const WRITERS: u64 = 6;
     let schema = schema();
     let (url, name) = named(&schema.url());
-    let end = ending(&name);
+    let end = end_statement(&name);
     let client = beside(&schema.url()).await;
     let store = Arc::new(open(&url).await);
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
@@ -131,18 +131,18 @@ async fn sessions_that_are_ended_under_writes_lose_none_and_double_none() {
         .map(|writer| {
             let (store, ends) = (Arc::clone(&store), Arc::clone(&ends));
             tokio::spawn(async move {
-                let mut told = Vec::new();
+                let mut outcomes = Vec::new();
                 for n in (1..).map(|turn| turn * WRITERS + writer + 2) {
                     if n.is_multiple_of(4) {
-                        told.push((n, Some(insist(&store, n).await)));
+                        outcomes.push((n, Some(write_until_known(&store, n).await)));
                     } else {
-                        told.push((n, try_once(&store, n).await));
+                        outcomes.push((n, try_once(&store, n).await));
                     }
                     if ends.load(Ordering::SeqCst) {
-                        return told;
+                        return outcomes;
                     }
                 }
-                told
+                outcomes
             })
         })
         .collect();
@@ -150,23 +150,23 @@ async fn sessions_that_are_ended_under_writes_lose_none_and_double_none() {
         end_some_again(&client, &end, Duration::from_millis(5 + 7 * turn % 50)).await;
     }
     ends.store(true, Ordering::SeqCst);
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     for writer in writers {
-        told.extend(writer.await.unwrap());
+        outcomes.extend(writer.await.unwrap());
     }
-    let (mut happened, mut positions) = (1, vec![1]);
-    for (n, outcome) in told {
+    let (mut written, mut positions) = (1, vec![1]);
+    for (n, outcome) in outcomes {
         let got = store.get(id(n)).await.unwrap();
         match outcome {
             Some(outcome) => {
                 assert!(n.is_multiple_of(4) || got == Some(outcome.stored), "{n}");
                 positions.push(outcome.position);
-                happened += 1;
+                written += 1;
             }
-            None => happened += i64::from(got.is_some()),
+            None => written += i64::from(got.is_some()),
         }
     }
-    assert_eq!(assert_sound(&url).await, happened, "each request happened once, or never");
+    assert_eq!(assert_sound(&url).await, written, "each request was executed at most once");
     let count = positions.len();
     positions.sort_unstable();
     positions.dedup();

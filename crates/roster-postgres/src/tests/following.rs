@@ -1,5 +1,5 @@
-//! The log under many writers: positions are dense and in the order of commits, so that whoever
-//! follows it misses nothing.
+//! The log under many writers: positions have no gaps and follow the order of commits, so a reader
+//! of the log misses no event.
 
 use std::{
     collections::HashMap,
@@ -19,12 +19,12 @@ use crate::Postgres;
 const WRITERS: u64 = 8;
 const TURNS: u64 = 40;
 
-/// Users that all writers change, and others lock.
+/// Users that all writers change and that other transactions lock.
 const SHARED: u64 = 3;
 
-/// Writes in turn new users and changes of shared ones; gives the position of each request.
+/// Creates users and changes shared ones. Returns the position of each request.
 async fn write(store: Arc<Postgres>, writer: u64) -> Vec<(String, i64)> {
-    let mut told = Vec::new();
+    let mut written = Vec::new();
     for turn in 1..=TURNS {
         let n = 1000 * (writer + 1) + turn;
         let command = if turn % 3 == 0 {
@@ -33,19 +33,19 @@ async fn write(store: Arc<Postgres>, writer: u64) -> Vec<(String, i64)> {
             create(n, &format!(r#"{{"username":"u{n}"}}"#))
         };
         let request = command.caller.request_id.clone();
-        told.push((request, apply(&store, command).await.unwrap().position));
+        written.push((request, apply(&store, command).await.unwrap().position));
     }
-    told
+    written
 }
 
-/// Follows the log until everybody is done; gives the request of each position.
+/// Reads the log until all writers are done. Returns the position of each request.
 async fn follow(store: Arc<Postgres>, ends: Arc<AtomicBool>) -> HashMap<String, i64> {
     let (mut seen, mut after) = (HashMap::new(), 0);
     loop {
         let last_turn = ends.load(Ordering::SeqCst);
         let page = store.events(EventsQuery::after(after, 50)).await.unwrap();
         for (position, event) in page.events {
-            assert_eq!(position, after + 1, "no gap, and nobody comes in before");
+            assert_eq!(position, after + 1, "no gap, and no event at an earlier position");
             assert!(seen.insert(event.request_id, position).is_none());
             after = position;
         }
@@ -56,8 +56,8 @@ async fn follow(store: Arc<Postgres>, ends: Arc<AtomicBool>) -> HashMap<String, 
     }
 }
 
-/// Transactions of somebody else that take long: over a row of a user, and over the head.
-async fn stand_in_the_way(url: &str) {
+/// Long transactions of another client, which lock users or the head.
+async fn hold_locks(url: &str) {
     let client = beside(url).await;
     let rows = "SELECT FROM users ORDER BY id LIMIT 2 FOR UPDATE";
     let head = "SELECT FROM log_head FOR UPDATE";
@@ -70,7 +70,7 @@ async fn stand_in_the_way(url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_follows_the_log_of_many_writers_misses_nothing() {
+async fn a_reader_of_the_log_misses_no_event_of_many_writers() {
     let schema = schema();
     let url = schema.url();
     let (one, other) = join!(open(&url), open(&url));
@@ -87,22 +87,23 @@ async fn whoever_follows_the_log_of_many_writers_misses_nothing() {
             tokio::spawn(write(Arc::clone(store), writer))
         })
         .collect();
-    stand_in_the_way(&url).await;
-    let mut told = Vec::new();
+    hold_locks(&url).await;
+    let mut written = Vec::new();
     for writer in writers {
-        told.extend(writer.await.unwrap());
+        written.extend(writer.await.unwrap());
     }
     ends.store(true, Ordering::SeqCst);
     for follower in followers {
         let seen = follower.await.unwrap();
-        assert_eq!(seen.len(), told.len() + 3);
-        for (request, position) in &told {
+        assert_eq!(seen.len(), written.len() + 3);
+        for (request, position) in &written {
             assert_eq!(seen.get(request), Some(position), "{request}");
         }
     }
     let client = beside(&url).await;
-    assert_eq!(assert_sound(&url).await, i64::try_from(told.len()).unwrap() + 3);
-    // In the order of commits: a later position was written by a later transaction, or the same.
+    assert_eq!(assert_sound(&url).await, i64::try_from(written.len()).unwrap() + 3);
+    // Events in the order of commits: an event was written by the same transaction as the one
+    // before, or by a later one.
     let earlier = "SELECT count(*) FROM events AS a JOIN events AS b \
          ON b.position = a.position + 1 AND b.xmin = a.xmin";
     let together: u64 = column(&client, earlier).await[0].parse().unwrap();

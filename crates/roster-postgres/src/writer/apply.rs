@@ -1,7 +1,7 @@
 //! Applying the writes of a batch.
 //!
-//! All statements are sent at once. The last one moves the head of the log, and the commit follows
-//! it. If a statement fails, the database refuses those after it, the commit included.
+//! All statements are sent at once. The last one updates the head of the log, and the commit
+//! follows it. If a statement fails, the database rejects those after it, including the commit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -15,7 +15,7 @@ use roster_engine::{Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRe
 
 use crate::connect::Connection;
 
-/// The row of a user, if there is one; of a damaged record, its place.
+/// The row of a user, if it exists; for a damaged record, its location.
 pub(super) type UserRow = Option<Result<Arc<Current>, String>>;
 
 /// The facts of one kind.
@@ -25,7 +25,7 @@ pub(super) struct FactMap<K, V> {
     pub(super) missing: BTreeSet<K>,
 }
 
-/// What was fetched.
+/// The fetched facts.
 #[derive(Default)]
 pub(super) struct Fetched {
     pub(super) live: FactMap<UserId, UserRow>,
@@ -44,7 +44,7 @@ impl<K, V> Default for FactMap<K, V> {
 }
 
 impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
-    /// Takes the missing keys. Their facts are the default until a row is kept.
+    /// Removes and returns the missing keys. Their facts are the default until a row is stored.
     pub(super) fn take_missing(&mut self) -> BTreeSet<K> {
         let missing = take(&mut self.missing);
         self.fetched.extend(missing.iter().map(|key| (key.clone(), V::default())));

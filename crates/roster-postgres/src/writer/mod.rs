@@ -1,4 +1,4 @@
-//! The writers: tasks that execute what is queued, many commands in one transaction.
+//! The writers: tasks that execute queued commands, many in one transaction.
 //!
 //! Each writer has a connection. A batch is executed in memory on facts that are fetched in a few
 //! statements, and its writes are applied at once. A transaction that failed is repeated until a
@@ -86,13 +86,13 @@ impl Writer {
         let end = Instant::now() + WRITE_TIMEOUT;
         match self.execute_repeatedly(batch, end).await {
             Ok(results) => results,
-            // One of them is at fault, or conflicts with other transactions.
+            // One of them is faulty, or conflicts with other transactions.
             Err(Fault { kind: FaultKind::Conflict | FaultKind::Command, .. })
                 if batch.len() > 1 =>
             {
                 let mut results = Results::with_capacity(batch.len());
                 for request in batch {
-                    // Each command has its own time, whatever the others took.
+                    // Each command has its own timeout.
                     let end = end.max(Instant::now() + ATTEMPT_TIMEOUT);
                     let result = self.execute_repeatedly(&[request], end).await;
                     results.extend(result.unwrap_or_else(|fault| refuse(1, fault)));

@@ -32,7 +32,7 @@ pub(super) struct Fault {
     pub(super) error: StoreError,
 }
 
-/// What the failure of a transaction means. Nothing is committed, but perhaps after
+/// The kinds of failed transactions. Nothing was committed, except perhaps with
 /// [`FaultKind::InDoubt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaultKind {
@@ -42,9 +42,9 @@ pub(super) enum FaultKind {
     Busy,
     /// The connection is lost, and the commit was not sent.
     Disconnected,
-    /// The policy that the batch was decided under has changed.
+    /// The uniqueness policy has changed since the batch was decided.
     EraEnded,
-    /// One of the commands is at fault.
+    /// One of the commands is faulty.
     Command,
     /// No command can succeed now.
     Batch,

@@ -42,7 +42,7 @@ fn a_file_that_cannot_be_used_is_named() {
         ),
         (
             "sslmode=verify-ca&sslrootcert=/".to_owned(),
-            "sslrootcert=/ cannot be read: it is no file",
+            "sslrootcert=/ cannot be read: it is not a file",
         ),
         (format!("sslmode=verify-ca&sslrootcert={key}"), "holds no certificate"),
         (format!("sslmode=require&sslrootcert={}", path("none", "")), "holds no certificate"),

@@ -1,8 +1,8 @@
-//! Connections beside the service: they read a store that another process may serve, or the
-//! database inside a backup.
+//! Read-only connections in addition to the service: to a store that another process may serve, or
+//! to the database in a backup.
 //!
 //! They take no lock on the directory and change nothing in it. A reader of the write-ahead log
-//! holds up no writer; as long as its snapshot lasts, the log only grows.
+//! delays no writer, but the log grows while its snapshot exists.
 
 use std::{
     ffi::OsString,
@@ -19,7 +19,7 @@ use crate::{
     schema,
 };
 
-/// A process that just began recovers the log first; that is waited for.
+/// A process that has just started recovers the log first. This is the wait for it.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 /// Page cache, in KiB.
@@ -34,7 +34,7 @@ pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
     open(&path, READ_ONLY)
 }
 
-/// Reads a database that nobody changes: what follows it in its file is passed over.
+/// Opens a database that does not change. Bytes after it in its file are ignored.
 pub(crate) fn open_still(file: &Path) -> Result<Connection, BackupError> {
     let path = std::path::absolute(file).map_err(BackupError::io(file))?;
     open(&immutable(&path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)

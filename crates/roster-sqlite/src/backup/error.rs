@@ -1,5 +1,4 @@
-//! Why a backup was not made, not restored, or a store not checked: a sentence for the person who
-//! typed the command.
+//! Why a backup or a restore failed, or a store was not checked, as a message for the operator.
 //!
 //! Each cause appears once, as `source`. No text contains data of a user.
 
@@ -12,7 +11,7 @@ use thiserror::Error;
 
 use crate::{failure, open_error::OpenError};
 
-/// Why a backup, a restore or a check came to nothing. The store is as it was before.
+/// Why a backup, a restore or a check failed. The store was not changed.
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// The directory holds no store.
@@ -24,18 +23,18 @@ pub enum BackupError {
          first"
     )]
     HasStore(PathBuf),
-    /// There is a file where the backup was to go.
+    /// The file of the backup exists already.
     #[error("{0} is there already: a backup overwrites nothing")]
     Exists(PathBuf),
     /// The file is not a backup, or its end is missing.
     #[error("{0} is not a backup made by `roster backup`, or its end is missing")]
     NotABackup(PathBuf),
-    /// The file is a backup, but not as it was written.
+    /// The file is a damaged backup.
     #[error("the backup {file} is damaged: {what}")]
     Damaged {
         /// Which file.
         file: PathBuf,
-        /// How that shows.
+        /// What is wrong.
         what: String,
     },
     /// A newer version of this program wrote the backup.

@@ -1,8 +1,7 @@
-//! What a backup tells of itself: one line of JSON behind the database.
+//! The manifest of a backup: one line of JSON after the database.
 //!
-//! Read only after the digest has vouched for it. Members that are not known are passed over, so
-//! that a newer version may tell more; a change that an older one must not pass over raises the
-//! format.
+//! It is parsed only after the digest was verified. Unknown members are ignored, so newer versions
+//! may add members. A change that older versions must not ignore increments the format.
 
 use std::fmt;
 
@@ -11,20 +10,20 @@ use roster_core::{Json, LogId, Timestamp, json};
 /// The format of backups that this program writes, and the newest that it reads.
 pub(crate) const FORMAT: i64 = 1;
 
-/// What a backup tells of itself.
+/// The manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// The format of the file.
     pub format: i64,
     /// How many migrations the database has had.
     pub schema: i64,
-    /// The change log that was backed up.
+    /// The identity of its change log.
     pub log_id: LogId,
     /// How many events it had.
     pub position: i64,
     /// How many users the collection had.
     pub users: i64,
-    /// How many deleted users were kept.
+    /// The number of stored deleted users.
     pub deleted_users: i64,
     /// When the backup was made.
     pub created_at: Timestamp,
@@ -33,7 +32,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The members of the manifest, as they stand in the file.
+    /// The members of the manifest, in their order in the file.
     pub fn members(&self) -> Vec<(String, Json)> {
         let text = |text: String| Json::Text(text);
         let members = [
@@ -56,7 +55,7 @@ impl Manifest {
         out
     }
 
-    /// Reads a manifest back; `None` for anything else.
+    /// Parses a manifest. Returns `None` for anything else.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let tree = json::read(text).ok()?;
         let number = |name: &str| match tree.member(name) {

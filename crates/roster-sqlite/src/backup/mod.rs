@@ -1,9 +1,9 @@
-//! Backup and restore: a store as one file, and a file as a store.
+//! Backup and restore.
 //!
-//! A backup is one snapshot, taken while the service writes on: SQLite copies it page by page of
-//! its tables, so that nothing of what was deleted comes along. It is held against itself before
-//! it is sealed, and every byte of it before it is restored. Neither overwrites anything: a file
-//! or a store is there whole, or not at all.
+//! A backup is one snapshot, taken while the service continues to write. SQLite copies its tables
+//! row by row, so it contains no deleted data. The copy is checked before the digest is added, and
+//! every byte is verified before a restore. Neither overwrites a file: the result is complete or
+//! does not exist.
 
 mod beside;
 mod error;
@@ -28,26 +28,26 @@ pub use sealed::Sealed;
 
 use crate::{check, connection::DATABASE, establish::random, lock::DirectoryLock};
 
-/// When and by what a backup is made.
+/// The time and the program of a backup.
 #[derive(Clone, Copy, Debug)]
 pub struct Making<'a> {
-    /// The moment.
+    /// The time.
     pub at: Timestamp,
     /// The version of the program.
     pub program: &'a str,
 }
 
-/// A backup that was made.
+/// A finished backup.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// What it tells of itself.
+    /// Its manifest.
     pub manifest: Manifest,
     /// Its size.
     pub bytes: u64,
 }
 
-/// Makes a backup of the store in a data directory, served or not, as a file that is not there
-/// yet. It is on disk when this returns.
+/// Creates a backup of the store in a data directory, served or not, as a new file. The file is
+/// synced when this returns.
 pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made, BackupError> {
     let exists = || BackupError::Exists(file.to_owned());
     if fs::symlink_metadata(file).is_ok() {
@@ -78,7 +78,7 @@ fn copy(source: &Connection, to: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Holds a fresh copy against itself: what cannot be restored is no backup.
+/// Checks a new copy: a copy that cannot be restored is an error.
 fn hold(copy: &Path, making: Making<'_>) -> Result<Manifest, BackupError> {
     let connection = beside::open_still(copy)?;
     let faults = check::whole(&connection)?;
@@ -99,9 +99,8 @@ fn hold(copy: &Path, making: Making<'_>) -> Result<Manifest, BackupError> {
 }
 
 impl Sealed {
-    /// Makes the store of a directory that exists and holds none. The log gets a new identity,
-    /// which is handed back: positions that were read of the old one are not of this one. The
-    /// store is on disk when this returns.
+    /// Restores the store to an existing directory that has none. Returns the new identity of its
+    /// log: positions of the old log are not valid in it. The store is synced when this returns.
     pub fn restore(&mut self, directory: &Path) -> Result<LogId, BackupError> {
         self.hold()?;
         refuse_store(directory)?;
@@ -117,7 +116,7 @@ impl Sealed {
         Ok(log_id)
     }
 
-    /// Holds the database inside against itself and against what the backup tells of it.
+    /// Checks the database in the backup, also against the manifest.
     fn hold(&self) -> Result<(), BackupError> {
         let damaged = |what: &str| BackupError::Damaged {
             file: self.path().to_owned(),
@@ -137,7 +136,7 @@ impl Sealed {
     }
 }
 
-/// Refuses a directory that holds any file of a store.
+/// Fails if the directory has any file of a store.
 fn refuse_store(directory: &Path) -> Result<(), BackupError> {
     let is_there =
         |end: &str| fs::symlink_metadata(directory.join(format!("{DATABASE}{end}"))).is_ok();
@@ -151,7 +150,7 @@ fn refuse_store(directory: &Path) -> Result<(), BackupError> {
 fn renew_log(database: &Path) -> Result<LogId, BackupError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
-    // A file that is half done is removed: there is nothing to roll back to.
+    // An incomplete file is removed, so no rollback is needed.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     let log_id: [u8; 8] = random()?;
     connection.execute("UPDATE log_head SET log_id = ?1 WHERE number = 1", [log_id])?;
@@ -159,7 +158,7 @@ fn renew_log(database: &Path) -> Result<LogId, BackupError> {
     Ok(LogId(log_id))
 }
 
-/// An empty file for its owner alone, removed unless it is kept.
+/// An empty file that only its owner can access, removed on drop unless it is kept.
 fn partial(folder: &Path, name: &OsStr) -> Result<NamedTempFile, BackupError> {
     let mut prefix = OsStr::new(".").to_owned();
     prefix.push(name);
@@ -168,7 +167,7 @@ fn partial(folder: &Path, name: &OsStr) -> Result<NamedTempFile, BackupError> {
     made.map_err(BackupError::io(folder))
 }
 
-/// Gives a finished file its name, unless that is taken.
+/// Gives a finished file its name, unless the name exists.
 fn keep(
     partial: NamedTempFile,
     file: &Path,
@@ -181,7 +180,7 @@ fn keep(
     }
 }
 
-/// The folder that a file is to lie in.
+/// The directory of a new file.
 fn folder(file: &Path) -> Result<std::path::PathBuf, BackupError> {
     let path = std::path::absolute(file).map_err(BackupError::io(file))?;
     let folder = path.parent().filter(|_| path.file_name().is_some());
@@ -191,7 +190,7 @@ fn folder(file: &Path) -> Result<std::path::PathBuf, BackupError> {
     })
 }
 
-/// Brings a new name to the disk.
+/// Syncs a directory after a change of names.
 fn sync_folder(folder: &Path) -> Result<(), BackupError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(BackupError::io(folder))
 }

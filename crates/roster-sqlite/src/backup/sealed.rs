@@ -1,8 +1,8 @@
-//! The file of a backup: a database, what it tells of itself, and a digest over both.
+//! The file of a backup: a database, a manifest, and a digest of both.
 //!
-//! From its end backwards: SHA-256 over everything before it (32 bytes), a mark (8), the length
-//! of the manifest (4, big-endian), the manifest, the database. So a byte that is changed, lost
-//! or appended anywhere shows before anything is believed.
+//! From its end backwards: SHA-256 of everything before it (32 bytes), a format mark (8), the
+//! length of the manifest (4, big-endian), the manifest, the database. So a byte that was changed,
+//! lost or appended anywhere is detected before anything else is read.
 
 use std::{
     fs::File,
@@ -24,13 +24,13 @@ const DIGEST_BYTES: u64 = 32;
 const LENGTH_BYTES: u64 = 4;
 const MARK_BYTES: u64 = 8;
 
-/// No manifest is longer.
+/// The maximum length of a manifest.
 const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 17;
 
-/// A backup that is as it was written.
+/// A backup whose digest was verified.
 #[derive(Debug)]
 pub struct Sealed {
     path: PathBuf,
@@ -40,7 +40,7 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Opens a backup and holds every byte against its digest.
+    /// Opens a backup and verifies its digest.
     pub fn open(path: &Path) -> Result<Self, BackupError> {
         let mut file = File::open(path).map_err(BackupError::io(path))?;
         let refused = BackupError::io(path);
@@ -63,12 +63,12 @@ impl Sealed {
         Ok(Self { path: path.to_owned(), file, end, manifest })
     }
 
-    /// What the backup tells of itself.
+    /// Its manifest.
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -78,7 +78,7 @@ impl Sealed {
         beside::open_still(&self.path)
     }
 
-    /// Copies the database out, and compares the bytes on the way with the digest once more.
+    /// Copies the database to a file, and verifies the digest again during the copy.
     pub(super) fn copy_database(&mut self, to: &mut File) -> Result<(), BackupError> {
         // What follows the database is not copied.
         let mut left = usize::try_from(self.end.database_bytes).unwrap_or(usize::MAX);
@@ -92,7 +92,7 @@ impl Sealed {
     }
 }
 
-/// Seals a database: appends to its file what makes it a backup.
+/// Completes a backup: appends the manifest, the mark and the digest to the database.
 pub(super) fn seal(file: &mut File, manifest: &Manifest) -> io::Result<u64> {
     let database_bytes = file.seek(SeekFrom::End(0))?;
     let manifest = manifest.to_json();
@@ -122,7 +122,7 @@ struct End {
 }
 
 impl End {
-    /// Reads the end of a file; `None` where it is none of a backup's.
+    /// Parses the end of a file. Returns `None` if the file is not a backup.
     fn read(file: &mut File) -> io::Result<Option<Self>> {
         let bytes = file.seek(SeekFrom::End(0))?;
         let fixed = LENGTH_BYTES + MARK_BYTES + DIGEST_BYTES;

@@ -1,8 +1,8 @@
 //! Reading a whole store for another engine: every row of every table, once, in the order of keys.
 //!
-//! Offline and read-only: the directory's lock is held as long as the export lives, and all is
-//! read in one transaction, in chunks of bounded size. A chunk can be asked for again from any key
-//! on, so that an interrupted load continues where it was. Rows have the form of [`Table`].
+//! Offline and read-only: the directory's lock is held during the export, and everything is read in
+//! one transaction, in chunks of bounded size. A chunk can be read from any key on, so that an
+//! interrupted load can continue. Rows have the form of [`Table`].
 
 mod chunk;
 mod error;
@@ -30,7 +30,7 @@ use crate::{
 /// Bytes of rows that are hashed at a time.
 const DIGEST_CHUNK_BYTES: usize = 1 << 20;
 
-/// A store that stands still and is read as a whole.
+/// A store that is not served and is read as a whole.
 pub struct Export {
     connection: Connection,
     log_id: LogId,
@@ -40,9 +40,9 @@ pub struct Export {
 }
 
 impl Export {
-    /// Opens the store of a data directory that nobody serves.
+    /// Opens the store of a data directory that is not served.
     pub fn open(directory: &Path) -> Result<Self, ExportError> {
-        // Before the lock, which makes its file where there is none: only a store gets one.
+        // Checked before the lock, which creates its file: only a store gets one.
         drop(open_store(directory)?);
         let lock = DirectoryLock::take(directory).map_err(|error| {
             if matches!(error, OpenError::Locked { .. }) {
@@ -71,18 +71,18 @@ impl Export {
         self.log_id
     }
 
-    /// The last position and the kept counters.
+    /// The last position and the stored counters.
     pub const fn head(&self) -> Head {
         self.head
     }
 
-    /// Every table, in the order in which they are to be read, with the number of its rows.
+    /// Every table, in the order of the export, with its number of rows.
     pub fn tables(&self) -> &[(&'static Table, u64)] {
         &self.counts
     }
 
-    /// The rows after that key (`None`: from the first on), in the order of keys: as many as fit
-    /// into so many bytes, but one at least. No rows: there are no more.
+    /// The rows after this key (`None`: from the first on), in the order of keys: as many as fit
+    /// into this size, but at least one. No rows means that there are no more.
     pub fn chunk(
         &self,
         table: &Table,
@@ -106,7 +106,8 @@ impl Export {
         }
     }
 
-    /// Refuses a store whose counters are not what it holds: the copy would be as wrong.
+    /// Fails if the counters of the store do not match its rows, because the copy would be wrong
+    /// too.
     fn hold_counters(&self) -> Result<(), ExportError> {
         let Head { position, deleted, .. } = self.head;
         let last = "SELECT coalesce(max(position), ?1) FROM events";

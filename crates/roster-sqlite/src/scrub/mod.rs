@@ -1,4 +1,4 @@
-//! What a sweep after a purge needs of the settings and of the pages of the file.
+//! What the sweep after a purge reads of settings and pages.
 
 pub(crate) mod page;
 

@@ -1,4 +1,4 @@
-//! Where the gap of a page lies (<https://www.sqlite.org/fileformat2.html>, sections 1.3 and 1.6).
+//! Finds the gap of a page (<https://www.sqlite.org/fileformat2.html>, sections 1.3 and 1.6).
 //!
 //! A page of a tree holds its header, the pointers to its cells, the gap, and from the far end the
 //! cells. An overflow page begins with the number of another page: from 128 GiB on, that number may
@@ -11,14 +11,14 @@ use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
 /// The size of the file's own header, at the start of its first page.
 const FILE_HEADER: usize = 100;
 
-/// How a database file is laid out.
+/// The layout of a database file.
 pub(crate) struct Layout {
     pub(crate) page_size: usize,
     pub(crate) pages: u32,
 }
 
 impl Layout {
-    /// Reads the file's header; `None` where the pages cannot be told apart.
+    /// Parses the file's header. Returns `None` for an unknown layout.
     pub(crate) fn read(database: &File) -> io::Result<Option<Self>> {
         let mut header = [0; FILE_HEADER];
         database.read_exact_at(&mut header, 0)?;
@@ -27,7 +27,7 @@ impl Layout {
             Some(1) | None => return Ok(None),
             Some(size) => u64::from(size),
         };
-        // Bytes at the end of each page that belong to nobody: we never ask for any.
+        // Reserved bytes at the end of each page, which Roster does not use.
         let reserved = header.get(20).is_none_or(|reserved| *reserved != 0);
         let pages = database.metadata()?.len().checked_div(page_size);
         let pages = pages.and_then(|pages| u32::try_from(pages).ok());
@@ -37,7 +37,7 @@ impl Layout {
         })
     }
 
-    /// Where a page begins; the first one has number 1.
+    /// The offset of a page; the first one has number 1.
     pub(crate) fn offset(number: u32, page_size: usize) -> u64 {
         let page_size = u64::try_from(page_size).unwrap_or(u64::MAX);
         u64::from(number.saturating_sub(1)).saturating_mul(page_size)
@@ -58,7 +58,7 @@ impl Layout {
     }
 }
 
-/// Where the gap of a page lies, if it is the page of a tree and anything is left there.
+/// The gap of a page, if it is a page of a tree and the gap is not empty.
 pub(crate) fn gap(number: u32, page: &[u8]) -> Option<Range<usize>> {
     let header = if number == 1 { FILE_HEADER } else { 0 };
     let kind = Kind::of(*page.get(header)?)?;
@@ -104,7 +104,7 @@ impl Content<'_> {
         let (mut block, mut end) = (usize::from(u16_at(self.page, self.header + 1)?), 0);
         while block != 0 {
             let size = usize::from(u16_at(self.page, block + 2)?);
-            // They lie in ascending order: so this comes to an end.
+            // They are in ascending order, so this ends.
             used += self.within(block, size).filter(|_| block >= end && size >= 4)?;
             end = block + size;
             block = usize::from(u16_at(self.page, block)?);
@@ -122,7 +122,7 @@ impl Content<'_> {
         let (number, length) = self.varint(cell + child)?;
         let size = child + length;
         let size = match (kind.is_table, kind.is_inner) {
-            // The number is the row's alone.
+            // The number is only the row's.
             (true, true) => size,
             (true, false) => {
                 let (_, row) = self.varint(cell + size)?;

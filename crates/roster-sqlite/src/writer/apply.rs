@@ -17,17 +17,17 @@ use crate::{
     stored_setting::WRITE_SETTING,
 };
 
-/// What a transaction changes, as the rest of the engine has to know it.
+/// The changes of a transaction that the rest of the engine must know.
 pub(super) struct Applied {
     /// The head of the log after it.
     pub(super) head: Head,
     /// The users whose rows it changed.
     pub(super) touched: Vec<Touched>,
-    /// The position of the last purge whose traces the files are to be cleaned of.
+    /// The position of the last purge for which the files must be swept.
     pub(super) purged: Option<i64>,
     /// The new schema of users.
     pub(super) schema: Option<Arc<UserSchema>>,
-    /// How much more of the histories of purged users may be erased at once.
+    /// How much more of the histories of purged users may be erased in this transaction.
     erasure_room: i64,
 }
 
@@ -156,7 +156,7 @@ fn apply_users(
     Ok(())
 }
 
-/// Updates a row: of the key columns only those whose keys differ.
+/// Updates a row. Of the key columns, only those with changed keys.
 fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) -> Result<()> {
     let Change { user, record, keys, .. } = change;
     let values = key_values(before).into_iter().zip(key_values(keys));
@@ -195,7 +195,7 @@ fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: 
     Ok(())
 }
 
-/// A record as the text it is.
+/// A record as text.
 pub(super) fn text(record: &Bytes) -> Result<&str> {
     std::str::from_utf8(record).map_err(|error| Error::ToSqlConversionFailure(error.into()))
 }

@@ -24,22 +24,22 @@ struct State {
     /// The checkpointer waits for the next commit.
     watched: bool,
     wanted: Option<Maintenance>,
-    /// Whether the writer did what was wanted, once it tried.
+    /// The result of the requested work, once the writer tried it.
     done: Option<bool>,
     /// The last purge after which the files were not swept yet.
     purged: Option<i64>,
-    /// Since when a snapshot of another process keeps the log from being reset, as far as known.
+    /// The time since which a snapshot of another process is known to prevent a reset of the log.
     blocked: Option<Instant>,
     closed: bool,
 }
 
-/// Work of the writer between two transactions; false where it failed. Another thread that did it
-/// would get in the writer's way.
+/// Work of the writer between two transactions. Returns false if it failed. On another thread it
+/// would conflict with the writer.
 pub(crate) type Maintenance = Arc<dyn Fn(&Writer) -> bool + Send + Sync>;
 
 impl Checkpoints {
-    /// The writer committed. Wakes the checkpointer only where it waits for that: to wake a thread
-    /// at each commit would cost the caller, who waits for a core too.
+    /// Records a commit. Wakes the checkpointer only if it waits for one, because waking a thread
+    /// at each commit would take processor time from the caller.
     pub(crate) fn committed(&self) {
         let mut state = self.lock();
         state.commits += 1;
@@ -49,7 +49,7 @@ impl Checkpoints {
         }
     }
 
-    /// Waits for a commit beyond those seen, at most that long; false once closed.
+    /// Waits for a new commit, at most this long. Returns false once closed.
     pub(crate) fn watch(&self, patience: Duration, seen: u64) -> bool {
         let mut state = self.lock();
         state.watched = state.commits == seen;
@@ -78,7 +78,7 @@ impl Checkpoints {
         state.purged = state.purged.filter(|purged| *purged > position);
     }
 
-    /// Asks the writer, and waits until it did it or could not; false then.
+    /// Asks the writer to do the work, and waits. Returns whether it succeeded.
     pub(crate) fn ask(&self, wanted: Maintenance, wake: impl FnOnce()) -> bool {
         let mut state = self.lock();
         (state.wanted, state.done) = (Some(wanted), None);
@@ -89,20 +89,20 @@ impl Checkpoints {
         self.lock().done == Some(true)
     }
 
-    /// What the writer is asked to do.
+    /// The requested work.
     pub(crate) fn take_wanted(&self) -> Option<Maintenance> {
         self.lock().wanted.take()
     }
 
-    /// Waits for what the writer is asked to do, at most that long. `None` at once while a
-    /// snapshot of another process keeps the log from being reset.
+    /// Waits for requested work, at most this long. Returns `None` at once while a snapshot of
+    /// another process prevents a reset of the log.
     pub(crate) fn wait_for_wanted(&self, patience: Duration) -> Option<Maintenance> {
         let waits = |state: &State| state.wanted.is_none() && state.blocked.is_none();
         self.wait_while(patience, waits);
         self.take_wanted()
     }
 
-    /// Notes whether a snapshot of another process kept the log from being reset.
+    /// Records whether a snapshot of another process prevented a reset of the log.
     pub(crate) fn set_blocked(&self, is_blocked: bool) {
         self.lock().blocked = is_blocked.then(Instant::now);
         self.changed.notify_all();
@@ -113,13 +113,13 @@ impl Checkpoints {
         self.lock().blocked.is_some_and(|since| since.elapsed() < within)
     }
 
-    /// The writer did it, or could not.
+    /// Records the result of the work.
     pub(crate) fn done(&self, done: bool) {
         self.lock().done = Some(done);
         self.changed.notify_all();
     }
 
-    /// Waits that long; false once closed.
+    /// Waits for this time. Returns false once closed.
     pub(crate) fn rest(&self, long: Duration) -> bool {
         self.wait_while(long, |_| true)
     }
@@ -130,7 +130,7 @@ impl Checkpoints {
         self.changed.notify_all();
     }
 
-    /// Waits as long as the state is so, at most that long; false once closed.
+    /// Waits while the condition holds, at most this long. Returns false once closed.
     fn wait_while(&self, patience: Duration, so: impl Fn(&State) -> bool) -> bool {
         let (state, _) = self
             .changed

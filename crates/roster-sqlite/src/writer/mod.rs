@@ -32,22 +32,22 @@ pub(crate) use shared::Shared;
 use transaction::Fault;
 pub(crate) use transaction::preview_request;
 
-/// How long a transaction waits at most for a reset of the write-ahead log. A reset takes
-/// milliseconds once readings are paused, and the pause has a bound of its own.
+/// The maximum wait of a transaction for a reset of the write-ahead log. A reset takes milliseconds
+/// once reads are paused, and the pause has its own limit.
 const RESET_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Most tasks that wait.
+/// The maximum number of waiting tasks.
 pub(crate) const TASKS_MAX: usize = 64;
 
-/// Work that is no command, such as changes of keys and housekeeping. It answers its caller itself.
-/// The writer executes one task after each transaction.
+/// Work other than commands, such as changes of keys and housekeeping. It sends its own result. The
+/// writer executes one task after each transaction.
 pub(crate) type Task = Box<dyn FnOnce(&Writer) + Send>;
 
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
     rules: Rules,
-    /// At so many pages in the write-ahead log the next transaction waits for a reset.
+    /// At this number of pages in the write-ahead log, the next transaction waits for a reset.
     wal_pages_wait: i64,
     pub(crate) shared: Arc<Shared>,
     tasks: Receiver<Task>,
@@ -100,15 +100,15 @@ impl Writer {
         }
     }
 
-    /// Copies what is left of the write-ahead log, so that the next commit begins at its start.
-    /// SQLite reports the old length until then: a log that transactions wait for is emptied.
+    /// Copies the rest of the write-ahead log, so that the next commit begins at its start. SQLite
+    /// reports the old length until then, so a log for which transactions wait is emptied.
     pub(crate) fn restart_log(&self) -> bool {
         let log = self.checkpoint(LOOK);
         let is_long = log.is_some_and(|log| log.pages >= self.wal_pages_wait);
         self.checkpoint(if is_long { EMPTY } else { RESTART }).is_some()
     }
 
-    /// Runs a checkpoint; `None` when something is in its way.
+    /// Runs a checkpoint. Returns `None` if it is blocked.
     pub(crate) fn checkpoint(&self, mode: &str) -> Option<Progress> {
         checkpoint(&self.connection, mode, &self.shared.health)
     }
@@ -139,7 +139,7 @@ impl Writer {
     fn fail(&mut self, requests: &[&Request], fault: Fault) -> Results {
         self.take_note(&fault);
         if fault.common().is_some() {
-            // Errors cannot be cloned: each request gets one of its own.
+            // Errors cannot be cloned, so each request gets a new one.
             let refused = |_| fault.common().map(|error| Err(Failure::Store(error)));
             return requests.iter().filter_map(refused).collect();
         }
@@ -162,7 +162,8 @@ impl Writer {
 
     /// Erases a step of the history of a purged user.
     pub(crate) fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
-        // The sweep after the last step has its own position: that of another one would end both.
+        // The sweep after the last step needs its own position: if it had that of another sweep,
+        // the end of one would count for both.
         let position = self.head.position;
         let checkpoints = &self.shared.checkpoints;
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
@@ -174,7 +175,7 @@ impl Writer {
         Ok(erasure)
     }
 
-    /// Writes what is no command.
+    /// Executes a task.
     pub(crate) fn write<T, E: Into<ReadError>>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, E>,
@@ -189,7 +190,7 @@ impl Writer {
     }
 }
 
-/// A writer that dies writes no more, and says so.
+/// Reports a writer that panicked.
 struct StopOnPanic(Arc<Shared>);
 
 impl Drop for StopOnPanic {

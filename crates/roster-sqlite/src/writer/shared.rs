@@ -1,5 +1,5 @@
-//! What the writer and all others share: the queues between them, the head that was last
-//! committed, the byte cache, the health, the checkpoints, the long readings.
+//! The state that the writer and other threads share: queues, the last committed head, the byte
+//! cache, the health, the checkpoints, the long reads.
 
 use std::sync::{Arc, Mutex};
 
@@ -60,7 +60,7 @@ impl Shared {
         Arc::clone(&lock(&self.schema))
     }
 
-    /// Takes note of a commit: before any of its commands is answered.
+    /// Records a commit, before any of its commands is acknowledged.
     pub(crate) fn committed(
         &self,
         head: Head,
@@ -81,7 +81,7 @@ impl Shared {
         work: impl FnOnce(&Writer) -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        // The caller may be gone: the task is executed all the same.
+        // The task is executed even if its caller is gone.
         let task: Task = Box::new(|writer| drop(reply.send(work(writer))));
         self.tasks.try_send(task).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Unavailable("too many tasks wait".into()),

@@ -1,8 +1,8 @@
-//! One transaction: what is done in it, the head of the log, the commit.
+//! One transaction: its work, the head of the log, the commit.
 //!
-//! All of it is on disk, or none. Only after a failed sync of the commit this is not known until
-//! the store is opened again. Nothing is kept in memory of a transaction that failed: the head it
-//! began with is still the head.
+//! It is completely on disk, or not at all. Only after a failed sync of the commit this is unknown
+//! until the store is opened again. A failed transaction leaves nothing in memory: the head is the
+//! one before it.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Whether the error is one of SQLite that is so.
-    pub(super) fn is(&self, so: impl FnOnce(&Error) -> bool) -> bool {
-        matches!(&self.error, ReadError::Sqlite(error) if so(error))
+    /// Whether it is an error of SQLite for which `test` returns true.
+    pub(super) fn is(&self, test: impl FnOnce(&Error) -> bool) -> bool {
+        matches!(&self.error, ReadError::Sqlite(error) if test(error))
     }
 
     /// Whether it is not known what the disk holds.
@@ -36,11 +36,11 @@ impl Fault {
         self.is(|error| is_failed_sync(error) || is_lost_commit(error))
     }
 
-    /// The answer to all that was done in the transaction; `None` where one command alone may be
-    /// at fault.
+    /// The error for all requests of the transaction; `None` if a single command may have caused
+    /// it.
     pub(super) fn common(&self) -> Option<StoreError> {
         let text = || self.error.to_string().into();
-        // A command by itself would wait for a lock just as long.
+        // A single command would wait for a lock just as long.
         if self.is_lost() || self.is(is_busy) {
             Some(StoreError::Unavailable(text()))
         } else {
@@ -48,14 +48,14 @@ impl Fault {
         }
     }
 
-    /// The answer where only one thing was done.
+    /// The error if there was only one request.
     pub(super) fn into_error(self) -> StoreError {
         self.common().unwrap_or_else(|| self.error.into())
     }
 }
 
-/// Executes requests in one transaction: a result for each, or for the first of them where these
-/// change large groups.
+/// Executes requests in one transaction. Returns a result for each, or only for the first of them
+/// if these change large groups.
 pub(super) fn execute(
     connection: &Connection,
     rules: Rules,
@@ -124,8 +124,8 @@ pub(super) fn run<T, E: Into<ReadError>>(
             Err(error) => Err(fault(error.into(), true)),
         });
     if done.is_err() && !connection.is_autocommit() {
-        // If the rollback fails, the next start ignores what the log has of the transaction: there
-        // is no commit record, but for a commit whose sync failed.
+        // If the rollback fails, the next start ignores the transaction in the log, because it has
+        // no commit record. The exception is a commit whose sync failed.
         drop(connection.execute_batch("ROLLBACK"));
     }
     done

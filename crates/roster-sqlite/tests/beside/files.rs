@@ -1,4 +1,4 @@
-//! A backup with any byte changed, lost or appended is refused, and leaves nothing behind.
+//! A backup with any byte changed, lost or appended is rejected, and leaves no files behind.
 
 use std::{fs, path::Path};
 
@@ -11,38 +11,39 @@ use super::support::{Place, lived, make};
 const END: usize = 4 + 8 + 32;
 
 async fn backed_up() -> (Place, Vec<u8>) {
-    let place = Place::new();
-    lived(&place.data()).await;
-    make(&place.data(), &place.path("backup"));
-    let bytes = fs::read(place.path("backup")).unwrap();
-    (place, bytes)
+    let dir = Place::new();
+    lived(&dir.data()).await;
+    make(&dir.data(), &dir.path("backup"));
+    let bytes = fs::read(dir.path("backup")).unwrap();
+    (dir, bytes)
 }
 
-/// The refusal of a file with these bytes.
-fn refused(path: &Path, bytes: &[u8]) -> BackupError {
+/// The error for a file with these bytes.
+fn rejection(path: &Path, bytes: &[u8]) -> BackupError {
     fs::write(path, bytes).unwrap();
-    let refused = Sealed::open(path).map(|_| ()).unwrap_err();
+    let rejection = Sealed::open(path).map(|_| ()).unwrap_err();
     let shown = path.display().to_string();
-    assert!(refused.to_string().contains(&shown), "{refused}");
-    refused
+    assert!(rejection.to_string().contains(&shown), "{rejection}");
+    rejection
 }
 
 #[tokio::test]
-async fn one_flipped_byte_anywhere_is_refused() {
-    let (place, bytes) = backed_up().await;
-    let path = place.path("damaged");
+async fn one_changed_byte_anywhere_is_rejected() {
+    let (dir, bytes) = backed_up().await;
+    let path = dir.path("damaged");
     let length = bytes.len();
     let manifest = bytes.windows(10).rposition(|window| window == b"{\"format\":").unwrap();
-    // The header of the file, pages all over it, the manifest, its length, the mark, the digest.
+    // The file header, pages all over the file, the manifest, its length, the format mark and the
+    // digest.
     let pages = (100..manifest).step_by(4093);
     let places = (0..100).chain(pages).chain(manifest - 3..length);
     for (n, at) in places.enumerate() {
         let mut altered = bytes.clone();
         altered[at] ^= 1 << (n % 8);
-        let refused = refused(&path, &altered);
+        let rejection = rejection(&path, &altered);
         let whole_end = at < length - END || at >= length - 32;
         if whole_end {
-            assert!(matches!(refused, BackupError::Damaged { .. }), "{at}: {refused:?}");
+            assert!(matches!(rejection, BackupError::Damaged { .. }), "{at}: {rejection:?}");
         }
     }
     fs::write(&path, &bytes).unwrap();
@@ -50,36 +51,36 @@ async fn one_flipped_byte_anywhere_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_cut_short_or_longer_is_refused() {
-    let (place, bytes) = backed_up().await;
-    let path = place.path("damaged");
+async fn a_shortened_or_lengthened_file_is_rejected() {
+    let (dir, bytes) = backed_up().await;
+    let path = dir.path("damaged");
     for length in [0, 1, END - 1, END, 4096, bytes.len() / 2, bytes.len() - 32, bytes.len() - 1] {
-        let refused = refused(&path, &bytes[..length]);
-        assert!(matches!(refused, BackupError::NotABackup { .. }), "{length}: {refused:?}");
+        let rejection = rejection(&path, &bytes[..length]);
+        assert!(matches!(rejection, BackupError::NotABackup { .. }), "{length}: {rejection:?}");
     }
     for more in [&b"\0"[..], b"\n", &bytes[..]] {
         let longer = [&bytes[..], more].concat();
-        refused(&path, &longer);
+        rejection(&path, &longer);
     }
-    // What was lost at the start moves all the rest.
-    refused(&path, &bytes[1..]);
+    // A byte missing at the start shifts all the others.
+    rejection(&path, &bytes[1..]);
 }
 
 #[tokio::test]
-async fn a_file_that_is_something_else_is_refused() {
-    let (place, _) = backed_up().await;
-    let database = fs::read(place.data().join("roster.db")).unwrap();
+async fn a_file_that_is_no_backup_is_rejected() {
+    let (dir, _) = backed_up().await;
+    let database = fs::read(dir.data().join("roster.db")).unwrap();
     let text = "id,name\n".repeat(1000);
     for other in [&database[..], text.as_bytes()] {
-        let refused = refused(&place.path("other"), other);
-        assert!(matches!(refused, BackupError::NotABackup { .. }), "{refused:?}");
+        let rejection = rejection(&dir.path("other"), other);
+        assert!(matches!(rejection, BackupError::NotABackup { .. }), "{rejection:?}");
     }
-    let missing = Sealed::open(&place.path("missing")).map(|_| ()).unwrap_err();
+    let missing = Sealed::open(&dir.path("missing")).map(|_| ()).unwrap_err();
     assert!(matches!(missing, BackupError::Io { .. }), "{missing:?}");
 }
 
-/// A backup with another database or manifest inside, sealed anew.
-fn resealed(database: &[u8], manifest: &[u8]) -> Vec<u8> {
+/// A backup with another database or manifest, and a valid digest.
+fn with_digest(database: &[u8], manifest: &[u8]) -> Vec<u8> {
     let mut bytes = [database, manifest].concat();
     bytes.extend_from_slice(&u32::try_from(manifest.len()).unwrap().to_be_bytes());
     bytes.extend_from_slice(b"rstrbkup");
@@ -95,61 +96,65 @@ fn parts(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 #[tokio::test]
-async fn a_backup_of_a_newer_version_is_refused_with_its_name() {
-    let (place, bytes) = backed_up().await;
+async fn the_error_for_a_backup_of_a_newer_version_names_the_version() {
+    let (dir, bytes) = backed_up().await;
     let (database, manifest) = parts(&bytes);
     let manifest = String::from_utf8(manifest.to_owned()).unwrap();
-    assert_eq!(resealed(database, manifest.as_bytes()), bytes, "the seal is as it is told");
+    assert_eq!(
+        with_digest(database, manifest.as_bytes()),
+        bytes,
+        "the digest is computed as documented"
+    );
     let schema = roster_sqlite::MIGRATIONS.len();
     for newer in [
         manifest.replace("\"format\":1", "\"format\":2"),
         manifest.replace(&format!("\"schema\":{schema}"), "\"schema\":99"),
     ] {
         assert_ne!(newer, manifest);
-        let refused = refused(&place.path("newer"), &resealed(database, newer.as_bytes()));
-        assert!(matches!(refused, BackupError::Newer { .. }), "{refused:?}");
-        assert!(refused.to_string().contains("9.9.9"), "{refused}");
+        let rejection = rejection(&dir.path("newer"), &with_digest(database, newer.as_bytes()));
+        assert!(matches!(rejection, BackupError::Newer { .. }), "{rejection:?}");
+        assert!(rejection.to_string().contains("9.9.9"), "{rejection}");
     }
-    let refused = refused(&place.path("odd"), &resealed(database, b"{}"));
-    assert!(matches!(refused, BackupError::Damaged { .. }), "{refused:?}");
+    let rejection = rejection(&dir.path("odd"), &with_digest(database, b"{}"));
+    assert!(matches!(rejection, BackupError::Damaged { .. }), "{rejection:?}");
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_what_the_backup_tells_is_not_restored() {
-    let (place, bytes) = backed_up().await;
+async fn a_database_that_differs_from_the_manifest_is_not_restored() {
+    let (dir, bytes) = backed_up().await;
     let (database, manifest) = parts(&bytes);
     let text = String::from_utf8(manifest.to_owned()).unwrap();
-    let inside = place.path("inside");
+    let inside = dir.path("inside");
     fs::write(&inside, database).unwrap();
     Connection::open(&inside).unwrap().execute_batch("DELETE FROM deleted_users").unwrap();
     let emptied = fs::read(&inside).unwrap();
     for altered in [
-        resealed(database, text.replace("\"users\":4", "\"users\":5").as_bytes()),
-        resealed(&emptied, manifest),
+        with_digest(database, text.replace("\"users\":4", "\"users\":5").as_bytes()),
+        with_digest(&emptied, manifest),
     ] {
-        fs::write(place.path("altered"), altered).unwrap();
-        let mut sealed = Sealed::open(&place.path("altered")).unwrap();
+        fs::write(dir.path("altered"), altered).unwrap();
+        let mut sealed = Sealed::open(&dir.path("altered")).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let refused = sealed.restore(directory.path()).unwrap_err();
-        assert!(matches!(refused, BackupError::Damaged { .. }), "{refused:?}");
+        let rejection = sealed.restore(directory.path()).unwrap_err();
+        assert!(matches!(rejection, BackupError::Damaged { .. }), "{rejection:?}");
         assert!(Place::names(directory.path()).is_empty(), "nothing is left behind");
     }
 }
 
 #[tokio::test]
 async fn a_file_that_changes_after_it_was_opened_is_not_restored() {
-    let (place, bytes) = backed_up().await;
-    let mut sealed = Sealed::open(&place.path("backup")).unwrap();
-    // A free place at the end of a page, which no check of the database looks at.
+    let (dir, bytes) = backed_up().await;
+    let mut sealed = Sealed::open(&dir.path("backup")).unwrap();
+    // An unused area of a page, which no check of the database reads.
     let at = (0..bytes.len() / 4096).map(|page| page * 4096 + 600).find(|at| {
         let window = &bytes[*at..at + 64];
         window.iter().all(|byte| *byte == 0)
     });
     let mut altered = bytes.clone();
     altered[at.unwrap()] ^= 1;
-    fs::write(place.path("backup"), altered).unwrap();
-    let directory = place.empty("restored");
-    let refused = sealed.restore(&directory).unwrap_err();
-    assert!(matches!(refused, BackupError::Damaged { .. }), "{refused:?}");
+    fs::write(dir.path("backup"), altered).unwrap();
+    let directory = dir.empty("restored");
+    let rejection = sealed.restore(&directory).unwrap_err();
+    assert!(matches!(rejection, BackupError::Damaged { .. }), "{rejection:?}");
     assert_eq!(Place::names(&directory), ["roster.lock"]);
 }

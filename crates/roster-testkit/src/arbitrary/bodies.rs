@@ -1,8 +1,8 @@
 //! Random bodies of writes.
 //!
-//! Most values come from small pools, so that names clash, filters meet somebody and writes change
-//! nothing; the rest is arbitrary Unicode. Bodies are mostly valid, since a refused command tells
-//! little about an engine.
+//! Most values come from small pools, so that names conflict, filters match users and writes change
+//! nothing. The rest is arbitrary Unicode. Bodies are mostly valid, because a rejected command
+//! tests little of an engine.
 
 use proptest::{
     collection::{btree_map, vec},
@@ -62,7 +62,7 @@ pub(super) fn one_of(pool: &'static [&'static str]) -> BoxedStrategy<String> {
     select(pool).prop_map(str::to_owned).boxed()
 }
 
-/// Mostly from the pool, else arbitrary text, control characters included.
+/// A text, mostly from the pool, otherwise arbitrary, including control characters.
 pub(super) fn text(pool: &'static [&'static str]) -> BoxedStrategy<String> {
     prop_oneof![
         12 => select(pool).prop_map(str::to_owned),
@@ -158,7 +158,7 @@ pub fn body() -> BoxedStrategy<Json> {
     prop_oneof![30 => members, 1 => tree()].boxed()
 }
 
-/// A body of a create: nearly always with a user name or an address that may be one.
+/// A body of a create, nearly always with a username or with an address that may serve as one.
 pub fn newcomer() -> BoxedStrategy<Json> {
     let username = prop_oneof![2 => one_of(USERNAMES), 1 => "u[0-9]"];
     let named = |name: &str, text: String| (name.to_owned(), Json::Text(text));
@@ -175,7 +175,7 @@ pub fn newcomer() -> BoxedStrategy<Json> {
         .boxed()
 }
 
-/// A body of a create under a name that nobody else has, since the number is in it.
+/// A body of a create with a unique name, which contains the number.
 pub fn person(number: usize) -> BoxedStrategy<Json> {
     (one_of(USERNAMES), vec(member(), 1..8))
         .prop_map(move |(name, mut members)| {

@@ -1,7 +1,7 @@
 //! Random filters and searches, over the members that random users have.
 //!
-//! Values come from the pools of the bodies, so that most filters match somebody; every filter
-//! here is one that the parser must take.
+//! Values come from the pools of the bodies, so that most filters match some user. All filters are
+//! valid.
 
 use proptest::{
     option, prop_oneof,
@@ -15,9 +15,9 @@ use super::bodies::{EMAILS, EXTERNAL_IDS, KINDS, NAMES, NUMBERS, URLS, USERNAMES
 
 /// Operators on texts.
 const OF_TEXTS: &[&str] = &["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"];
-/// Operators on what has an order, but no parts.
+/// Operators on values that are ordered but have no parts.
 const OF_ORDER: &[&str] = &["eq", "ne", "gt", "ge", "lt", "le"];
-/// Operators on what is equal or not.
+/// Operators on values that are only equal or not.
 const OF_EQUALITY: &[&str] = &["eq", "ne"];
 /// Members that may be absent or not.
 const PRESENT: &[&str] = &[
@@ -42,11 +42,11 @@ const PRESENT: &[&str] = &[
     "groups",
     "groups.display",
 ];
-/// The groups that random questions ask for. The last one does not exist.
+/// The groups that random queries name. The last one does not exist.
 pub(crate) const GROUP_IDS: &[[u8; 16]] = &[[0xA0; 16], [0xA1; 16], [0xA2; 16], [0xA3; 16]];
 /// Their names.
 pub(crate) const GROUP_NAMES: &[&str] = &["Engines", "engine room", "\u{c9}quipe"];
-/// Moments around those of the users: the test clock's start and some milliseconds on.
+/// Times around those of the users: the test clock's start and some milliseconds later.
 const MOMENTS: &[&str] = &[
     "2025-12-31T23:59:59.950Z",
     "2026-01-01T00:00:00Z",
@@ -55,7 +55,7 @@ const MOMENTS: &[&str] = &[
     "2026-01-01T01:00:00.1+01:00",
 ];
 
-/// A text as it stands in a filter.
+/// A text as a literal of a filter.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -70,7 +70,7 @@ fn comparison(
         .boxed()
 }
 
-/// A whole value of a pool, or a piece of one, as a text of a filter.
+/// A value of a pool, or a part of one, as a literal of a filter.
 fn piece(pool: &'static [&'static str]) -> BoxedStrategy<String> {
     let cut = (text(pool), 0_usize..4, 0_usize..3).prop_map(|(text, from, many)| {
         let piece: String = text.chars().skip(from).take(many).collect();
@@ -152,7 +152,8 @@ fn moment() -> BoxedStrategy<String> {
     one_of(MOMENTS).prop_map(|moment| quoted(&moment)).boxed()
 }
 
-/// Filters joined, negated and in brackets, with words in any case and spaces as they come.
+/// Filters that are joined, negated and in parentheses, with keywords in any case and varying
+/// spaces.
 fn combined(inner: &BoxedStrategy<String>) -> BoxedStrategy<String> {
     let joined = |words: &'static [&'static str]| {
         (inner.clone(), select(words), inner.clone())
@@ -172,7 +173,7 @@ pub fn filter() -> BoxedStrategy<String> {
     simple().prop_recursive(3, 8, 2, |inner| combined(&inner)).boxed()
 }
 
-/// Words as they are typed into a search: whole ones and beginnings.
+/// The words of a search: whole ones and prefixes.
 pub fn search() -> BoxedStrategy<String> {
     let word = prop_oneof![
         6 => one_of(WORDS),
@@ -188,7 +189,7 @@ pub fn search() -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// Words of the pools, and beginnings of them, as they may be typed.
+/// Words of the pools, and prefixes of them.
 const WORDS: &[&str] = &[
     "a",
     "ada",

@@ -1,7 +1,7 @@
-//! Random bodies, questions and turns, for comparing stores.
+//! Random bodies, queries and turns, for comparing stores.
 //!
-//! What is drawn here is plain: whom a step is about, or where a page begins, is an index into
-//! users that only the run will know, since a strategy cannot know what a store will answer.
+//! The user of a step and the position of a page are indexes into users, because a strategy cannot
+//! know the ids that a run will create.
 
 mod bodies;
 mod filters;

@@ -1,4 +1,4 @@
-//! Random questions: lists with conditions, filters and words, the deleted users, the log.
+//! Random queries: lists with conditions, filters and words, the deleted users, the log.
 #![expect(clippy::panic, reason = "a filter that the parser refuses is a fault to be seen")]
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::{Conditions, TestClock};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
-/// A list to walk; ids are indices into all users that were ever created.
+/// A list to read page by page. Ids are indexes into all users that were ever created.
 #[derive(Clone, Debug)]
 pub struct Question {
     query: PageQuery,
@@ -35,7 +35,7 @@ pub struct Question {
     after: Option<Place>,
 }
 
-/// Where a walk begins: anywhere, as when the row of a cursor has changed or gone.
+/// The position where it begins: anywhere, as if the row of a cursor had changed or been deleted.
 #[derive(Clone, Debug)]
 struct Place {
     text: Option<String>,
@@ -112,7 +112,7 @@ pub fn question() -> BoxedStrategy<Question> {
     ((sort, after, 0_usize..6, count), (equals, ids, filter, typed, alone))
         .prop_map(|(list, (mut equals, mut ids, filter, typed, alone))| {
             let ((by, direction), after, limit, count) = list;
-            // With more conditions hardly anybody would meet them all.
+            // With more conditions hardly any user would match all of them.
             if alone && (filter.is_some() || typed.is_some()) {
                 equals = Conditions { status: equals.status, ..Conditions::default() };
                 ids = None;

@@ -1,5 +1,4 @@
-//! Random turns: writes handed over together, dry runs, time that passes, and what is asked
-//! between them.
+//! Random turns: batches of writes, dry runs, changes of the clock, and queries in between.
 
 use proptest::{
     arbitrary::any,
@@ -18,7 +17,7 @@ use super::{
     },
 };
 
-/// What a step holds against the user it is about.
+/// The precondition of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Held {
     /// Nothing.
@@ -33,12 +32,12 @@ pub enum Held {
     NotCurrent,
 }
 
-/// Whom a write is about.
+/// The user that a write is about.
 #[derive(Clone, Debug)]
 pub enum Whom {
-    /// One of those who are where the write looks for them, as an index into them.
+    /// One of the users that the write can apply to (live or deleted), as an index into them.
     There(Index),
-    /// Anybody who was ever to be created, as an index into them.
+    /// Any id that was ever generated, as an index into them.
     Anybody(Index),
 }
 
@@ -59,7 +58,7 @@ pub enum Step {
     Purge(Whom, Held),
 }
 
-/// What a step holds, mostly nothing.
+/// A precondition, mostly none.
 pub(super) fn held() -> BoxedStrategy<Held> {
     prop_oneof![
         12 => Just(Held::Nothing),
@@ -95,7 +94,8 @@ pub fn step() -> BoxedStrategy<Step> {
     .boxed()
 }
 
-/// The mark of a request that may come twice: one of few keys, mostly of one request.
+/// An idempotency key with the fingerprint of its request. There are few keys, and most share one
+/// fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     key: u8,
@@ -108,12 +108,12 @@ impl From<Mark> for Idempotency {
     }
 }
 
-/// A write, perhaps one that may come twice.
+/// A write, perhaps with an idempotency key.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// What is written.
+    /// The write.
     pub step: Step,
-    /// Its mark.
+    /// Its idempotency key.
     pub mark: Option<Mark>,
 }
 
@@ -123,44 +123,44 @@ fn mark() -> BoxedStrategy<Option<Mark>> {
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)].boxed()
 }
 
-/// A write, perhaps with a mark. What was passed over is never remembered, so a create that may
-/// be passed over has none: no face gives it one.
+/// A write, perhaps with an idempotency key. A skipped create stores no result, so creates with
+/// another `OnConflict` than `Fail` have no key, as in both interfaces.
 pub fn write() -> BoxedStrategy<Write> {
     (step(), mark())
         .prop_map(|(step, mark)| {
-            let alone = matches!(step, Step::Create(_, OnConflict::Skip | OnConflict::Replace));
-            Write { step, mark: mark.filter(|_| !alone) }
+            let may_skip = matches!(step, Step::Create(_, OnConflict::Skip | OnConflict::Replace));
+            Write { step, mark: mark.filter(|_| !may_skip) }
         })
         .boxed()
 }
 
-/// What happens next.
+/// One step of a sequence.
 #[derive(Clone, Debug)]
 pub enum Turn {
-    /// Writes that are handed over together.
+    /// Writes in one batch.
     Writes(Vec<Write>),
-    /// A write that is only judged.
+    /// A dry run of a write.
     Try(Box<Write>),
-    /// The clock moves by milliseconds, perhaps back.
+    /// The clock moves by this many milliseconds, perhaps back.
     Elapse(i64),
-    /// Forget keys as many milliseconds old as said first, and events as much older as said
-    /// second: events outlive keys.
+    /// Delete idempotency records older than the first number of milliseconds, and events older
+    /// than both numbers together: events are kept longer than records.
     Forget(i64, i64),
-    /// A list is walked.
+    /// All pages of a list are read.
     Walk(Box<Question>),
-    /// The deleted users are walked.
+    /// All pages of the deleted users are read.
     WalkDeleted(DeletedQuestion),
-    /// The log is pulled.
+    /// The change log is read.
     Pull(EventsQuestion),
-    /// A group is written, perhaps by a request that may come twice.
+    /// A write of a group, perhaps with an idempotency key.
     Group(Box<GroupStep>, Option<Mark>),
-    /// What becomes of a group is only judged.
+    /// A dry run of a write of a group.
     TryGroup(Box<GroupStep>),
-    /// Groups are walked.
+    /// All pages of a list of groups are read.
     WalkGroups(GroupQuestion),
 }
 
-/// What happens, in order.
+/// A sequence of turns.
 pub fn turns() -> BoxedStrategy<Vec<Turn>> {
     let day = IDEMPOTENCY_KEEP_MS;
     let millis = prop_oneof![

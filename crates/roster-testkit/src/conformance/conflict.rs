@@ -1,5 +1,5 @@
-//! What becomes of a create whose name or address somebody holds (contract 3, bulk): refused,
-//! passed over, or the holder is replaced.
+//! A create whose username or address is taken (contract 3, bulk): it fails, is skipped, or
+//! replaces the holder.
 
 use roster_core::{
     Clock as _, Effect, EventKind, OnConflict, Outcome, Refusal, Rules, Stored, Taken,
@@ -28,7 +28,7 @@ async fn ada(harness: &Harness) -> Stored {
     harness.user(body).await
 }
 
-/// Bodies that clash with Ada by name, by address and by both.
+/// Bodies that conflict with Ada by username, by address and by both.
 fn clashing() -> [Value; 4] {
     [
         json!({"username": "ADA", "title": "T"}),
@@ -86,7 +86,7 @@ pub async fn a_conflict_replaces_the_holder_where_that_is_asked_for(harness: Har
         assert_eq!(effect, Effect::Changed(EventKind::Updated), "{body}");
         assert_eq!((stored.id, stored.version), (ada.id, 2), "{body}");
         let seen = view(&stored);
-        // As a PUT: status and name are kept by silence, what else is omitted is cleared.
+        // Like a PUT: an omitted status and username are kept, other omitted members are cleared.
         let member = |name: &str| seen.get(name).and_then(Value::as_str);
         assert_eq!((member("username"), member("email")), (Some(username), email), "{body}");
         assert_eq!((member("status"), member("title")), (Some("suspended"), Some("T")));

@@ -1,4 +1,4 @@
-//! Creating and reading back (contract 1 and 2): what a new user is, and what it cannot be.
+//! Creating and reading (contract 1 and 2): the members of a new user, and the errors.
 
 use roster_core::{Clock as _, EventKind, Refusal, Rules, UsernameOrigin, ViolationCode};
 use serde_json::json;
@@ -43,7 +43,7 @@ pub async fn created_at_and_updated_at_of_a_new_user_are_the_moment_of_its_id(ha
     harness.clock.step(1234);
     let act = harness.creating(&json!({"username": "ada"}));
     let made = harness.clock.now();
-    // The command is stamped later than the id was made.
+    // The time of the command is later than that of the id.
     harness.clock.step(60_000);
     let outcome = harness.act(act).await.expect("valid");
     let seen = view(&outcome.stored);
@@ -109,7 +109,7 @@ pub async fn a_refused_create_changes_nothing(harness: Harness) {
         assert!(harness.create(body.clone()).await.is_err(), "{body}");
     }
     assert_eq!(harness.image().await, before);
-    // What was refused has claimed nothing.
+    // Rejected commands have claimed nothing.
     harness.user(json!({"username": "grace"})).await;
 }
 

@@ -1,5 +1,5 @@
-//! The deleted users that are kept (contract 6): each is there once, in the order in which they
-//! left, until it comes back or is purged.
+//! The stored deleted users (contract 6): each is listed once, in the order of deletion, until it
+//! is restored or purged.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ fn way(direction: Direction, limit: usize) -> DeletedQuery {
     DeletedQuery { direction, ..DeletedQuery::first(limit) }
 }
 
-/// Users who left, some at one moment, some later than others who were created after them; in
-/// the order of their leaving.
+/// Deletes users, some at the same time, some later than others who were created after them.
+/// Returns them in the order of deletion.
 async fn gone(harness: &Harness) -> Vec<Deleted> {
     let mut ids = Vec::new();
     for number in 0..24 {
@@ -145,7 +145,7 @@ pub async fn a_place_before_and_after_all_the_deleted_is_answered(harness: Harne
         (first, low, Direction::Descending, 0),
         (last, high, Direction::Ascending, 0),
         (last, high, Direction::Descending, 20),
-        // Between two moments, and among those of one.
+        // Between two times, and among users of the same time.
         (gone[4].at, low, Direction::Ascending, 16),
         (gone[3].at, high, Direction::Ascending, 16),
         (gone[3].at, high, Direction::Descending, 4),
@@ -166,7 +166,7 @@ pub async fn a_walk_among_the_deleted_shows_all_who_stay_exactly_once(harness: H
         assert!(round < 12, "the walk ends");
         let page = harness.deleted_page(query.clone()).await;
         seen.extend(page.items.iter().map(|deleted| deleted.stored.id));
-        // One comes back, one is purged, and somebody new leaves, behind all others.
+        // One is restored, one is purged, and a new one is deleted and comes last.
         let (back, purged) = (gone[round].stored.id, gone[19 - round].stored.id);
         if left.insert(back) {
             harness.restore(back).await.expect("free");

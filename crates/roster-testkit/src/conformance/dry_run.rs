@@ -1,5 +1,4 @@
-//! A write that is only judged (contract 3): it comes to what the write would come to, and
-//! leaves nothing behind.
+//! Dry runs (contract 3): they return what the write would return, and change nothing.
 
 use roster_core::{
     Act, Clock as _, EventKind, OnConflict, Outcome, Refusal, Rules, Status, limits::PAGE_SIZE_MAX,
@@ -15,7 +14,7 @@ use super::{
 
 pub const RULES: Rules = super::DEFAULT;
 
-/// Acts of every kind, such that some are refused, on Ada who lives and Bob who is deleted.
+/// Acts of every kind on Ada, who exists, and Bob, who is deleted. Some are rejected.
 async fn acts(harness: &Harness) -> Vec<Act> {
     let ada = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await.id;
     let bob = harness.user(json!({"username": "bob", "name": "Bob"})).await.id;
@@ -41,25 +40,25 @@ async fn acts(harness: &Harness) -> Vec<Act> {
     ]
 }
 
-pub async fn a_dry_run_comes_to_what_the_write_comes_to(harness: Harness) {
+pub async fn a_dry_run_returns_what_the_write_returns(harness: Harness) {
     for number in 0..acts(&harness).await.len() {
-        // Each is tried on the same state: Ada alive, Bob deleted.
+        // Each act runs on the same state: Ada exists, Bob is deleted.
         for user in harness.walk(PageQuery::first(10)).await {
             harness.delete(user.id).await.expect("there");
         }
         let act = acts(&harness).await.swap_remove(number);
         harness.clock.step(10);
         let before = harness.image().await;
-        let judged = harness.preview(act.clone()).await;
+        let previewed = harness.preview(act.clone()).await;
         assert_eq!(harness.image().await, before, "{act:?}");
         let written = harness.act(act.clone()).await;
-        match (judged, written) {
-            (Ok(judged), Ok(written)) => {
-                assert_eq!(judged.position, before.head.position, "{act:?}");
-                let there = Outcome { position: written.position, ..judged };
+        match (previewed, written) {
+            (Ok(previewed), Ok(written)) => {
+                assert_eq!(previewed.position, before.head.position, "{act:?}");
+                let there = Outcome { position: written.position, ..previewed };
                 assert_eq!(there, written, "{act:?}");
             }
-            (judged, written) => assert_eq!(judged, written, "{act:?}"),
+            (previewed, written) => assert_eq!(previewed, written, "{act:?}"),
         }
     }
 }
@@ -77,23 +76,26 @@ pub async fn a_dry_run_claims_no_name(harness: Harness) {
     assert!(matches!(result, Err(Refusal::Taken(_))), "{result:?}");
 }
 
-pub async fn a_dry_run_neither_reads_nor_leaves_a_mark(harness: Harness) {
+pub async fn a_dry_run_ignores_idempotency_records(harness: Harness) {
     let create = || harness.marked(harness.creating(&json!({"username": "ada"})), 1, 1);
     for _ in 0..2 {
-        assert!(!harness.judge(create()).await.expect("free").replayed);
+        assert!(!harness.preview_command(create()).await.expect("free").replayed);
     }
-    let written = harness.carry_out(vec![create()]).await.pop().expect("one result");
-    assert!(!written.expect("free").replayed, "the dry run left no mark");
-    let result = harness.judge(create()).await;
-    assert!(matches!(result, Err(Refusal::Taken(_))), "judged anew: {result:?}");
-    let again = harness.carry_out(vec![create()]).await.pop().expect("one result");
-    assert!(again.expect("told again").replayed);
-    // A key that another request has is no matter either.
+    let written = harness.execute(vec![create()]).await.pop().expect("one result");
+    assert!(!written.expect("free").replayed, "the dry run stored no result");
+    let result = harness.preview_command(create()).await;
+    assert!(
+        matches!(result, Err(Refusal::Taken(_))),
+        "a dry run ignores the stored result: {result:?}"
+    );
+    let again = harness.execute(vec![create()]).await.pop().expect("one result");
+    assert!(again.expect("replayed").replayed);
+    // The key of another request is ignored too.
     let other = harness.marked(harness.creating(&json!({"username": "grace"})), 1, 9);
-    assert!(harness.judge(other).await.is_ok());
+    assert!(harness.preview_command(other).await.is_ok());
 }
 
-pub async fn what_was_only_tried_is_found_nowhere(harness: Harness) {
+pub async fn a_dry_run_changes_no_list(harness: Harness) {
     let users = crowd(&harness).await;
     let head = harness.head().await;
     let body = json!({"username": "unheard", "status": "suspended", "email": "u@example.com"});
@@ -111,7 +113,7 @@ pub async fn what_was_only_tried_is_found_nowhere(harness: Harness) {
     assert_eq!(total, roster_core::list::Total::Exactly(live));
 }
 
-pub async fn a_dry_run_is_stamped_as_the_write_would_be(harness: Harness) {
+pub async fn a_dry_run_has_the_time_of_the_write(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     harness.clock.step(500);
     let outcome = harness.preview(patching(user.id, &json!({"status": "suspended"}))).await;
@@ -121,7 +123,7 @@ pub async fn a_dry_run_is_stamped_as_the_write_would_be(harness: Harness) {
     assert_eq!((stored.version, &seen["status"]), (2, &json!(Status::Suspended.as_str())));
 }
 
-pub async fn dry_runs_among_writers_disturb_nobody(harness: Harness) {
+pub async fn dry_runs_do_not_disturb_writers(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     let writer = {
         let harness = harness.clone();
@@ -136,7 +138,7 @@ pub async fn dry_runs_among_writers_disturb_nobody(harness: Harness) {
     while !writer.is_finished() || tried < 20 {
         let outcome = harness.preview(patching(user.id, &json!({"title": "T"}))).await;
         let Outcome { stored, position, .. } = outcome.expect("valid");
-        assert_eq!(stored.version, position + 1, "judged on the state of its position");
+        assert_eq!(stored.version, position + 1, "decided on the state of its position");
         let clash = harness.preview(harness.creating(&json!({"username": "ADA"}))).await;
         assert!(clash.is_err());
         tried += 1;

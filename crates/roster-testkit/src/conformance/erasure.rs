@@ -1,5 +1,5 @@
-//! Purging a person with a long history (contract 6 and 9): what callers see is the same as after
-//! the purge of a short one, while the history is erased step by step.
+//! Purging a user with a long history (contract 6 and 9): callers see the same as after the purge
+//! of a short one, while the history is erased in steps.
 
 use roster_core::{Effect, Erasure, EventKind, EventsQuery, Refusal, Rules, UserId};
 use serde_json::json;
@@ -14,8 +14,8 @@ pub const RULES: Rules = super::DEFAULT;
 /// More events than one step erases.
 const EVENTS: usize = 2300;
 
-/// A deleted user with a long history, created by a request with the key 1; its last change is
-/// remembered by the key 2, and a request that changed nothing by the key 3.
+/// A deleted user with a long history, created by a request with key 1. Its last change has key 2,
+/// and a request without a change has key 3.
 async fn deleted(harness: &Harness) -> UserId {
     let act = harness.creating(&json!({"username": "ada", "name": "Ada Lovelace"}));
     let id = harness.act_once(act, 1, 1).await.expect("free").stored.id;

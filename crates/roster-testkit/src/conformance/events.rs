@@ -1,5 +1,5 @@
-//! Pulling the change log (contract 9): in order, by kind and by user, page by page without a
-//! gap and without anything twice.
+//! Reading the change log (contract 9): in order, by kind and by user, in pages without gaps or
+//! repetitions.
 
 use roster_core::{
     Event, EventKind, EventsQuery, Preconditions, Rules, Stored, UserId, group::GroupAct,
@@ -13,7 +13,7 @@ pub const RULES: Rules = super::DEFAULT;
 
 type Entry = (i64, Event);
 
-/// A crowd's log, with every kind of event in it, the users' own among each other.
+/// A log with every kind of event, the events of several users interleaved.
 async fn log(harness: &Harness) -> (Vec<Stored>, Vec<Entry>) {
     let users = crowd(harness).await;
     for (number, user) in users.iter().enumerate().take(12) {
@@ -36,7 +36,7 @@ async fn log(harness: &Harness) -> (Vec<Stored>, Vec<Entry>) {
     (users, log)
 }
 
-/// All events from the query's place on, page by page; each page must say how far it reaches.
+/// All events from the query's position on, page by page. Each page must state how far it reaches.
 async fn pulled(harness: &Harness, mut query: EventsQuery, log: &[Entry]) -> Vec<Entry> {
     let mut events: Vec<Entry> = Vec::new();
     loop {
@@ -214,7 +214,8 @@ pub async fn a_pull_among_writers_ends_with_exactly_the_users(harness: Harness) 
     }
     let positions: Vec<i64> = pulled.iter().map(|(position, _)| *position).collect();
     assert!(positions.into_iter().eq(1..=harness.head().await.position), "no gap, nothing twice");
-    // What was pulled before a purge had its record; what a purge left replays to the same users.
+    // Events read before a purge had the record. The events that a purge leaves replay to the same
+    // users.
     let replayed = crate::replay::replay(pulled.into_iter().map(|(_, event)| event));
     let users = harness.walk(roster_core::list::PageQuery::first(50)).await;
     assert_eq!(replayed.into_values().collect::<Vec<_>>(), users);

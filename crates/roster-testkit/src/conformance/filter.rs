@@ -1,5 +1,5 @@
-//! Filters (contract 4): the SCIM grammar over our member names, on stored users, along whatever
-//! index an engine takes, with every other condition, order and page size.
+//! Filters (contract 4): the SCIM grammar with Roster's member names, on stored users, with any
+//! index, condition, order and page size.
 
 use roster_core::{
     Rules, Status, Stored, UserId,
@@ -232,7 +232,7 @@ pub async fn a_time_between_two_milliseconds_is_compared_exactly(harness: Harnes
     }
 }
 
-/// The key of an address has no needless quotation marks, and the address as it is shown may.
+/// The key of an address has no needless quotation marks, but the stored address may.
 pub async fn the_beginning_of_an_address_is_that_of_the_address_as_shown(harness: Harness) {
     let mut users = Vec::new();
     for (number, local) in
@@ -319,7 +319,7 @@ pub async fn a_filter_sees_each_write_at_once(harness: Harness) {
         json!({"emails": emails, "phone_numbers": numbers, "email": null, "phone_number": null});
     harness.patch(ids[1], patch).await.expect("valid");
     hold(&harness, &[(further, &[GRACE]), (number, &[GRACE])]).await;
-    // What was further becomes the primary one, and the other way round.
+    // A further address becomes the primary one, and the other way round.
     harness.patch(ids[1], json!({"email": "SECOND@example.com"})).await.expect("valid");
     hold(&harness, &[(further, &[GRACE]), ("emails.value eq \"first@example.com\"", &[GRACE])])
         .await;

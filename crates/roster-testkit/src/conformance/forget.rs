@@ -1,4 +1,4 @@
-//! What is kept for a time only (contract 3 and 9): idempotency keys and old events.
+//! Retention (contract 3 and 9): old idempotency records and events are deleted.
 
 use roster_core::{
     Clock as _, EventKind, EventsQuery, Outcome, Outlived, Refusal, Rules, Timestamp,
@@ -22,7 +22,7 @@ fn events(before: Timestamp) -> Outlived {
     Outlived { keys_before: NEVER, events_before: before }
 }
 
-/// Three users, a minute apart, each created with a key of its own.
+/// Creates three users, a minute apart, each with its own idempotency key.
 async fn three(harness: &Harness) -> [Timestamp; 3] {
     let mut moments = [NEVER; 3];
     for (key, moment) in (1..).zip(&mut moments) {
@@ -34,35 +34,35 @@ async fn three(harness: &Harness) -> [Timestamp; 3] {
     moments
 }
 
-/// Which of the three creates is remembered by its key.
-async fn remembered(harness: &Harness) -> [bool; 3] {
-    let mut remembered = [false; 3];
-    for (key, remembered) in (1..).zip(&mut remembered) {
+/// Which of the three creates still have a stored result.
+async fn stored_results(harness: &Harness) -> [bool; 3] {
+    let mut stored_results = [false; 3];
+    for (key, has_result) in (1..).zip(&mut stored_results) {
         let act = harness.creating(&json!({"username": format!("u{key}")}));
-        *remembered = match harness.act_once(act, key, key).await {
+        *has_result = match harness.act_once(act, key, key).await {
             Ok(outcome) => outcome.replayed,
             Err(Refusal::Taken(_)) => false,
             Err(refusal) => panic!("{refusal:?}"),
         };
     }
-    remembered
+    stored_results
 }
 
-pub async fn keys_that_came_before_a_moment_are_forgotten(harness: Harness) {
+pub async fn old_idempotency_records_are_deleted(harness: Harness) {
     let [first, second, third] = three(&harness).await;
     let before = harness.image().await;
     assert_eq!(harness.forget(keys(first)).await, 0);
-    assert_eq!(remembered(&harness).await, [true, true, true]);
+    assert_eq!(stored_results(&harness).await, [true, true, true]);
     assert_eq!(harness.forget(keys(second)).await, 1);
-    assert_eq!(remembered(&harness).await, [false, true, true]);
-    assert_eq!(harness.forget(keys(second)).await, 0, "once");
+    assert_eq!(stored_results(&harness).await, [false, true, true]);
+    assert_eq!(harness.forget(keys(second)).await, 0, "already deleted");
     let after = Timestamp::from_millis(third.as_millis() + 1);
     assert_eq!(harness.forget(keys(after)).await, 2);
-    assert_eq!(remembered(&harness).await, [false, false, false]);
-    assert_eq!(harness.image().await, before, "nothing else is touched");
+    assert_eq!(stored_results(&harness).await, [false, false, false]);
+    assert_eq!(harness.image().await, before, "nothing else is changed");
 }
 
-pub async fn events_before_a_moment_are_forgotten_from_the_oldest_on(harness: Harness) {
+pub async fn old_events_are_deleted_oldest_first(harness: Harness) {
     let [first, second, third] = three(&harness).await;
     let whole = harness.image().await;
     assert_eq!(harness.forget(events(first)).await, 0);
@@ -75,17 +75,18 @@ pub async fn events_before_a_moment_are_forgotten_from_the_oldest_on(harness: Ha
         let page = harness.events_page(EventsQuery::after(position, 10)).await;
         assert_eq!((page.oldest, page.reached, page.events.len()), (3, 3, 1));
     }
-    assert_eq!(harness.forget(events(second)).await, 0, "those are gone");
-    // A request is told again by its event: keys are to be forgotten before events are.
-    assert!(remembered(&harness).await[2], "its event is kept");
+    assert_eq!(harness.forget(events(second)).await, 0, "already deleted");
+    // A replay needs its event, so records are deleted before events.
+    assert!(stored_results(&harness).await[2], "its event is kept");
 }
 
-pub async fn an_old_event_after_a_younger_one_stays(harness: Harness) {
+pub async fn an_old_event_after_a_newer_one_is_kept(harness: Harness) {
     let ada = harness.user(json!({"username": "ada"})).await.id;
     let grace = harness.user(json!({"username": "grace"})).await.id;
     let start = harness.clock.now().as_millis();
     let moment = |minutes: i64| Timestamp::from_millis(start + minutes * 60_000);
-    // A user's own events never go back; those of two users may, when the clock does.
+    // The times of one user's events never decrease. Those of two users may, if the clock is set
+    // back.
     for (id, minutes) in [(ada, 9), (grace, 3), (ada, 20), (grace, 10)] {
         harness.clock.set(moment(minutes));
         harness.patch(id, json!({"title": minutes.to_string()})).await.expect("valid");
@@ -94,12 +95,12 @@ pub async fn an_old_event_after_a_younger_one_stays(harness: Harness) {
     let minutes: Vec<i64> = log.iter().map(|(_, e)| (e.at.as_millis() - start) / 60_000).collect();
     assert_eq!(minutes, [0, 0, 9, 3, 20, 10]);
     assert_eq!(harness.forget(events(moment(5))).await, 2);
-    assert_eq!(harness.events().await, log[2..], "the log has no hole");
+    assert_eq!(harness.events().await, log[2..], "the log has no gap");
     assert_eq!(harness.forget(events(moment(12))).await, 2);
     assert_eq!(harness.events().await, log[4..]);
 }
 
-pub async fn the_log_goes_on_where_it_was_after_all_is_forgotten(harness: Harness) {
+pub async fn the_log_continues_after_all_events_are_deleted(harness: Harness) {
     crowd(&harness).await;
     let head = harness.head().await;
     let log = harness.events().await;
@@ -117,7 +118,7 @@ pub async fn the_log_goes_on_where_it_was_after_all_is_forgotten(harness: Harnes
     assert_eq!(page.events[0].0, outcome.position);
 }
 
-pub async fn users_live_on_when_their_events_are_forgotten(harness: Harness) {
+pub async fn deleting_events_keeps_their_users(harness: Harness) {
     let users = crowd(&harness).await;
     let deleted = harness.image().await.deleted;
     harness.clock.step(60_000);
@@ -131,7 +132,7 @@ pub async fn users_live_on_when_their_events_are_forgotten(harness: Harness) {
     assert_eq!(kinds, [EventKind::Updated, EventKind::Deleted, EventKind::Purged]);
 }
 
-pub async fn a_request_is_told_again_though_the_event_of_its_user_is_forgotten(harness: Harness) {
+pub async fn a_result_is_replayed_after_its_event_is_deleted(harness: Harness) {
     let user = harness.user(json!({"username": "ada", "name": "Ada"})).await;
     harness.clock.step(60_000);
     let same = || patching(user.id, &json!({"name": "Ada"}));
@@ -142,7 +143,7 @@ pub async fn a_request_is_told_again_though_the_event_of_its_user_is_forgotten(h
     assert_eq!(again, Ok(Outcome { replayed: true, ..first }));
 }
 
-pub async fn a_long_log_is_forgotten_step_by_step(harness: Harness) {
+pub async fn a_long_log_is_deleted_in_steps(harness: Harness) {
     let mut commands = Vec::new();
     for number in 0..3000_u32 {
         let body = json!({"username": format!("u{number}")});
@@ -153,7 +154,7 @@ pub async fn a_long_log_is_forgotten_step_by_step(harness: Harness) {
         commands.push(command);
     }
     for batch in commands.chunks(250) {
-        let results = harness.carry_out(batch.to_vec()).await;
+        let results = harness.execute(batch.to_vec()).await;
         assert!(results.iter().all(Result::is_ok));
     }
     harness.clock.step(60_000);

@@ -1,5 +1,5 @@
-//! The guards of PUT and DELETE (contract 2): with the settings on, a write that would destroy
-//! must say which version it has seen.
+//! The guards of PUT and DELETE (contract 2): with these settings, a destructive write must name
+//! the version that the caller has read.
 
 use roster_core::{Act, Attribute, Guard, OnConflict, Preconditions, Refusal, Rules, Tags};
 use serde_json::json;
@@ -68,7 +68,7 @@ pub async fn a_replacement_of_a_holder_is_guarded_like_any(harness: Harness) {
     let replacing = |body| harness.creating_or(&body, OnConflict::Replace);
     let result = harness.act(replacing(json!({"username": "ada", "title": "T"}))).await;
     assert_eq!(result, Err(Refusal::PreconditionRequired { cleared: vec![Attribute::Name] }));
-    // What a create ignores opens no guard.
+    // A member that a create ignores does not satisfy the guard.
     let result = harness.act(replacing(json!({"username": "ada", "version": 1}))).await;
     assert_eq!(result, Err(Refusal::PreconditionRequired { cleared: vec![Attribute::Name] }));
     assert_eq!(harness.get(user.id).await, Some(user.clone()));

@@ -1,7 +1,7 @@
-//! What a case acts on: an empty store, its clock, and short words for what callers do.
+//! The harness of a case: an empty store, its clock, and short methods for requests.
 //!
-//! A store error is no answer of a conforming store, so each of them fails the case at once;
-//! refusals are handed back. Nothing here knows which engine it speaks to.
+//! A conforming store returns no store errors, so each of them fails the case at once. Refusals are
+//! returned. This module does not know which engine it uses.
 
 use std::{future::Future, sync::Arc};
 
@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use crate::TestClock;
 
-/// A store under test, with whatever must live as long as it does.
+/// A store under test, with everything that must exist as long as it does.
 pub struct Subject {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// Is dropped after the store: a directory, a server.
+    /// Dropped after the store: a directory or a server.
     pub keep: Box<dyn Send>,
 }
 
 impl Subject {
-    /// A store that needs nothing beside it.
+    /// A store that needs nothing else.
     pub fn new(store: impl Store) -> Self {
         Self { store: Arc::new(store), keep: Box::new(()) }
     }
@@ -45,11 +45,11 @@ pub fn run<F: Future<Output = ()>>(
     });
 }
 
-/// A store, its clock, and short words for what callers do.
+/// A store, its clock, and short methods for requests.
 #[derive(Clone)]
 pub struct Harness {
     store: Arc<dyn Store>,
-    /// The clock that stamps commands and ids.
+    /// The clock for commands and ids.
     pub clock: Arc<TestClock>,
 }
 
@@ -64,48 +64,48 @@ impl Harness {
         &*self.store
     }
 
-    /// A new id, which nobody has yet.
+    /// A new, unused id.
     pub fn new_id(&self) -> UserId {
         self.clock.new_id()
     }
 
-    /// A command of this moment.
+    /// A command at the clock's time.
     pub fn command(&self, act: Act) -> Command {
         let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
         Command { act, at: self.clock.now(), caller, idempotency: None, start: None }
     }
 
-    /// A command of this moment that may come twice: its key and what else is in the request.
+    /// A command at the clock's time, with an idempotency key and the fingerprint of its request.
     pub fn marked(&self, act: Act, key: u8, fingerprint: u8) -> Command {
         let mark = Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
         Command { idempotency: Some(mark), ..self.command(act) }
     }
 
-    /// Has several acts carried out together.
+    /// Executes several acts in one batch.
     pub async fn apply(&self, acts: Vec<Act>) -> Vec<Result<Outcome, Refusal>> {
-        self.carry_out(acts.into_iter().map(|act| self.command(act)).collect()).await
+        self.execute(acts.into_iter().map(|act| self.command(act)).collect()).await
     }
 
-    /// Has several commands carried out together.
-    pub async fn carry_out(&self, commands: Vec<Command>) -> Vec<Result<Outcome, Refusal>> {
-        let asked = commands.len();
+    /// Executes several commands in one batch.
+    pub async fn execute(&self, commands: Vec<Command>) -> Vec<Result<Outcome, Refusal>> {
+        let expected = commands.len();
         let results = self.store.apply(commands).await;
-        assert_eq!(results.len(), asked, "one result for each command");
+        assert_eq!(results.len(), expected, "one result for each command");
         results.into_iter().map(refused).collect()
     }
 
-    /// Has one act carried out.
+    /// Executes one act.
     pub async fn act(&self, act: Act) -> Result<Outcome, Refusal> {
         self.apply(vec![act]).await.pop().expect("one result for each command")
     }
 
-    /// Has one command carried out that may come twice.
+    /// Executes one act with an idempotency key.
     pub async fn act_once(&self, act: Act, key: u8, fingerprint: u8) -> Result<Outcome, Refusal> {
-        let mut results = self.carry_out(vec![self.marked(act, key, fingerprint)]).await;
+        let mut results = self.execute(vec![self.marked(act, key, fingerprint)]).await;
         results.pop().expect("one result for each command")
     }
 
-    /// The stored result of a request: what a command is answered that would else be refused.
+    /// The stored result of a request: the replay of a command that would otherwise be rejected.
     pub async fn recall(&self, key: u8, fingerprint: u8) -> Result<Option<Outcome>, Refusal> {
         match self.act_once(deleting(self.new_id()), key, fingerprint).await {
             Err(Refusal::NotFound) => Ok(None),
@@ -118,7 +118,7 @@ impl Harness {
         self.creating_or(body, OnConflict::Fail)
     }
 
-    /// The act of creating a user, or what is wanted where another holds its name or address.
+    /// The act of creating a user, and what to do if another user holds its username or address.
     pub fn creating_or(&self, body: &Value, on_conflict: OnConflict) -> Act {
         Act::Create { id: self.clock.new_id(), draft: Box::new(draft(body)), on_conflict }
     }
@@ -128,12 +128,12 @@ impl Harness {
         self.act(self.creating(&body)).await
     }
 
-    /// Creates a user that must be taken.
+    /// Creates a user, which must succeed.
     pub async fn user(&self, body: Value) -> Stored {
         self.create(body.clone()).await.unwrap_or_else(|no| panic!("{body}: {no:?}")).stored
     }
 
-    /// Replaces a user, with nothing held.
+    /// Replaces a user, without a precondition.
     pub async fn replace(&self, id: UserId, body: Value) -> Result<Outcome, Refusal> {
         self.replace_if(id, body, Preconditions::default()).await
     }
@@ -148,7 +148,7 @@ impl Harness {
         self.act(replacing(id, &body, preconditions)).await
     }
 
-    /// Patches a user, with nothing held.
+    /// Patches a user, without a precondition.
     pub async fn patch(&self, id: UserId, body: Value) -> Result<Outcome, Refusal> {
         self.patch_if(id, body, Preconditions::default()).await
     }
@@ -163,7 +163,7 @@ impl Harness {
         self.act(Act::Patch { id, patch: Box::new(tree(&body)), preconditions }).await
     }
 
-    /// Deletes a user, with nothing held.
+    /// Deletes a user, without a precondition.
     pub async fn delete(&self, id: UserId) -> Result<Outcome, Refusal> {
         self.delete_if(id, Preconditions::default()).await
     }
@@ -177,35 +177,35 @@ impl Harness {
         self.act(Act::Delete { id, preconditions }).await
     }
 
-    /// Restores a deleted user, with nothing held.
+    /// Restores a deleted user, without a precondition.
     pub async fn restore(&self, id: UserId) -> Result<Outcome, Refusal> {
         self.act(restoring(id)).await
     }
 
-    /// Purges a deleted user, with nothing held.
+    /// Purges a deleted user, without a precondition.
     pub async fn purge(&self, id: UserId) -> Result<Outcome, Refusal> {
         self.act(purging(id)).await
     }
 
-    /// What an act would come to.
+    /// The outcome of a dry run of an act.
     pub async fn preview(&self, act: Act) -> Result<Outcome, Refusal> {
-        self.judge(self.command(act)).await
+        self.preview_command(self.command(act)).await
     }
 
-    /// What a command would come to.
-    pub async fn judge(&self, command: Command) -> Result<Outcome, Refusal> {
+    /// The outcome of a dry run of a command.
+    pub async fn preview_command(&self, command: Command) -> Result<Outcome, Refusal> {
         refused(self.store.preview(command).await)
     }
 
-    /// Forgets what happened or came before these moments, step by step; tells how much.
+    /// Deletes the records and events before these times, step by step. Returns how many.
     pub async fn forget(&self, before: Outlived) -> u64 {
-        let mut forgotten = 0;
+        let mut deleted = 0;
         loop {
             let step = self.store.forget(before).await.expect("the store answers");
             if step == 0 {
-                return forgotten;
+                return deleted;
             }
-            forgotten += step;
+            deleted += step;
         }
     }
 }
@@ -235,35 +235,35 @@ pub fn purging(id: UserId) -> Act {
     Act::Purge { id, preconditions: Preconditions::default() }
 }
 
-/// A body as the wire would bring it.
+/// A body as parsed from a request.
 pub fn tree(body: &Value) -> Json {
-    json::read(body.to_string().as_bytes()).expect("the case's body is JSON that we take")
+    json::read(body.to_string().as_bytes()).expect("the body of the case is valid JSON")
 }
 
 pub(super) fn draft(body: &Value) -> Draft {
     Draft::parse(tree(body))
 }
 
-/// A stored record, to look into.
+/// A stored record, parsed.
 pub fn view(stored: &Stored) -> Value {
     serde_json::from_slice(&stored.record).expect("a record is JSON")
 }
 
-/// A result without the store errors, which fail the case.
+/// A result without store errors, which fail the case.
 pub fn refused<T>(result: Result<T, Failure>) -> Result<T, Refusal> {
     match result {
-        Ok(told) => Ok(told),
+        Ok(value) => Ok(value),
         Err(Failure::Refused(refusal)) => Err(refusal),
         Err(Failure::Store(error)) => panic!("the store failed: {error:?}"),
     }
 }
 
-/// The places and codes of an invalid user.
+/// The pointers and codes of an invalid user.
 pub fn faults(result: Result<Outcome, Refusal>) -> Vec<(String, ViolationCode)> {
     match result {
         Err(Refusal::Invalid(violations)) => {
             violations.into_iter().map(|violation| (violation.pointer, violation.code)).collect()
         }
-        other => panic!("an invalid user was taken for {other:?}"),
+        other => panic!("expected an invalid user, got {other:?}"),
     }
 }

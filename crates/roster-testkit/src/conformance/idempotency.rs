@@ -1,5 +1,5 @@
-//! Requests that come twice (contract 3): with one key they happen once, and every later time
-//! the first outcome is told again, for a day.
+//! Repeated requests (contract 3): a request with a key is executed once, and for a day every
+//! repetition returns the first outcome.
 
 use roster_core::{
     Act, Clock as _, Effect, EventKind, Outcome, Outlived, Refusal, Rules, Timestamp, UserId,
@@ -25,18 +25,18 @@ fn replay_of(first: &Result) -> Result {
     first.clone().map(|outcome| Outcome { replayed: true, ..outcome })
 }
 
-/// A user that was created with key 1 and fingerprint 1, and its outcome.
+/// Creates a user with key 1 and fingerprint 1. Returns its id and the outcome.
 async fn created(harness: &Harness) -> (UserId, Result) {
     let outcome = harness.act_once(harness.creating(&ada()), 1, 1).await;
     (outcome.as_ref().expect("valid").stored.id, outcome)
 }
 
-/// The create once more, as a client repeats it: under a new id.
+/// Repeats the create as a client would, with a new id.
 async fn create_again(harness: &Harness) -> Result {
     harness.act_once(harness.creating(&ada()), 1, 1).await
 }
 
-pub async fn the_same_request_happens_once_and_is_answered_alike(harness: Harness) {
+pub async fn a_repeated_request_is_executed_once(harness: Harness) {
     let (id, first) = created(&harness).await;
     assert!(!first.as_ref().expect("valid").replayed);
     let before = harness.image().await;
@@ -48,7 +48,7 @@ pub async fn the_same_request_happens_once_and_is_answered_alike(harness: Harnes
     assert_eq!(harness.get(id).await.expect("there"), first.expect("valid").stored);
 }
 
-pub async fn every_kind_of_write_is_told_again_as_it_was(harness: Harness) {
+pub async fn every_kind_of_write_is_replayed(harness: Harness) {
     let id = created(&harness).await.0;
     let acts = [
         (EventKind::Updated, replacing(id, &json!({"name": "A"}), if_match(&[1]))),
@@ -64,7 +64,7 @@ pub async fn every_kind_of_write_is_told_again_as_it_was(harness: Harness) {
         assert_eq!(first.as_ref().expect("valid").effect, Effect::Changed(*kind));
         firsts.push(first);
     }
-    // By now each of them would be refused or change something else.
+    // Executed again, each of them would be rejected or change something else.
     let before = harness.image().await;
     for ((key, (_, act)), first) in (10..).zip(acts).zip(&firsts) {
         assert_eq!(harness.act_once(act, key, key).await, replay_of(first));
@@ -72,7 +72,7 @@ pub async fn every_kind_of_write_is_told_again_as_it_was(harness: Harness) {
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn after_later_changes_the_user_of_then_is_told(harness: Harness) {
+pub async fn a_replay_returns_the_user_of_the_first_response(harness: Harness) {
     let (id, first) = created(&harness).await;
     for name in ["B", "C"] {
         harness.patch(id, json!({"name": name})).await.expect("valid");
@@ -81,14 +81,14 @@ pub async fn after_later_changes_the_user_of_then_is_told(harness: Harness) {
     harness.delete(id).await.expect("there");
     assert_eq!(create_again(&harness).await, replay_of(&first), "after it was deleted");
     harness.restore(id).await.expect("free");
-    assert_eq!(create_again(&harness).await, replay_of(&first), "after it came back");
+    assert_eq!(create_again(&harness).await, replay_of(&first), "after it was restored");
     assert_eq!(view(&first.expect("valid").stored)["name"], "Ada");
 }
 
-pub async fn an_outcome_without_a_change_is_told_again_too(harness: Harness) {
+pub async fn an_outcome_without_a_change_is_replayed(harness: Harness) {
     let id = created(&harness).await.0;
     harness.patch(id, json!({"name": "B"})).await.expect("valid");
-    // The position of the outcome is beyond the user's own last event.
+    // The position of the outcome is higher than that of the user's own last event.
     harness.user(json!({"username": "grace"})).await;
     let same = || patching(id, &json!({"name": "B"}));
     let first = harness.act_once(same(), 2, 2).await;
@@ -108,19 +108,27 @@ pub async fn one_key_for_two_requests_is_refused(harness: Harness) {
     let other = harness.creating(&json!({"username": "grace"}));
     assert_eq!(harness.act_once(other, 1, 2).await, reused);
     assert_eq!(harness.act_once(deleting(id), 1, 3).await, reused);
-    assert_eq!(harness.act_once(deleting(harness.new_id()), 1, 3).await, reused, "told first");
+    assert_eq!(
+        harness.act_once(deleting(harness.new_id()), 1, 3).await,
+        reused,
+        "checked before the user exists"
+    );
     assert_eq!(harness.image().await, before);
-    assert_eq!(create_again(&harness).await, replay_of(&first), "the key is the first request's");
+    assert_eq!(
+        create_again(&harness).await,
+        replay_of(&first),
+        "the record of the first request is kept"
+    );
 }
 
-pub async fn what_a_request_came_to_can_be_asked_for(harness: Harness) {
+pub async fn a_stored_result_can_be_recalled(harness: Harness) {
     assert_eq!(harness.recall(1, 1).await, Ok(None));
     let (id, first) = created(&harness).await;
     let same = harness.act_once(patching(id, &json!({"name": "Ada"})), 2, 2).await;
     harness.delete(id).await.expect("there");
     let before = harness.image().await;
     assert_eq!(harness.recall(1, 1).await, replay_of(&first).map(Some));
-    assert_eq!(harness.recall(2, 2).await, replay_of(&same).map(Some), "without a change too");
+    assert_eq!(harness.recall(2, 2).await, replay_of(&same).map(Some), "also without a change");
     assert_eq!(harness.recall(1, 2).await, Err(Refusal::KeyReused));
     assert_eq!(harness.recall(3, 1).await, Ok(None));
     assert_eq!(harness.image().await, before);
@@ -134,21 +142,21 @@ pub async fn what_a_request_came_to_can_be_asked_for(harness: Harness) {
 pub async fn two_keys_are_two_requests(harness: Harness) {
     let id = created(&harness).await.0;
     for (key, name) in [(2, "B"), (3, "C"), (4, "B")] {
-        // The fingerprint alone marks nothing.
+        // An equal fingerprint without an equal key is not a repetition.
         let outcome = harness.act_once(patching(id, &json!({"name": name})), key, 9).await;
         assert!(!outcome.expect("valid").replayed);
     }
     assert_eq!(harness.get(id).await.expect("there").version, 4);
 }
 
-pub async fn a_refused_request_leaves_no_mark(harness: Harness) {
+pub async fn a_rejected_request_stores_no_result(harness: Harness) {
     let holder = harness.user(ada()).await.id;
     assert!(matches!(create_again(&harness).await, Err(Refusal::Taken(_))));
     let invalid = harness.creating(&json!({"name": "nobody"}));
     assert!(matches!(harness.act_once(invalid, 1, 2).await, Err(Refusal::Invalid(_))));
     assert_eq!(harness.act_once(deleting(harness.new_id()), 1, 3).await, Err(Refusal::NotFound));
     harness.delete(holder).await.expect("there");
-    // Judged anew, and not as one that came before.
+    // Executed, not replayed.
     let outcome = create_again(&harness).await.expect("free by now");
     assert!(!outcome.replayed);
     assert_eq!(harness.act_once(deleting(holder), 1, 3).await, Err(Refusal::KeyReused));
@@ -158,12 +166,12 @@ pub async fn a_key_is_looked_up_before_any_precondition(harness: Harness) {
     let id = created(&harness).await.0;
     let act = || replacing(id, &json!({"name": "B"}), if_match(&[1]));
     let first = harness.act_once(act(), 2, 2).await;
-    assert_eq!(first.as_ref().expect("it holds").stored.version, 2);
+    assert_eq!(first.as_ref().expect("the version matches").stored.version, 2);
     assert_eq!(harness.act_once(act(), 2, 2).await, replay_of(&first));
     assert_eq!(harness.act_once(act(), 3, 3).await, Err(Refusal::VersionMismatch { current: 2 }));
 }
 
-pub async fn one_key_counts_within_one_batch_too(harness: Harness) {
+pub async fn a_key_is_honoured_within_one_batch(harness: Harness) {
     let create = || harness.creating(&ada());
     let invalid = harness.creating(&json!({"name": "nobody"}));
     let commands = vec![
@@ -174,7 +182,7 @@ pub async fn one_key_counts_within_one_batch_too(harness: Harness) {
         harness.marked(create(), 1, 2),
         harness.marked(create(), 1, 1),
     ];
-    let results = harness.carry_out(commands).await;
+    let results = harness.execute(commands).await;
     let [Err(Refusal::Invalid(_)), first @ Ok(made), second, Ok(_), reused, third] = &results[..]
     else {
         panic!("{results:?}")
@@ -196,23 +204,22 @@ pub async fn a_batch_changes_a_user_between_a_request_and_its_replay(harness: Ha
         harness.command(deleting(id)),
         harness.marked(harness.creating(&ada()), 1, 1),
     ];
-    let results = harness.carry_out(commands).await;
+    let results = harness.execute(commands).await;
     assert_eq!((&results[2], &results[4]), (&replay_of(&results[0]), &replay_of(&results[0])));
-    assert_eq!(view(&results[2].as_ref().expect("told again").stored)["name"], "Ada");
+    assert_eq!(view(&results[2].as_ref().expect("replayed").stored)["name"], "Ada");
 }
 
-pub async fn a_key_is_remembered_for_a_day(harness: Harness) {
+pub async fn a_result_is_stored_for_a_day(harness: Harness) {
     let (id, first) = created(&harness).await;
     harness.clock.step(IDEMPOTENCY_KEEP_MS - 1);
-    assert_eq!(
-        create_again(&harness).await,
-        replay_of(&first),
-        "a replay does not lengthen the day"
-    );
+    assert_eq!(create_again(&harness).await, replay_of(&first), "a replay does not extend the day");
     harness.clock.step(2);
-    assert!(matches!(create_again(&harness).await, Err(Refusal::Taken(_))), "judged anew");
+    assert!(
+        matches!(create_again(&harness).await, Err(Refusal::Taken(_))),
+        "executed, not replayed"
+    );
     harness.delete(id).await.expect("there");
-    // The new outcome takes the place of the old one.
+    // The new outcome replaces the old one.
     let second = harness.act_once(harness.creating(&ada()), 1, 2).await;
     assert!(!second.as_ref().expect("free").replayed);
     assert_eq!(create_again(&harness).await, Err(Refusal::KeyReused));
@@ -221,25 +228,25 @@ pub async fn a_key_is_remembered_for_a_day(harness: Harness) {
     assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, replay_of(&second));
 }
 
-/// In one transaction with a write that takes place.
-pub async fn a_key_that_outlived_its_day_stays_where_its_request_is_refused(harness: Harness) {
+/// The rejected request shares a transaction with a successful write.
+pub async fn an_expired_record_stays_if_its_request_is_rejected(harness: Harness) {
     created(&harness).await.1.expect("valid");
     harness.clock.step(IDEMPOTENCY_KEEP_MS + 1);
     let refused = harness.marked(restoring(UserId::from_bytes([9; 16])), 1, 1);
     let other = harness.command(harness.creating(&json!({"username": "grace"})));
-    let results = harness.carry_out(vec![other, refused]).await;
+    let results = harness.execute(vec![other, refused]).await;
     assert_eq!(results.iter().map(std::result::Result::is_ok).collect::<Vec<_>>(), [true, false]);
     let (keys_before, events_before) = (harness.clock.now(), Timestamp::from_millis(0));
     assert_eq!(harness.forget(Outlived { keys_before, events_before }).await, 1);
 }
 
-pub async fn a_clock_that_goes_back_forgets_no_key(harness: Harness) {
+pub async fn a_clock_set_back_expires_no_record(harness: Harness) {
     let first = created(&harness).await.1;
     harness.clock.step(-3 * IDEMPOTENCY_KEEP_MS);
     assert_eq!(create_again(&harness).await, replay_of(&first));
 }
 
-pub async fn a_purge_forgets_the_keys_of_its_user(harness: Harness) {
+pub async fn a_purge_deletes_the_records_of_its_user(harness: Harness) {
     let id = created(&harness).await.0;
     let kept = harness.act_once(harness.creating(&json!({"username": "grace"})), 2, 2).await;
     assert!(harness.act_once(patching(id, &json!({"name": "B"})), 3, 3).await.is_ok());
@@ -249,11 +256,11 @@ pub async fn a_purge_forgets_the_keys_of_its_user(harness: Harness) {
     let gone = Err(Refusal::NotFound);
     assert_eq!(harness.act_once(patching(id, &json!({"name": "B"})), 3, 3).await, gone);
     assert_eq!(harness.act_once(deleting(id), 4, 9).await, gone);
-    // The purge itself may come twice, and what others did is remembered.
+    // The purge itself can be repeated, and the records of other users are kept.
     assert_eq!(harness.act_once(purging(id), 5, 5).await, replay_of(&purged));
     assert!(purged.expect("deleted").stored.record.is_empty());
     let grace = harness.creating(&json!({"username": "grace"}));
     assert_eq!(harness.act_once(grace, 2, 2).await, replay_of(&kept));
-    let anew = create_again(&harness).await.expect("free");
-    assert!(!anew.replayed && anew.stored.id != id);
+    let new = create_again(&harness).await.expect("free");
+    assert!(!new.replayed && new.stored.id != id);
 }

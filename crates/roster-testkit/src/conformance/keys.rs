@@ -1,4 +1,4 @@
-//! Keys of callers: what is kept of each, and what becomes of all when one changes.
+//! API keys: their stored members, and their changes.
 
 use roster_core::{
     Actor, Clock as _, Rules, Timestamp,

@@ -1,4 +1,4 @@
-//! Pages (contract 4): what a walk shows while others write, conditions, totals, limits.
+//! Pages (contract 4): paging during writes, conditions, totals, limits.
 
 use roster_core::{
     Rules, Status, Stored,
@@ -32,7 +32,8 @@ pub async fn a_walk_shows_all_who_live_through_it_exactly_once(harness: Harness)
     loop {
         let page = harness.page(query.clone()).await;
         seen.extend(page.items.iter().map(|user| user.id));
-        // One shown, one not yet shown and the last of this page go; others change and come.
+        // A user of an earlier page, one of a later page and the last of this page are deleted;
+        // others change or are created.
         for gone in [round, 29 - round] {
             harness.delete(users[gone].id).await.expect("there");
         }
@@ -66,7 +67,7 @@ pub async fn a_walk_goes_on_after_a_row_that_is_gone(harness: Harness) {
             let walked = harness.walk(rest).await;
             assert_eq!(first.items.len() + walked.len(), users.len(), "{by:?} {direction:?}");
             assert!(walked.iter().all(|user| !first.items.contains(user)));
-            // The same values come back under a new id, for the next round.
+            // The same values are created with a new id, for the next round.
             let mut again = body;
             again.as_object_mut().expect("an object").retain(|name, _| name != "version");
             harness.user(again).await;
@@ -133,7 +134,7 @@ pub async fn a_condition_sees_the_primary_address_alone(harness: Harness) {
     assert_eq!(harness.page(by("b@example.com")).await.items, []);
 }
 
-/// Conditions alone and together, such that some are met by many, by few and by nobody.
+/// Single and combined conditions that match many users, few or none.
 fn conditions(users: &[Stored]) -> Vec<Conditions> {
     let some = keys(&users[4]);
     let text = |text: &str| Some(text.to_owned());
@@ -207,7 +208,7 @@ pub async fn a_total_is_given_when_it_is_asked_for(harness: Harness) {
         let page = harness.page(counted).await;
         assert_eq!(page.total, Some(Total::Exactly(all)), "limit {limit}");
     }
-    // A total is that of the whole list, wherever the page stands in it.
+    // A total counts the whole list, whatever the page.
     let later = PageQuery { after: page.next, count: true, ..PageQuery::first(3) };
     assert_eq!(harness.page(later).await.total, Some(Total::Exactly(all)));
 }
@@ -286,7 +287,7 @@ pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(harness: Ha
     let all = PageQuery { count: true, ..PageQuery::first(1) };
     let active = Conditions { status: Some(Status::Active), ..Conditions::default() };
     let of_status = active.of(all.clone());
-    // All users and those of a status have kept counters.
+    // The numbers of all users and of those with a status are stored counters.
     for counted in [all.clone(), of_status] {
         assert_eq!(harness.page(counted).await.total, Some(Total::Exactly(many)));
     }
@@ -298,7 +299,7 @@ pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(harness: Ha
     harness.delete(gone).await.expect("there");
     let total = harness.page(shared.clone()).await.total;
     assert_eq!(total, Some(Total::Exactly(TOTAL_EXACT_MAX)));
-    // More rows meet the condition than are put in order after they were found.
+    // More rows match the condition than are sorted after an index found them.
     (shared.limit, shared.count, shared.sort.by) = (1000, false, SortBy::Name);
     let mut ids: Vec<_> = harness.walk(shared).await.iter().map(|user| user.id).collect();
     assert!(ids.is_sorted(), "all names tie");

@@ -1,8 +1,8 @@
 //! The promises of contract 1 to 4, 6 and 9, as cases that every store must pass.
 //!
-//! A case is a sentence and a function that acts on an empty store. [`crate::conformance!`] makes
-//! one test of each case for each engine, so that a failure reads
-//! `sqlite::replace_with_a_stale_version_is_refused`. No case knows an engine.
+//! A case is a function that acts on an empty store. [`crate::conformance!`] makes one test of each
+//! case for each engine, so that a failure reads `sqlite::replace_with_a_stale_version_is_refused`.
+//! No case knows an engine.
 #![expect(missing_docs, reason = "the name of a case is its sentence")]
 #![expect(clippy::missing_panics_doc, reason = "a case that fails panics; that is its purpose")]
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
@@ -44,7 +44,7 @@ pub use reads::Image;
 
 use roster_core::{Guard, Rules, Sharing};
 
-/// The rules as they are without any setting.
+/// The default rules.
 pub const DEFAULT: Rules = Rules {
     email: Sharing::Unique,
     external_id: Sharing::Shared,
@@ -252,21 +252,21 @@ macro_rules! conformance {
                 a_walk_among_the_deleted_shows_all_who_stay_exactly_once,
             }
             $crate::conformance_cases! { $factory, idempotency:
-                the_same_request_happens_once_and_is_answered_alike,
-                what_a_request_came_to_can_be_asked_for,
-                every_kind_of_write_is_told_again_as_it_was,
-                after_later_changes_the_user_of_then_is_told,
-                an_outcome_without_a_change_is_told_again_too,
+                a_repeated_request_is_executed_once,
+                a_stored_result_can_be_recalled,
+                every_kind_of_write_is_replayed,
+                a_replay_returns_the_user_of_the_first_response,
+                an_outcome_without_a_change_is_replayed,
                 one_key_for_two_requests_is_refused,
                 two_keys_are_two_requests,
-                a_refused_request_leaves_no_mark,
+                a_rejected_request_stores_no_result,
                 a_key_is_looked_up_before_any_precondition,
-                one_key_counts_within_one_batch_too,
+                a_key_is_honoured_within_one_batch,
                 a_batch_changes_a_user_between_a_request_and_its_replay,
-                a_key_is_remembered_for_a_day,
-                a_key_that_outlived_its_day_stays_where_its_request_is_refused,
-                a_clock_that_goes_back_forgets_no_key,
-                a_purge_forgets_the_keys_of_its_user,
+                a_result_is_stored_for_a_day,
+                an_expired_record_stays_if_its_request_is_rejected,
+                a_clock_set_back_expires_no_record,
+                a_purge_deletes_the_records_of_its_user,
             }
             $crate::conformance_cases! { $factory, keys:
                 a_store_without_a_key_is_open_until_the_first_one,
@@ -322,12 +322,12 @@ macro_rules! conformance {
                 a_replaced_holder_gives_its_old_name_and_words_free,
             }
             $crate::conformance_cases! { $factory, dry_run:
-                a_dry_run_comes_to_what_the_write_comes_to,
+                a_dry_run_returns_what_the_write_returns,
                 a_dry_run_claims_no_name,
-                a_dry_run_neither_reads_nor_leaves_a_mark,
-                what_was_only_tried_is_found_nowhere,
-                a_dry_run_is_stamped_as_the_write_would_be,
-                dry_runs_among_writers_disturb_nobody,
+                a_dry_run_ignores_idempotency_records,
+                a_dry_run_changes_no_list,
+                a_dry_run_has_the_time_of_the_write,
+                dry_runs_do_not_disturb_writers,
             }
             $crate::conformance_cases! { $factory, filter:
                 each_operator_compares_texts_without_regard_to_case,
@@ -379,19 +379,19 @@ macro_rules! conformance {
                 what_was_begun_cannot_be_given_up,
             }
             $crate::conformance_cases! { $factory, forget:
-                keys_that_came_before_a_moment_are_forgotten,
-                events_before_a_moment_are_forgotten_from_the_oldest_on,
-                an_old_event_after_a_younger_one_stays,
-                the_log_goes_on_where_it_was_after_all_is_forgotten,
-                users_live_on_when_their_events_are_forgotten,
-                a_request_is_told_again_though_the_event_of_its_user_is_forgotten,
-                a_long_log_is_forgotten_step_by_step,
+                old_idempotency_records_are_deleted,
+                old_events_are_deleted_oldest_first,
+                an_old_event_after_a_newer_one_is_kept,
+                the_log_continues_after_all_events_are_deleted,
+                deleting_events_keeps_their_users,
+                a_result_is_replayed_after_its_event_is_deleted,
+                a_long_log_is_deleted_in_steps,
             }
         }
     };
 }
 
-/// The tests of one module of cases; for [`conformance!`] alone.
+/// The tests of one module of cases; only for [`conformance!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_cases {

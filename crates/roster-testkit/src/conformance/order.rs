@@ -28,7 +28,7 @@ async fn listed(harness: &Harness, by: SortBy, direction: Direction, member: &st
     users.iter().map(|user| view(user).get(member).cloned().unwrap_or_default()).collect()
 }
 
-/// Creates a user for each text in a scattered order; then they must be listed as they stand.
+/// Creates a user for each text in a scattered order. They must then be listed in the given order.
 async fn in_this_order(harness: &Harness, by: SortBy, member: &str, texts: &[&str]) {
     let half = texts.len() / 2;
     let scattered = texts[half..].iter().rev().chain(&texts[..half]);
@@ -43,8 +43,8 @@ async fn in_this_order(harness: &Harness, by: SortBy, member: &str, texts: &[&st
     assert_eq!(listed(harness, by, Direction::Descending, member).await, expected);
 }
 
-/// Texts in the order of their folded keys. Engines differ about each neighbourhood here: case,
-/// length, marks, accents, the code points that UTF-16 puts after U+10000.
+/// Texts in the order of their folded keys. Engines could disagree about each pair of neighbours:
+/// case, length, marks, accents, the code points that UTF-16 sorts after U+10000.
 const TEXTS: [&str; 22] = [
     "",
     " ",

@@ -1,5 +1,5 @@
-//! Preconditions (contract 2, RFC 9110 section 13): a read, an edit and a write cannot lose what
-//! somebody else wrote meanwhile. Each refusal has its turn: 404, 412, 422, 409.
+//! Preconditions (contract 2, RFC 9110 section 13): reading, editing and writing cannot lose a
+//! concurrent write. The order of errors is 404, 412, 422, 409.
 
 use roster_core::{Preconditions, Refusal, Rules, Tags};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Forgetting a person (contract 6 and 9): after a purge nothing of the user is left but the
-//! places in the log where something happened.
+//! Purging a user (contract 6 and 9): afterwards nothing of the user is left but the positions of
+//! its events in the log.
 
 use bytes::Bytes;
 use roster_core::{
@@ -22,7 +22,7 @@ fn ada() -> Value {
     json!({"username": "ada", "email": "ada@example.com", "name": "Ada Lovelace"})
 }
 
-/// A deleted user at version 3, with two events behind it that hold its record.
+/// A deleted user at version 3, with two events that contain its record.
 async fn deleted(harness: &Harness) -> UserId {
     let id = harness.user(ada()).await.id;
     harness.patch(id, json!({"phone_number": "+44 20 1"})).await.expect("valid");
@@ -176,7 +176,7 @@ pub async fn nobody_finds_a_purged_user(harness: Harness) {
     let nobody: [String; 0] = [];
     assert_eq!(harness.found("lovelace").await, nobody);
     assert_eq!(harness.filtered("emails.value eq \"ada@example.com\"").await, nobody);
-    // Who comes after is somebody else.
+    // A later user with the same names is another user.
     let after = harness.user(ada()).await;
     assert_ne!(after.id, id);
     assert_eq!((after.version, harness.found("lovelace").await), (1, vec!["ada".to_owned()]));

@@ -1,5 +1,5 @@
-//! Many callers at once: each command is its own atomic step, so of those who want one thing
-//! exactly one gets it, and the log tells the order in which it all happened.
+//! Concurrent callers: each command is atomic, so of several that want the same thing exactly one
+//! succeeds, and the log has the order of all changes.
 
 use std::future::Future;
 
@@ -17,7 +17,7 @@ pub const RULES: Rules = super::DEFAULT;
 const ROUNDS: usize = 200;
 const CALLERS: usize = 8;
 
-/// Lets all callers run at once and waits for their results.
+/// Runs all callers concurrently and waits for their results.
 async fn race<F>(caller: impl Fn(usize) -> F) -> Vec<Result<Outcome, Refusal>>
 where
     F: Future<Output = Result<Outcome, Refusal>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What a case asks of a store, in short words; and all that a store shows, at once.
+//! Short methods for the reads of a case, and the complete contents of a store.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use roster_core::{
 
 use super::harness::{Harness, view};
 
-/// All that a store shows: what a refused command must not change.
+/// The complete contents of a store, which a rejected command must not change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Image {
     /// Position and counters.
@@ -20,7 +20,7 @@ pub struct Image {
     pub events: Vec<(i64, Event)>,
     /// All live users, in order of id.
     pub users: Vec<Stored>,
-    /// All deleted users that are kept, the first to leave first.
+    /// All stored deleted users, the first deleted first.
     pub deleted: Vec<Deleted>,
 }
 
@@ -35,7 +35,7 @@ impl Harness {
         self.store().page(query).await.expect("the store answers")
     }
 
-    /// All pages from the query's place on, to the end.
+    /// All pages from the query's position on, to the end.
     pub async fn walk(&self, mut query: PageQuery) -> Vec<Stored> {
         let mut users = Vec::new();
         loop {
@@ -88,7 +88,7 @@ impl Harness {
         self.store().deleted_page(query).await.expect("the store answers")
     }
 
-    /// All pages of the deleted users from the query's place on, to the end.
+    /// All pages of the deleted users from the query's position on, to the end.
     pub async fn walk_deleted(&self, mut query: DeletedQuery) -> Vec<Deleted> {
         let mut users = Vec::new();
         loop {
@@ -103,18 +103,18 @@ impl Harness {
         }
     }
 
-    /// The user names that a filter matches, in creation order.
+    /// The usernames that a filter matches, in creation order.
     pub async fn filtered(&self, text: &str) -> Vec<String> {
         let query = PageQuery { filter: Some(filter(text)), ..PageQuery::first(100) };
         names(&self.walk(query).await)
     }
 
-    /// The user names that are found by words as they are typed, in creation order.
+    /// The usernames that a search finds, in creation order.
     pub async fn found(&self, typed: &str) -> Vec<String> {
         names(&self.walk(PageQuery { words: words(typed), ..PageQuery::first(100) }).await)
     }
 
-    /// All that the store shows.
+    /// The complete contents of the store.
     pub async fn image(&self) -> Image {
         Image {
             head: self.head().await,
@@ -125,7 +125,7 @@ impl Harness {
     }
 }
 
-/// The deleted users, the first to leave first.
+/// The deleted users, the first deleted first.
 pub fn oldest_first(limit: usize) -> DeletedQuery {
     DeletedQuery {
         direction: roster_core::list::Direction::Ascending,
@@ -133,17 +133,17 @@ pub fn oldest_first(limit: usize) -> DeletedQuery {
     }
 }
 
-/// A filter that is one.
+/// Parses a filter, which must be valid.
 pub fn filter(text: &str) -> Arc<Filter> {
     Arc::new(Filter::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}")))
 }
 
-/// The words of a search as it is typed.
+/// The words of a search text.
 pub fn words(typed: &str) -> Vec<String> {
     search_words(typed).unwrap_or_else(|fault| panic!("{typed}: {fault:?}"))
 }
 
-/// The user names of users.
+/// The usernames of users.
 pub fn names(users: &[Stored]) -> Vec<String> {
     let name = |user: &Stored| view(user)["username"].as_str().unwrap_or_default().to_owned();
     users.iter().map(name).collect()

@@ -1,4 +1,4 @@
-//! Later writes (contract 2 and 3): what a PUT, a PATCH and a DELETE do to the one user.
+//! Later writes (contract 2 and 3): the effects of PUT, PATCH and DELETE on a user.
 
 use roster_core::{Act, EventKind, Preconditions, Refusal, Rules, ViolationCode, list::PageQuery};
 use serde_json::json;
@@ -90,7 +90,7 @@ pub async fn null_and_empty_and_absent_mean_the_same_on_a_write(harness: Harness
     assert_eq!(absent.stored, cleared);
     let again = harness.replace(user.id, body).await.expect("valid").stored;
     assert_eq!(again.version, 3);
-    // An empty object merges nothing into the stored one (RFC 7396): only null takes it away.
+    // An empty object merges nothing into the stored one (RFC 7396); only null removes it.
     let mut patch = bare;
     patch["attributes"] = json!(null);
     let patched = harness.patch(user.id, patch).await.expect("valid").stored;

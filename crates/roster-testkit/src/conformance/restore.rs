@@ -1,5 +1,5 @@
-//! Coming back (contract 6): a deleted user is restored as it was, one version on, unless others
-//! hold by now what was its own.
+//! Restoring (contract 6): a deleted user is restored unchanged with the next version, unless
+//! another user holds its names by now.
 
 use roster_core::{
     Act, Attribute, EventKind, Outcome, Preconditions, Refusal, Rules, Tags, Taken, UserId,
@@ -98,7 +98,7 @@ pub async fn a_restore_is_refused_while_another_holds_its_name_or_address(harnes
         assert_eq!(harness.image().await, before, "{body}");
         harness.delete(holder).await.expect("there");
     }
-    // Free again, though three who held them are kept aside.
+    // The names are free again, although three stored deleted users had them.
     assert_eq!(harness.restore(id).await.expect("free").stored.version, 3);
 }
 
@@ -194,7 +194,7 @@ pub async fn a_user_leaves_and_comes_back_many_times_in_one_batch(harness: Harne
     let results = harness.apply(acts).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     let image = harness.image().await;
-    // The name changes in the first round alone.
+    // The name changes only in the first round.
     assert_eq!((image.head.position, image.users[0].version), (22, 22));
     assert_eq!((image.head.active, image.head.deleted), (1, 0));
     assert_eq!((image.users.len(), image.deleted.len()), (1, 0));

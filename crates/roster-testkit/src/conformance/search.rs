@@ -1,5 +1,5 @@
-//! Searching by words (contract 4): each word by its beginning, all of them, as soon as the
-//! write is answered and no longer than it holds.
+//! Search (contract 4): every word is matched by prefix, a write is found as soon as it is
+//! acknowledged, and no longer than it is stored.
 
 use roster_core::{
     OnConflict, Rules, Status,

@@ -1,5 +1,5 @@
-//! Changes that somebody waits for a time only: given up before they are begun, they are not;
-//! begun, they are carried out to their end.
+//! Changes with a limited wait: a change that has not begun by then is dropped, one that has begun
+//! is executed.
 
 use roster_core::{Act, Command, Failure, Preconditions, Rules, Start, StoreError};
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::harness::{Harness, draft};
 
 pub const RULES: Rules = super::DEFAULT;
 
-/// A command of a start, alone, as a single request gives it.
+/// A single command with a start deadline, as one request sends it.
 async fn started(
     harness: &Harness,
     act: Act,
@@ -37,7 +37,7 @@ pub async fn what_was_given_up_is_not_begun(harness: Harness) {
         assert!(matches!(result, Err(Failure::Store(StoreError::TimedOut))), "{result:?}");
     }
     assert_eq!(harness.image().await, before);
-    // Others go on.
+    // Other commands are executed.
     harness.user(json!({"username": "grace"})).await;
 }
 

@@ -1,4 +1,4 @@
-//! Texts that engines stumble over: NUL, the marks of SQL, very long keys, the largest record.
+//! Texts that are difficult for engines: NUL, the marks of SQL, very long keys, the largest record.
 
 use roster_core::{
     Rules, ViolationCode,
@@ -90,7 +90,7 @@ pub async fn the_longest_keys_are_kept_compared_and_walked(harness: Harness) {
     }
 }
 
-/// A large user, with some bytes beside what it must have.
+/// A large user, with some bytes in addition to the required members.
 fn large(more: usize) -> Value {
     let certificates: Vec<Value> = (0..7).map(|_| json!({"value": "A".repeat(8192)})).collect();
     let line = |index: usize| 1 + more.saturating_sub(index * 1000).min(1000);

@@ -1,5 +1,5 @@
-//! What is unique among live users (contract 1): the user name by its PRECIS key, the primary
-//! e-mail address by its own key; and when both become free again.
+//! Uniqueness among live users (contract 1): the username by its PRECIS key, the primary e-mail
+//! address by its own key, and when both become free again.
 
 use roster_core::{Act, Clock as _, Preconditions, Refusal, Rules, Taken, UsernameOrigin};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! An answer against its documentation.
+//! Checks a response against its documentation.
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{
     document::{Form, Operation, Response, at},
 };
 
-/// Holds the answer against what the operation documents for its status.
+/// Checks the response against the documentation of its status.
 pub(super) fn check(operation: &Operation, exchange: &Exchange) -> Result<(), String> {
     let refusal = operation.refusal.as_ref().filter(|_| exchange.status >= 400);
     let Some(response) = operation.responses.get(&exchange.status).or(refusal) else {
@@ -20,7 +20,7 @@ pub(super) fn check(operation: &Operation, exchange: &Exchange) -> Result<(), St
     check_response(response, exchange)
 }
 
-/// Holds the answer against one documented response.
+/// Checks the response against one documented response.
 pub(super) fn check_response(response: &Response, exchange: &Exchange) -> Result<(), String> {
     check_headers(response, exchange)?;
     let left_out = exchange.method == "HEAD" || is_minimal(exchange);
@@ -44,7 +44,7 @@ pub(super) fn check_response(response: &Response, exchange: &Exchange) -> Result
     if response.codes.is_empty() { Ok(()) } else { check_problem(response, exchange, &body) }
 }
 
-/// Holds each line against the schema of lines; the last one is ended too.
+/// Checks each line against the schema of lines. The last one must be terminated too.
 fn check_lines(schema: &Validator, body: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(body).map_err(|_| "body is no UTF-8".to_owned())?;
     if !text.is_empty() && !text.ends_with('\n') {
@@ -74,7 +74,7 @@ fn check_headers(response: &Response, exchange: &Exchange) -> Result<(), String>
     Ok(())
 }
 
-/// Facts of a problem that a schema cannot tell: it agrees with the answer it stands in.
+/// Checks the parts of a problem that a schema cannot express: it must match its response.
 fn check_problem(response: &Response, exchange: &Exchange, body: &Value) -> Result<(), String> {
     let code = at(body, "/code").as_str().unwrap_or_default();
     if !response.codes.contains(code) {
@@ -93,13 +93,13 @@ fn check_problem(response: &Response, exchange: &Exchange, body: &Value) -> Resu
     Err(format!("type {kind} does not lead to the page of {code}"))
 }
 
-/// Whether the body was left out as the caller preferred (RFC 7240 section 4.2).
+/// Whether the body was omitted because the caller preferred that (RFC 7240 section 4.2).
 fn is_minimal(exchange: &Exchange) -> bool {
     (200..300).contains(&exchange.status)
         && exchange.response_header("preference-applied") == Some("return=minimal")
 }
 
-/// The body as a tree: JSON where it is JSON, else one string.
+/// The body as a JSON tree; a body that is not JSON becomes one string.
 pub(super) fn parse(media_type: &str, body: &[u8]) -> Result<Value, String> {
     if media_type == "application/json" || media_type.ends_with("+json") {
         return serde_json::from_slice(body).map_err(|fault| format!("body is no JSON: {fault}"));
@@ -108,7 +108,7 @@ pub(super) fn parse(media_type: &str, body: &[u8]) -> Result<Value, String> {
     Ok(Value::from(text))
 }
 
-/// Holds a value against a schema; the error names every place.
+/// Validates a value against a schema. The error names every location.
 pub(super) fn validate(schema: &Validator, value: &Value) -> Result<(), String> {
     let faults: Vec<String> = schema
         .iter_errors(value)

@@ -1,4 +1,4 @@
-//! The document, read once into what the checks ask for.
+//! The parsed document.
 
 use std::{
     cell::RefCell,
@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::Exchange;
 
-/// A description of the service, ready to hold exchanges against.
+/// A description of the service, ready to check exchanges.
 #[derive(Debug)]
 pub struct Description {
     pub(super) operations: Vec<Operation>,
-    /// Answers that are problems, by code, for what is given outside of the operations.
+    /// Problem responses outside of the operations, by code.
     pub(super) problems: BTreeMap<String, Response>,
     base_path: String,
 }
@@ -27,10 +27,10 @@ pub(super) struct Operation {
     pub(super) method: String,
     segments: Vec<String>,
     pub(super) parameters: Vec<Parameter>,
-    /// Forms of the request body by media type; empty where the operation takes none.
+    /// Schemas of the request body by media type; empty if the operation takes none.
     pub(super) bodies: BTreeMap<String, Form>,
     pub(super) responses: BTreeMap<u16, Response>,
-    /// What is answered with every other status from 400 on.
+    /// The response for every other status from 400 on.
     pub(super) refusal: Option<Response>,
 }
 
@@ -41,31 +41,31 @@ pub(super) struct Parameter {
     pub(super) place: String,
     pub(super) required: bool,
     pub(super) explode: bool,
-    /// The JSON type that its text stands for.
+    /// The JSON type that its text represents.
     pub(super) kind: String,
     pub(super) schema: Arc<Validator>,
 }
 
-/// One documented answer.
+/// One documented response.
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) headers: Vec<Header>,
-    /// Forms of the body by media type; empty where there is none.
+    /// Schemas of the body by media type; empty if there is none.
     pub(super) content: BTreeMap<String, Form>,
-    /// The problem codes that it may hold; empty for what is no problem.
+    /// The problem codes that it may have; empty if it is not a problem.
     pub(super) codes: BTreeSet<String>,
 }
 
-/// The form of a body.
+/// The structure of a body.
 #[derive(Debug)]
 pub(super) enum Form {
     /// One value.
     Whole(Arc<Validator>),
-    /// A value a line.
+    /// One value per line.
     Lines(Arc<Validator>),
 }
 
-/// One documented header of an answer.
+/// One documented header of a response.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) name: String,
@@ -74,7 +74,7 @@ pub(super) struct Header {
 }
 
 impl Description {
-    /// Reads an OpenAPI 3.1 document in JSON.
+    /// Parses an OpenAPI 3.1 document in JSON.
     pub fn load(document: &[u8]) -> Result<Self, String> {
         let document: Value = serde_json::from_slice(document).map_err(|e| e.to_string())?;
         let reader = Reader { document: &document, made: RefCell::default() };
@@ -115,7 +115,7 @@ impl Description {
         &self,
         exchange: &Exchange,
     ) -> Option<(&Operation, Vec<(String, String)>)> {
-        // HEAD is GET without the body (RFC 9110 section 9.3.2) and not described by itself.
+        // HEAD is GET without the body (RFC 9110 section 9.3.2) and is not described separately.
         let method = if exchange.method == "HEAD" { "GET" } else { &exchange.method };
         self.at_path(exchange).find(|(operation, _)| operation.method == method)
     }
@@ -140,7 +140,7 @@ impl Description {
     }
 }
 
-/// What stands in the template's braces; `None` where the path is another one.
+/// The values of the template's parameters; `None` if the path does not match.
 fn captured(template: &[String], path: &str) -> Option<Vec<(String, String)>> {
     let segments: Vec<&str> = path.split('/').collect();
     if segments.len() != template.len() {
@@ -161,7 +161,7 @@ fn captured(template: &[String], path: &str) -> Option<Vec<(String, String)>> {
 /// Reads parts of one document.
 struct Reader<'a> {
     document: &'a Value,
-    /// Schemas that were made already, by their text: most answers share a few.
+    /// Compiled schemas, by their text: most responses share a few.
     made: RefCell<HashMap<String, Arc<Validator>>>,
 }
 
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true)
-            // The two that the service judges by its own, wider rules.
+            // The two formats that the service checks by its own, wider rules.
             .with_format("idn-email", |text: &str| text.contains('@'))
             .with_format("uri", |text: &str| text.contains(':') && !text.contains(' '))
             .build(&root)
@@ -274,7 +274,7 @@ fn array(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The value that a JSON pointer leads to; `null` where there is none.
+/// The value at a JSON pointer; `null` if there is none.
 pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }

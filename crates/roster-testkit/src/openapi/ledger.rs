@@ -1,4 +1,4 @@
-//! Which documented answers the tests have seen.
+//! The documented responses that the tests got.
 
 use std::{
     collections::BTreeSet,
@@ -7,14 +7,14 @@ use std::{
 
 use super::{Description, Observed};
 
-/// A list of observed answers that many tests may write to.
+/// The observed responses, shared by tests.
 #[derive(Debug, Default)]
 pub struct Ledger {
     seen: Mutex<BTreeSet<(String, u16)>>,
 }
 
 impl Ledger {
-    /// Notes what was observed; answers outside of the operations are not kept.
+    /// Records a response; responses outside of the operations are ignored.
     pub fn record(&self, observed: Observed) {
         if let Some(operation_id) = observed.operation_id {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

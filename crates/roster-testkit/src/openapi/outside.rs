@@ -1,4 +1,4 @@
-//! Answers outside of the operations: an unknown path, another method, `OPTIONS`.
+//! Responses outside of the operations: an unknown path, another method, `OPTIONS`.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,12 @@ use super::{
     document::{Description, at},
 };
 
-/// Methods of RFC 9110, RFC 5789 and RFC 10008: known everywhere, offered where an operation is.
+/// Methods of RFC 9110, RFC 5789 and RFC 10008: always known, offered only where an operation
+/// exists.
 const KNOWN: [&str; 10] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"];
 
-/// Holds an answer that belongs to no operation against the shared rules.
+/// Checks a response that belongs to no operation against the common rules.
 pub(super) fn check(description: &Description, exchange: &Exchange) -> Result<(), String> {
     if exchange.is_bare_refusal() {
         return Ok(());
@@ -40,7 +41,7 @@ pub(super) fn check(description: &Description, exchange: &Exchange) -> Result<()
     check_shared_problem(description, exchange)
 }
 
-/// The methods that the path offers; none where it is unknown.
+/// The methods of the path; none if it is unknown.
 fn offered<'a>(description: &'a Description, exchange: &Exchange) -> BTreeSet<&'a str> {
     let mut offered: BTreeSet<&str> =
         description.at_path(exchange).map(|(operation, _)| operation.method.as_str()).collect();
@@ -60,7 +61,7 @@ fn check_options(exchange: &Exchange) -> Result<(), String> {
     if exchange.response_body.is_empty() { Ok(()) } else { Err("204 has a body".to_owned()) }
 }
 
-/// The three statuses that say something about path and method must say it truly.
+/// The three statuses about path and method must be correct.
 fn check_status(exchange: &Exchange, path_is_unknown: bool) -> Result<(), String> {
     let method_is_known = KNOWN.contains(&exchange.method.as_str());
     match exchange.status {

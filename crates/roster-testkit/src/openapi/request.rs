@@ -1,7 +1,7 @@
-//! A request that was carried out, against its documentation.
+//! Checks a successful request against its documentation.
 //!
-//! Only requests that succeeded are held to it: tests send faulty ones on purpose, and what was
-//! accepted must be what is documented as acceptable.
+//! Other requests are not checked, because tests send invalid ones on purpose. An accepted request
+//! must be documented as valid.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::{
     essence, header,
 };
 
-/// Holds the request against what the operation takes, if it was carried out.
+/// Checks the request against its operation, if it succeeded.
 pub(super) fn check(
     operation: &Operation,
     captured: &[(String, String)],
@@ -75,7 +75,7 @@ fn check_body(operation: &Operation, exchange: &Exchange) -> Result<(), String> 
     let media_type = media_type.ok_or("without a Content-Type")?;
     let schema = match operation.bodies.get(&media_type.to_ascii_lowercase()) {
         None => return Err(format!("as {media_type}, which is not documented")),
-        // A line may be refused by itself, so the lines that were sent may hold anything.
+        // Each line may fail by itself, so a sent line may have any content.
         Some(Form::Lines(_)) => return Ok(()),
         Some(Form::Whole(schema)) => schema,
     };

@@ -128,7 +128,7 @@ fn refused(status: u16, code: &str) -> Exchange {
     }
 }
 
-/// What is found when one thing of a good exchange is changed.
+/// The error when one part of a valid exchange is changed.
 fn fault(mut exchange: Exchange, change: impl FnOnce(&mut Exchange)) -> String {
     assert!(description().check(&exchange).is_ok(), "the exchange is good before the change");
     change(&mut exchange);
@@ -254,7 +254,7 @@ fn a_body_that_was_taken_must_be_documented() {
     assert!(faulty(b"").contains("JSON"));
     let as_text = |e: &mut Exchange| e.request_headers = vec![pair("content-type", "text/plain")];
     assert!(fault(replaced.clone(), as_text).contains("text/plain"));
-    // A refused request may be anything.
+    // A rejected request may have any content.
     let mut refused = refused(404, "user-not-found");
     refused.method = "PUT".to_owned();
     assert!(description().check(&refused).is_ok());

@@ -1,4 +1,4 @@
-//! A page of the deleted users the naive way: all of them, sorted, cut.
+//! A page of the deleted users, the simple way: sort all of them, take some.
 
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
-//! Events the naive way: the whole log, filtered, cut.
+//! Events, the simple way: filter the whole log, take some.
 //!
-//! Ends early by bytes as every engine must; never by events examined, since what is looked at is
-//! an engine's own matter.
+//! A page ends early by bytes, as in every engine. It never ends early by examined events, because
+//! these differ between engines.
 
 use roster_core::{Event, EventsPage, EventsQuery};
 

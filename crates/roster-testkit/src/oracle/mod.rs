@@ -1,8 +1,8 @@
-//! The oracle: a store as plain as can be, so that it is obviously right.
+//! The oracle: a store that is as simple as possible, so that it is obviously correct.
 //!
-//! Every engine is held against it. It keeps maps in memory behind one lock, obeys
-//! [`roster_core::decide()`], looks for taken names by reading all users, and answers a page by
-//! filtering and sorting all of them. It must never become clever.
+//! Every engine is compared with it. It keeps maps in memory behind one lock, calls
+//! [`roster_core::decide()`], looks for taken names by reading all users, and makes a page by
+//! filtering and sorting all of them. It must stay simple.
 
 mod deleted;
 mod groups;
@@ -35,7 +35,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// An empty store that goes by these rules.
+    /// An empty store with these rules.
     pub fn new(rules: Rules) -> Self {
         Self { rules, state: Mutex::default() }
     }

@@ -1,7 +1,7 @@
-//! A page the naive way: all users, filtered, sorted, cut.
+//! A page, the simple way: filter and sort all users, take some.
 //!
-//! Ends early by bytes as every engine must; never by rows examined, since what a page looks at is
-//! an engine's own matter.
+//! A page ends early by bytes, as in every engine. It never ends early by examined rows, because
+//! these differ between engines.
 
 use std::cmp::Ordering;
 
@@ -50,7 +50,7 @@ pub(super) fn page(state: &State, query: &PageQuery) -> Page {
     page
 }
 
-/// All users, and those of one status, are counted by the kept counters, so exactly.
+/// The numbers of all users and of those with one status are stored counters, so they are exact.
 fn total(query: &PageQuery, met: usize) -> Total {
     let met = u64::try_from(met).unwrap_or(u64::MAX);
     let filter = query.filter.as_ref().map(|filter| filter.expression().clone());

@@ -119,7 +119,7 @@ impl Pair {
         let id = *which.get(&self.groups);
         let group = self.oracle.group_now(id).await;
         let version = group.map_or(1, |group| group.version);
-        Some((id, Self::held_at(version, preconditions)))
+        Some((id, Self::preconditions_at(version, preconditions)))
     }
 
     /// Users and groups that were ever made, mostly those that live.

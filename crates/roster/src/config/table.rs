@@ -64,7 +64,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::BaseUrl(|config| &mut config.base_url),
         default: "",
-        doc: "URL that callers write before /users, with its path; none: the listening address.",
+        doc: "Public URL of the service, to which /users is appended; none: the listening address.",
     },
     Setting {
         key: "hosts",
@@ -161,7 +161,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::scope_claim,
         },
         default: "scope",
-        doc: "Claim with the scopes of a token: a text separated by spaces, or a list.",
+        doc: "Claim with the scopes of a token: a space-separated text, or a list.",
     },
     Setting {
         key: "jwt_scope_prefix",
@@ -174,7 +174,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::scope_prefix,
         },
         default: "",
-        doc: "Prefix of each scope, as in roster:users:read; other words are ignored.",
+        doc: "Prefix of each scope in the claim, as in roster:users:read; others are ignored.",
     },
     Setting {
         key: "tls_certificate",
@@ -245,7 +245,7 @@ pub static SETTINGS: &[Setting] = &[
             },
         },
         default: "",
-        doc: "Required policy of the store, see `roster policy`; primary in a new store.",
+        doc: "Policy that the store must have (see `roster policy`); a new store gets primary.",
     },
     Setting {
         key: "unique_external_id",
@@ -254,7 +254,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::OptionalSwitch(|config| &mut config.unique_external_id),
         default: "",
-        doc: "Required policy of the store, see `roster policy`; false in a new store.",
+        doc: "Policy that the store must have (see `roster policy`); a new store gets false.",
     },
     Setting {
         key: "put_guard",
@@ -281,7 +281,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.scim_filter_guard),
         default: "false",
-        doc: "Return 403 for a SCIM filter in a URL, which logs contain; clients use `.search`.",
+        doc: "Return 403 for a SCIM filter in a URL, because logs contain URLs; use `.search`.",
     },
     Setting {
         key: "deleted_keep",
@@ -356,7 +356,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.write_floor_bytes_per_s,
         },
         default: "1024",
-        doc: "Minimum speed of a reader; a slower one is disconnected; 0: no minimum.",
+        doc: "Minimum speed at which a client reads; a slower one is disconnected; 0: no minimum.",
     },
     Setting {
         key: "connections_max",
@@ -378,7 +378,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.connections_per_address_max,
         },
         default: "1000",
-        doc: "Open connections per address (IPv6 /64), except loopback; 0: no limit.",
+        doc: "Maximum connections per address (IPv6 /64), except loopback; 0: no limit.",
     },
     Setting {
         key: "rate_limit_per_s",
@@ -387,7 +387,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Count { min: 0, max: 1_000_000, slot: |config| &mut config.rate_limit_per_s },
         default: "0",
-        doc: "Continuous requests per second of a caller; more return 429; 0: no limit.",
+        doc: "Requests per second that a caller may sustain; more return 429; 0: no limit.",
     },
     Setting {
         key: "rate_limit_burst",

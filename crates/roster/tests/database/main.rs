@@ -1,7 +1,7 @@
-//! The built binary and the database that it is told to keep its users with.
+//! The built binary and its database.
 //!
-//! A database that cannot serve ends the start with a sentence for whoever typed the command, and
-//! soon. No sentence tells the password. Every process that a test starts is stopped by that test.
+//! If the database cannot be used, the start fails soon, with a message for the operator. No
+//! message contains the password. Each test stops every process that it starts.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
 mod ask;

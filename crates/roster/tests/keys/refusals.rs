@@ -1,5 +1,5 @@
-//! Whatever is refused for whom it comes from, or for what it would cost, is counted by its reason
-//! and stands in the log, and neither tells anything of a caller or of what was asked.
+//! Requests rejected because of their caller or because of load are counted by reason and logged.
+//! Neither the metrics nor the log contain data of a caller or a request.
 
 use std::{
     fs::{self, File},
@@ -13,18 +13,18 @@ use serde_json::Value;
 
 use super::{BINARY, id, keys, out};
 
-/// What must stand in no line: a person, a query, a page, and further down the credentials.
+/// Texts that no line may contain: a person, a query, a page. Credentials are added below.
 const CANARIES: [&str; 5] =
     ["canary@example.com", "canary-query", "canary.example", "Canary", "eyJjYW5hcnkiOjF9"];
 
-/// A service whose log is kept.
+/// A service whose log is written to a file.
 struct LoggedService {
     service: Process,
     place: Place,
 }
 
 impl LoggedService {
-    /// A service over keys that were made already, with these settings.
+    /// Starts a service with existing keys and these settings.
     fn start(place: Place, settings: &[(&str, &str)]) -> Self {
         let log = File::create(place.path().join("log")).unwrap();
         let mut command: Command = place.serve_telling(BINARY, "debug");
@@ -33,7 +33,7 @@ impl LoggedService {
         Self { service: Process::start(&mut command), place }
     }
 
-    /// A request of its own id, refused with this problem.
+    /// Sends a request with its own request id, which must fail with this problem.
     fn refused(&self, row: &Row, status: u16, code: &str) {
         let lines = format!("X-Request-Id: {}\r\n{}", row.request_id, row.headers);
         let target = format!("{}?email=canary@example.com&q=canary-query", row.path);
@@ -41,7 +41,7 @@ impl LoggedService {
         answer.must_be(status, code);
     }
 
-    /// Ends it; gives its log, in which no secret stands.
+    /// Stops the service, and returns its log, which must contain no secret.
     fn log(self, secrets: &[&str]) -> Vec<Value> {
         self.service.stop();
         let log = fs::read_to_string(self.place.path().join("log")).unwrap();
@@ -52,7 +52,7 @@ impl LoggedService {
     }
 }
 
-/// A request that is refused.
+/// A request that is rejected.
 struct Row<'a> {
     request_id: &'a str,
     method: &'a str,
@@ -65,9 +65,9 @@ const fn row<'a>(request_id: &'a str, method: &'a str, headers: &'a str) -> Row<
     Row { request_id, method, path: "/users", headers, body: "" }
 }
 
-/// The line of a request, which tells its outcome.
+/// Checks the log line of a request and its outcome.
 #[track_caller]
-fn answered(log: &[Value], request_id: &str, operation: &str, status: u16) {
+fn assert_logged_request(log: &[Value], request_id: &str, operation: &str, status: u16) {
     let of = |line: &&Value| line["request_id"] == request_id && line["message"] == "answered";
     let line = log.iter().find(of).unwrap();
     assert_eq!(
@@ -77,9 +77,9 @@ fn answered(log: &[Value], request_id: &str, operation: &str, status: u16) {
     );
 }
 
-/// The line that says that requests are refused for a reason.
+/// Checks that the log has a line about rejections with this reason.
 #[track_caller]
-fn told(log: &[Value], reason: &str) {
+fn assert_logged_reason(log: &[Value], reason: &str) {
     let of = |line: &Value| {
         line["level"] == "WARN"
             && line["message"] == "requests are refused"
@@ -94,12 +94,12 @@ fn counted(metrics: &str, line: &str, least: u64) {
     assert!(count.trim().parse::<u64>().unwrap() >= least, "{line}: {count}");
 }
 
-fn refused_for(reason: &str) -> String {
+fn rejections(reason: &str) -> String {
     format!("roster_requests_refused_total{{reason=\"{reason}\"}} ")
 }
 
 #[test]
-fn every_refusal_is_counted_and_logged_without_secrets() {
+fn every_rejection_is_counted_and_logged_without_secrets() {
     let place = Place::new(Engine::Sqlite);
     let admin = out(&keys(&place, &["create", "admin", "--scope", "all"]));
     let reader = out(&keys(&place, &["create", "reader", "--scope", "users:read"]));
@@ -107,18 +107,18 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
     out(&keys(&place, &["revoke", id(&revoked)]));
     let writers = ["a", "b", "c", "d"]
         .map(|name| out(&keys(&place, &["create", name, "--scope", "users:write"])));
-    let told_service = LoggedService::start(
+    let logged_service = LoggedService::start(
         place,
         &[("ROSTER_CORS_ORIGINS", "https://admin.example"), ("ROSTER_FAILED_AUTH_PER_MINUTE", "4")],
     );
     let bearer = |key: &str| format!("Authorization: Bearer {key}\r\n");
     let mistyped = format!("{}x", &admin[..admin.len() - 1]);
     let foreign = format!("{}Origin: https://canary.example\r\n", bearer(&admin));
-    let refused = |row: &Row, status, code| told_service.refused(row, status, code);
+    let refused = |row: &Row, status, code| logged_service.refused(row, status, code);
 
-    // It has proved itself: whoever guesses from its address cannot lock it out.
-    let proved = told_service.service.ask_with(&bearer(&admin), "GET", "/users", "");
-    assert_eq!(proved.status, 200);
+    // This key was accepted from the address, so the failed attempts below do not lock it out.
+    let accepted = logged_service.service.ask_with(&bearer(&admin), "GET", "/users", "");
+    assert_eq!(accepted.status, 200);
     refused(&row("none", "GET", ""), 401, "unauthenticated");
     refused(&row("revoked", "GET", &bearer(&revoked)), 401, "unauthenticated");
     refused(&row("mistyped", "GET", &bearer(&mistyped)), 401, "unauthenticated");
@@ -133,14 +133,14 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
     refused(&row("token", "GET", token), 401, "unauthenticated");
     refused(&row("token-2", "GET", token), 401, "unauthenticated");
     refused(&row("too-often", "GET", token), 429, "rate-limited");
-    misdirected(&told_service.service, "misdirected");
+    misdirected(&logged_service.service, "misdirected");
     let running =
-        full_of_imports(&told_service.service, &writers.each_ref().map(|key| bearer(key)));
+        full_of_imports(&logged_service.service, &writers.each_ref().map(|key| bearer(key)));
     let ndjson = format!("{}Accept: */*\r\n", bearer(&admin));
-    overloaded(&told_service.service, "overloaded", &ndjson);
+    overloaded(&logged_service.service, "overloaded", &ndjson);
     drop(running);
 
-    let metrics = told_service.service.ask_with(&bearer(&admin), "GET", "/metrics", "").text;
+    let metrics = logged_service.service.ask_with(&bearer(&admin), "GET", "/metrics", "").text;
     for (reason, least) in [
         ("unauthenticated", 5),
         ("insufficient-scope", 1),
@@ -149,7 +149,7 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
         ("failed-authentication", 1),
         ("overloaded", 1),
     ] {
-        counted(&metrics, &refused_for(reason), least);
+        counted(&metrics, &rejections(reason), least);
     }
     for (operation, status) in [
         ("listUsers", 401),
@@ -163,7 +163,7 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
         counted(&metrics, &line, 1);
     }
     let secrets = [&admin, &reader, &revoked].map(|key| key.split('_').nth(2).unwrap());
-    let log = told_service.log(&secrets);
+    let log = logged_service.log(&secrets);
     for (request_id, operation, status) in [
         ("none", "listUsers", 401),
         ("revoked", "listUsers", 401),
@@ -176,7 +176,7 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
         ("misdirected", "listUsers", 421),
         ("overloaded", "createUser", 503),
     ] {
-        answered(&log, request_id, operation, status);
+        assert_logged_request(&log, request_id, operation, status);
     }
     for reason in [
         "unauthenticated",
@@ -186,12 +186,12 @@ fn every_refusal_is_counted_and_logged_without_secrets() {
         "failed-authentication",
         "overloaded",
     ] {
-        told(&log, reason);
+        assert_logged_reason(&log, reason);
     }
 }
 
 #[test]
-fn what_is_refused_of_an_open_or_a_limited_service_is_told_too() {
+fn rejections_of_open_and_limited_services_are_counted_and_logged() {
     let open = LoggedService::start(
         Place::new(Engine::Sqlite),
         &[("ROSTER_RATE_LIMIT_PER_S", "1"), ("ROSTER_RATE_LIMIT_BURST", "3")],
@@ -204,16 +204,16 @@ fn what_is_refused_of_an_open_or_a_limited_service_is_told_too() {
     open.refused(&row("limited", "GET", ""), 429, "rate-limited");
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     let metrics = open.service.ask("GET", "/metrics", "").text;
-    counted(&metrics, &refused_for("forwarded-request"), 1);
-    counted(&metrics, &refused_for("rate-limited"), 1);
+    counted(&metrics, &rejections("forwarded-request"), 1);
+    counted(&metrics, &rejections("rate-limited"), 1);
     let log = open.log(&[]);
-    answered(&log, "proxied", "listUsers", 403);
-    answered(&log, "limited", "listUsers", 429);
-    told(&log, "forwarded-request");
-    told(&log, "rate-limited");
+    assert_logged_request(&log, "proxied", "listUsers", 403);
+    assert_logged_request(&log, "limited", "listUsers", 429);
+    assert_logged_reason(&log, "forwarded-request");
+    assert_logged_reason(&log, "rate-limited");
 }
 
-/// A request as it is, and the head of its answer.
+/// Sends a raw request, and returns the head of the response.
 fn raw(service: &Process, text: &str) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(service.address()).unwrap();
     stream.write_all(text.as_bytes()).unwrap();
@@ -225,21 +225,22 @@ fn raw(service: &Process, text: &str) -> (TcpStream, String) {
     (stream, String::from_utf8(head).unwrap())
 }
 
-/// A request for a host that is not ours.
+/// A request for another host.
 fn misdirected(service: &Process, request_id: &str) {
     let lines = format!("Host: canary.example\r\nX-Request-Id: {request_id}\r\n");
     let (_, head) = raw(service, &format!("GET /users HTTP/1.1\r\n{lines}\r\n"));
     assert!(head.starts_with("HTTP/1.1 421 "), "{head}");
 }
 
-/// One import more than there is room for.
+/// An import beyond the maximum.
 fn overloaded(service: &Process, request_id: &str, headers: &str) {
     let (_, head) =
         raw(service, &import(service, &format!("{headers}X-Request-Id: {request_id}\r\n")));
     assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
 }
 
-/// All imports that may run at a time, two of each of these callers, as long as they are kept.
+/// Starts the maximum number of imports, two for each of these callers. They run until they are
+/// dropped.
 fn full_of_imports(service: &Process, callers: &[String; 4]) -> Vec<TcpStream> {
     let begin = |headers: &String| {
         let (stream, head) = raw(service, &import(service, headers));

@@ -1,22 +1,22 @@
-//! Everything that can be read of a store, so that two stores can be held against each other.
+//! Everything that can be read from a store, to compare two stores.
 
 use std::fmt::Write as _;
 
 use roster_testkit::process::{Answer, Process};
 use serde_json::Value;
 
-/// Questions with their answers: cursors in them are those that the first store gave.
+/// Requests with their responses. Cursors in the requests are those of the first store.
 pub(crate) struct View(Vec<(String, Answer)>);
 
 impl View {
-    /// Walks through all of a store.
+    /// Reads everything from a store.
     pub(crate) fn of(service: &Process) -> Self {
         let mut view = Self(Vec::new());
         for sort in ["id", "-updated_at", "username", "-email", "family_name", "-name"] {
             view.walk(service, &format!("/users?limit=7&count=true&sort={sort}"));
         }
-        for question in ["q=ada", "q=bare", "filter=emails%20co%20%22b.example%22&limit=9"] {
-            view.walk(service, &format!("/users?{question}"));
+        for query in ["q=ada", "q=bare", "filter=emails%20co%20%22b.example%22&limit=9"] {
+            view.walk(service, &format!("/users?{query}"));
         }
         for number in ["phone_number=%2B491", "external_id=ff", "status=suspended"] {
             view.walk(service, &format!("/users?{number}"));
@@ -31,7 +31,7 @@ impl View {
         view
     }
 
-    /// Asks, and goes on as long as there is a cursor or a position to go on from.
+    /// Sends a request, and follows its cursors or positions to the end.
     fn walk(&mut self, service: &Process, path: &str) {
         let mut next = path.to_owned();
         loop {
@@ -49,19 +49,19 @@ impl View {
         answer
     }
 
-    /// Asks the same of another store: the answers must be the same, and so the tags and places.
+    /// Sends the same requests to another store: responses, tags and positions must be the same.
     #[track_caller]
     pub(crate) fn must_be_that_of(&self, service: &Process) {
         let mut differences = String::new();
         for (path, expected) in &self.0 {
             let found = service.ask("GET", path, "");
             let same = found.status == expected.status
-                && marks(&found) == marks(expected)
-                && lasting(&found) == lasting(expected);
+                && tags(&found) == tags(expected)
+                && comparable(&found) == comparable(expected);
             if !same {
                 writeln!(differences, "{path}:\n{found:?}\n{expected:?}").unwrap();
             }
-            for tag in marks(expected).iter().filter_map(|mark| mark.strip_prefix("etag: ")) {
+            for tag in tags(expected).iter().filter_map(|tag| tag.strip_prefix("etag: ")) {
                 let condition = format!("If-None-Match: {tag}\r\n");
                 let status = service.ask_with(&condition, "GET", path, "").status;
                 assert_eq!(status, 304, "{path} {tag}");
@@ -70,24 +70,25 @@ impl View {
         assert!(differences.is_empty(), "{differences}");
     }
 
-    /// How many questions there are.
+    /// The number of requests.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 }
 
-/// What tells the version and the place in the log.
-fn marks(answer: &Answer) -> Vec<&str> {
+/// The headers with the version and the position in the log.
+fn tags(answer: &Answer) -> Vec<&str> {
     let names = ["etag: ", "roster-position: "];
     answer.head.lines().filter(|line| names.iter().any(|name| line.starts_with(name))).collect()
 }
 
-/// The body without what is sealed anew each time.
-fn lasting(answer: &Answer) -> Value {
+/// The body without the cursor, whose encryption differs each time.
+fn comparable(answer: &Answer) -> Value {
     let mut body = answer.body.clone();
     if let Some(members) = body.as_object_mut() {
         let next = members.remove("next_cursor");
-        members.insert("goes_on".to_owned(), Value::Bool(next.is_some_and(|next| !next.is_null())));
+        members
+            .insert("has_next".to_owned(), Value::Bool(next.is_some_and(|next| !next.is_null())));
     }
     body
 }

@@ -1,4 +1,4 @@
-//! Who may call what: each operation against each kind of credential.
+//! Access: each operation with each kind of credential.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
     service::{Backend, Service, Setup, path},
 };
 
-/// A target of the route: what it names need not be there.
+/// A target of the route, whose resources need not exist.
 fn target(route: &str) -> String {
     let known = route.replace("{key_id}", "3hGk9PzQ7a").replace("{code}", "user-not-found");
     let parts = known.split('/').map(|part| if part.starts_with('{') { NOBODY } else { part });
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The id of nobody, in every target that names a user.
+/// An unused id, for every target that names a user.
 pub(crate) const NOBODY: &str = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
-/// Every operation of every face, with its method and a target.
+/// Every operation of both interfaces, with its method and a target.
 pub(crate) fn operations() -> Vec<(Operation, String, String)> {
     let case = |operation: Operation| {
         (operation, operation.method().to_string(), target(operation.path()))
@@ -40,7 +40,7 @@ fn body(operation: Operation) -> Option<Value> {
     users.contains(&operation).then(|| json!({"username": "grace"}))
 }
 
-pub(crate) fn asking<'a>(
+pub(crate) fn request_for<'a>(
     service: &'a Service,
     operation: Operation,
     method: &str,
@@ -53,14 +53,18 @@ pub(crate) fn asking<'a>(
     }
 }
 
-/// Refused for want of a credential that lets in.
+/// Checks a 401 and its challenge.
 fn refused(reply: Reply, operation: Operation) -> Reply {
     let challenge = reply.find("www-authenticate").map(str::to_owned);
-    assert!(challenge.is_some_and(|told| told.starts_with("Bearer ")), "{}", operation.id());
+    assert!(
+        challenge.is_some_and(|challenge_text| challenge_text.starts_with("Bearer ")),
+        "{}",
+        operation.id()
+    );
     reply.refused(401, "unauthenticated")
 }
 
-pub(crate) async fn each_operation_takes_its_scope_and_no_other(backend: Backend) {
+pub(crate) async fn each_operation_needs_its_scope_and_no_other(backend: Backend) {
     let service = backend.open().await;
     let admin = service.close().await;
     let mut keys = Vec::new();
@@ -71,15 +75,15 @@ pub(crate) async fn each_operation_takes_its_scope_and_no_other(backend: Backend
     for (operation, method, target) in operations() {
         for (scope, key) in &keys {
             let token = key["key"].as_str().expect("a key");
-            let request = asking(&service, operation, &method, &target).bearer(token);
+            let request = request_for(&service, operation, &method, &target).bearer(token);
             let reply = request.send().await;
             let place = format!("{} with {}", operation.id(), scope.as_str());
             match operation.needs() {
                 Need::Scope(needed) if needed != *scope => {
                     let reply = reply.refused(403, "insufficient-scope");
-                    let told = reply.header("www-authenticate");
+                    let challenge_text = reply.header("www-authenticate");
                     let wanted = format!("scope=\"{}\"", needed.as_str());
-                    assert!(told.contains(&wanted), "{place}: {told}");
+                    assert!(challenge_text.contains(&wanted), "{place}: {challenge_text}");
                 }
                 Need::Scope(_) | Need::Nothing => {
                     assert!(![401, 403].contains(&reply.status()), "{place}: {}", reply.text());
@@ -87,12 +91,12 @@ pub(crate) async fn each_operation_takes_its_scope_and_no_other(backend: Backend
             }
         }
     }
-    // One user was created by the one key that may, and nothing else was touched.
+    // The one key that may created one user. Nothing else changed.
     assert_eq!(service.head().await.position, before.position + 1);
     assert!(admin["id"].is_string());
 }
 
-/// Keys that open nothing, each by its fault; the last thing that happens is that time goes by.
+/// Invalid keys, each with its defect. At the end the clock advances, so that one key expires.
 async fn bad_keys(service: &Service, whole: &str) -> Vec<(&'static str, String)> {
     let text = |key: &Value| key["key"].as_str().expect("a key").to_owned();
     let at = |key: &Value| format!("/keys/{}", key["id"].as_str().expect("an id"));
@@ -116,14 +120,14 @@ async fn bad_keys(service: &Service, whole: &str) -> Vec<(&'static str, String)>
         ("changed within", whole.replacen(char::is_numeric, "z", 1)),
         ("without a checksum", whole[..whole.len() - 7].to_owned()),
         ("a secret alone", secret.to_owned()),
-        ("nobody's", "rst_0000000000_00000000000000000000000000000000_".to_owned()),
+        ("an unknown key", "rst_0000000000_00000000000000000000000000000000_".to_owned()),
         ("no key", "x".to_owned()),
-        ("a token that nobody can judge", "a.b.c".to_owned()),
+        ("a token of no issuer", "a.b.c".to_owned()),
     ]
 }
 
-pub(crate) async fn no_credential_and_no_valid_one_open_nothing(backend: Backend) {
-    // More bad credentials are tried here than anybody may.
+pub(crate) async fn a_missing_or_invalid_credential_is_401(backend: Backend) {
+    // This test sends more bad credentials than the default limit allows.
     let pressure = AdmissionSettings { failed_auth_per_minute: 0, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let whole = service.close().await;
@@ -132,7 +136,8 @@ pub(crate) async fn no_credential_and_no_valid_one_open_nothing(backend: Backend
     let before = service.head().await;
     for (operation, method, target) in operations() {
         let Need::Scope(_) = operation.needs() else { continue };
-        let request = || asking(&service, operation, &method, &target).without("authorization");
+        let request =
+            || request_for(&service, operation, &method, &target).without("authorization");
         refused(request().send().await, operation);
         for (fault, key) in &bad {
             let reply = request().header("authorization", &format!("Bearer {key}")).send().await;
@@ -150,7 +155,7 @@ pub(crate) async fn no_credential_and_no_valid_one_open_nothing(backend: Backend
     service.get("/users").await.expect(200);
 }
 
-/// How a browser sends a request of a page that is not ours.
+/// The headers that a browser sends for a page of another origin.
 pub(crate) const FOREIGN_PAGES: [&[(&str, &str)]; 6] = [
     &[("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")],
     &[("origin", "null"), ("sec-fetch-site", "cross-site")],
@@ -160,15 +165,15 @@ pub(crate) const FOREIGN_PAGES: [&[(&str, &str)]; 6] = [
     &[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")],
 ];
 
-/// No operation is carried out for a foreign page, with this credential or without one, and no
-/// preflight of it is granted.
-pub(crate) async fn foreign_pages_are_kept_out(service: &Service, credential: &str) {
+/// No operation is executed for a foreign page, with this credential or without one, and no
+/// preflight succeeds.
+pub(crate) async fn foreign_pages_are_rejected(service: &Service, credential: &str) {
     let before = service.head().await;
     for (operation, method, target) in operations() {
         if operation.is_health() {
             continue;
         }
-        let bare = || asking(service, operation, &method, &target).without("authorization");
+        let bare = || request_for(service, operation, &method, &target).without("authorization");
         for page in FOREIGN_PAGES {
             let preflight = service.request("OPTIONS", &target).without("authorization");
             let preflight = preflight
@@ -180,21 +185,22 @@ pub(crate) async fn foreign_pages_are_kept_out(service: &Service, credential: &s
                 let reply = sent.send().await;
                 let reply = reply.refused(403, "foreign-origin");
                 let headers = &reply.exchange.response_headers;
-                let told = headers.iter().any(|(name, _)| name.starts_with("access-control-"));
-                assert!(!told, "{} for {page:?}", operation.id());
+                let challenge_text =
+                    headers.iter().any(|(name, _)| name.starts_with("access-control-"));
+                assert!(!challenge_text, "{} for {page:?}", operation.id());
             }
         }
     }
     assert_eq!(service.head().await, before);
 }
 
-pub(crate) async fn no_foreign_page_acts_with_a_key(backend: Backend) {
+pub(crate) async fn a_foreign_page_with_a_key_is_403(backend: Backend) {
     let service = backend.open().await;
     let key = service.close().await;
-    foreign_pages_are_kept_out(&service, key["key"].as_str().expect("a key")).await;
+    foreign_pages_are_rejected(&service, key["key"].as_str().expect("a key")).await;
 }
 
-pub(crate) async fn what_needs_nothing_stays_public(backend: Backend) {
+pub(crate) async fn operations_without_a_scope_stay_public(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     for (operation, method, target) in operations() {
@@ -203,13 +209,13 @@ pub(crate) async fn what_needs_nothing_stays_public(backend: Backend) {
         }
         let bare = service.request(&method, &target).without("authorization");
         bare.send().await.expect(200);
-        // A credential that nobody asked for is not judged.
+        // These operations do not check credentials.
         let wrong = service.request(&method, &target).bearer("x");
         wrong.send().await.expect(200);
     }
 }
 
-pub(crate) async fn a_credential_is_judged_while_the_service_is_open_too(backend: Backend) {
+pub(crate) async fn an_open_service_rejects_an_invalid_credential(backend: Backend) {
     let service = backend.open().await;
     service.get("/users").await.expect(200);
     let wrong = service.request("GET", "/users").bearer("x").send().await;
@@ -227,13 +233,13 @@ pub(crate) async fn the_first_key_closes_the_service_for_good(backend: Backend) 
     bare().await.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn a_proxy_in_front_is_welcome_once_there_are_keys(backend: Backend) {
+pub(crate) async fn requests_through_a_proxy_are_served_once_a_key_exists(backend: Backend) {
     let service = backend.open().await;
     let forwarded = || service.request("GET", "/users").header("x-forwarded-for", "192.0.2.1");
     forwarded().send().await.refused(403, "forwarded-request");
     service.close().await;
     forwarded().send().await.expect(200);
-    // A page elsewhere is not.
+    // Pages of other origins are still rejected.
     let foreign = service.request("GET", "/users").header("origin", "https://evil.example");
     foreign.send().await.refused(403, "foreign-origin");
 }
@@ -243,7 +249,7 @@ pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(backen
     service.user(json!({"username": "ada"})).await;
     let key = service.close().await;
     service.store.lose_keys();
-    // The key is checked against the keys of a second ago.
+    // The keys are cached for a second.
     let mut status = 200;
     for _ in 0..200 {
         status = service.get("/users").await.status();
@@ -256,22 +262,22 @@ pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(backen
     assert!(key["id"].is_string() && !service.app.is_open());
     for (operation, method, target) in operations() {
         if let Need::Scope(_) = operation.needs() {
-            let bare = asking(&service, operation, &method, &target).without("authorization");
+            let bare = request_for(&service, operation, &method, &target).without("authorization");
             refused(bare.send().await, operation);
         }
     }
-    assert_eq!(service.head().await.position, 1, "nothing else was written");
+    assert_eq!(service.head().await.position, 1, "no request wrote anything");
 }
 
 pub(crate) async fn a_service_that_requires_a_key_is_never_open(backend: Backend) {
     let service = backend.open_with(Setup { require_key: true, ..Setup::default() }).await;
     assert!(!service.app.is_open());
     for (operation, method, target) in operations() {
-        let bare = || asking(&service, operation, &method, &target);
+        let bare = || request_for(&service, operation, &method, &target);
         match operation.needs() {
             Need::Scope(_) => {
                 refused(bare().send().await, operation);
-                // A proxy is no reason to refuse: its callers need a key.
+                // Requests through a proxy are not rejected, because they need a key anyway.
                 let forwarded = bare().header("x-forwarded-for", "192.0.2.1");
                 refused(forwarded.send().await, operation);
             }
@@ -320,7 +326,7 @@ pub(crate) async fn an_idempotency_key_belongs_to_its_caller(backend: Backend) {
     assert_ne!(made[0]["id"], made[1]["id"]);
 }
 
-pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(backend: Backend) {
+pub(crate) async fn guesses_are_429_and_lock_out_no_other_caller(backend: Backend) {
     let pressure = AdmissionSettings { failed_auth_per_minute: 5, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     service.close().await;
@@ -331,7 +337,7 @@ pub(crate) async fn who_guesses_keys_is_told_to_wait_and_locks_nobody_out(backen
     }
     let waits = guess().await.refused(429, "rate-limited");
     assert!(waits.find("retry-after").is_some());
-    // A key that has proved itself from here is let through; nobody without one is held up.
+    // A key that was accepted from this address still works, and so do requests that need no key.
     service.get("/users").await.expect(200);
     service.get("/").await.expect(200);
     let bare = service.request("GET", "/users").without("authorization");

@@ -1,8 +1,7 @@
-//! The client of the suite: one request, one connection, over a plain socket.
+//! The client of the suite: one request per connection, over a plain socket.
 //!
-//! Every exchange is held against the description before the test sees the answer, so that no
-//! test can pass on an answer that the document does not promise. What was sent goes out as it is
-//! written here: nothing is added, corrected or followed.
+//! Every exchange is checked against the API description before the test sees the response, so no
+//! test passes on an undocumented response. Requests are sent exactly as written here.
 
 use std::sync::PoisonError;
 
@@ -15,10 +14,10 @@ use tokio::{
 
 use crate::service::Service;
 
-/// The id that requests carry unless they name another, so that answers can be foretold.
+/// The default request id, so that whole responses can be compared.
 pub(crate) const REQUEST_ID: &str = "request-of-the-suite";
 
-/// A request in the making.
+/// A request.
 pub(crate) struct Request<'a> {
     service: &'a Service,
     method: String,
@@ -28,7 +27,7 @@ pub(crate) struct Request<'a> {
     sent: Option<usize>,
 }
 
-/// An answer, with the request it belongs to.
+/// A response, with its request.
 pub(crate) struct Reply {
     pub(crate) exchange: Exchange,
     pub(crate) reason: String,
@@ -57,23 +56,23 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Takes all headers of this name away.
+    /// Removes all headers of this name.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(found, _)| found != name);
         self
     }
 
-    /// With this credential.
+    /// Sets the credential.
     pub(crate) fn bearer(self, token: &str) -> Self {
         self.without("authorization").header("authorization", &format!("Bearer {token}"))
     }
 
-    /// Puts another `Host` in place.
+    /// Replaces `Host`.
     pub(crate) fn host(self, host: &str) -> Self {
         self.without("host").header("host", host)
     }
 
-    /// A body as it is, with its media type.
+    /// Sets the body and its media type.
     pub(crate) fn body(self, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
         self.header("content-type", media_type).bytes(body)
     }
@@ -89,13 +88,13 @@ impl<'a> Request<'a> {
         self.body("application/json", body.to_string())
     }
 
-    /// Announces the whole body, but sends only so many bytes of it.
+    /// Sends `Content-Length` of the whole body, but only this many bytes of it.
     pub(crate) fn sending(mut self, bytes: usize) -> Self {
         self.sent = Some(bytes);
         self
     }
 
-    /// Sends it and holds the exchange against the description.
+    /// Sends the request and checks the exchange against the description.
     pub(crate) async fn send(self) -> Reply {
         let service = self.service;
         let reply = self.exchange().await;
@@ -103,7 +102,7 @@ impl<'a> Request<'a> {
         reply
     }
 
-    /// Sends it and leaves the description aside, for what no description can know.
+    /// Sends the request without that check, for exchanges that the description cannot cover.
     pub(crate) async fn unwitnessed(self) -> Reply {
         self.exchange().await
     }
@@ -112,7 +111,7 @@ impl<'a> Request<'a> {
         let mut begun = self.connect().await;
         let sent = begun.body.get(..begun.sent).expect("no more than there is");
         let all = [begun.head.as_bytes(), sent].concat();
-        // An early refusal may close the connection while we still write; it is read below.
+        // An early error response may close the connection during the write. It is read below.
         let _early = begun.stream.write_all(&all).await;
         begun.answer().await
     }
@@ -150,7 +149,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A request whose answer is still to come.
+/// A request without its response.
 pub(crate) struct Begun<'a> {
     service: &'a Service,
     stream: TcpStream,
@@ -163,10 +162,10 @@ pub(crate) struct Begun<'a> {
 }
 
 impl Begun<'_> {
-    /// Sends the last byte of the body and holds the exchange against the description.
+    /// Sends the last byte of the body and checks the exchange against the description.
     pub(crate) async fn finish(mut self) -> Reply {
         let last = *self.body.last().expect("a body");
-        // The answer may have come already, and the connection be closed.
+        // The response may have arrived, and the connection may be closed.
         let _early = self.stream.write_all(&[last]).await;
         let service = self.service;
         let reply = self.answer().await;
@@ -214,7 +213,7 @@ impl Answer {
             let head = String::from_utf8(buffer[..end].to_vec()).expect("a head in ASCII");
             buffer.drain(..end + 4);
             let mut answer = Self::parse(&head);
-            // An interim answer comes before the final one (RFC 9110 section 15.2).
+            // An interim response precedes the final one (RFC 9110 section 15.2).
             if answer.status == 100 {
                 continue;
             }
@@ -257,7 +256,7 @@ impl Answer {
     }
 }
 
-/// A body in chunks to its end (RFC 9112 section 7.1).
+/// Reads a chunked body (RFC 9112 section 7.1).
 async fn chunks(stream: &mut TcpStream, mut buffer: Vec<u8>) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
@@ -291,15 +290,15 @@ impl Reply {
         self.exchange.status
     }
 
-    /// The one value of a header.
+    /// The value of a header, which may occur only once.
     pub(crate) fn find(&self, name: &str) -> Option<&str> {
         let mut found = self.exchange.response_headers.iter().filter(|(known, _)| known == name);
         let value = found.next().map(|(_, value)| value.as_str());
-        assert!(found.next().is_none(), "{name} stands once");
+        assert!(found.next().is_none(), "{name} occurs once");
         value
     }
 
-    /// The value of a header that must be there.
+    /// The value of a required header.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.find(name).unwrap_or_else(|| panic!("{name} is there"))
     }
@@ -312,7 +311,7 @@ impl Reply {
         serde_json::from_slice(&self.exchange.response_body).expect("a JSON body")
     }
 
-    /// Fails the test unless the answer has this status.
+    /// Fails the test unless the response has this status.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         let Exchange { method, path, query, .. } = &self.exchange;
@@ -321,22 +320,22 @@ impl Reply {
         self
     }
 
-    /// Fails the test unless the answer is this problem.
+    /// Fails the test unless the response is this problem.
     #[track_caller]
     pub(crate) fn refused(self, status: u16, code: &str) -> Self {
         let reply = self.expect(status);
         let body = reply.json();
-        // An error of SCIM has the status in its place (RFC 7644 section 3.12).
-        let told = if body.get("schemas").is_some() {
+        // An error of SCIM has its status as a member (RFC 7644 section 3.12).
+        let is_problem = if body.get("schemas").is_some() {
             body["status"].as_str() == Some(&status.to_string())
         } else {
             body["code"] == code
         };
-        assert!(told, "{code}: {}", reply.text());
+        assert!(is_problem, "{code}: {}", reply.text());
         reply
     }
 
-    /// The places and codes of `errors`.
+    /// The pointers and codes of `errors`.
     pub(crate) fn faults(&self) -> Vec<(String, String)> {
         let body = self.json();
         let errors = body["errors"].as_array().cloned().unwrap_or_default();

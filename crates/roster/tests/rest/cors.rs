@@ -93,7 +93,7 @@ pub(crate) async fn a_preflight_names_the_methods_of_its_path(backend: Backend) 
     assert_eq!(bare.find("access-control-allow-methods"), None);
 }
 
-pub(crate) async fn whoever_is_not_listed_is_told_nothing(backend: Backend) {
+pub(crate) async fn an_unlisted_origin_gets_no_cors_headers(backend: Backend) {
     let service = listing(&backend).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.close().await;
@@ -131,7 +131,7 @@ pub(crate) async fn whoever_is_not_listed_is_told_nothing(backend: Backend) {
     assert_eq!(service.head().await.position, before);
 }
 
-pub(crate) async fn nobody_is_listed_until_there_is_a_key(backend: Backend) {
+pub(crate) async fn no_origin_is_listed_until_a_key_exists(backend: Backend) {
     let service = listing(&backend).await;
     let requests = [("GET", "/users"), ("POST", "/users"), ("POST", "/keys"), ("GET", "/")];
     for (method, target) in requests {

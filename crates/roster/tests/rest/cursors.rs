@@ -133,7 +133,7 @@ pub(crate) async fn a_cursor_of_another_store_is_refused(backend: Backend) {
     assert!(!reply.text().contains(&foreign));
 }
 
-pub(crate) async fn a_walk_meets_everybody_who_lives_through_it_once(backend: Backend) {
+pub(crate) async fn paging_returns_every_user_that_exists_throughout_once(backend: Backend) {
     let service = backend.open().await;
     let users = fill(&service, 6).await;
     let first = service.get("/users?limit=2").await.expect(200);

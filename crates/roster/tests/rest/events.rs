@@ -1,4 +1,4 @@
-//! The change log over HTTP: what an event holds, how a reader follows, and where it cannot.
+//! The change log over HTTP: the members of an event, how readers follow the log, and the errors.
 
 use roster_core::{EventsPage, Outlived, Store as _, Timestamp};
 use serde_json::{Value, json};
@@ -12,8 +12,8 @@ use crate::{
 const NOBODY: &str = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17/events";
 const START: i64 = 1_767_225_600_000;
 
-/// Two users with a history: 8 events.
-async fn live_through_it(service: &Service) -> (Value, Value) {
+/// Creates two users with a history of 8 events.
+async fn make_history(service: &Service) -> (Value, Value) {
     let ada = service.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     service.clock.step(1000);
     let grace = service.user(json!({"username": "grace"})).await;
@@ -31,7 +31,7 @@ fn items(reply: &Reply) -> Vec<Value> {
     reply.json()["items"].as_array().cloned().expect("items")
 }
 
-/// The target of the next page, out of the header.
+/// The target of the next page, from `Link`.
 fn next(reply: &Reply) -> Option<String> {
     let target = reply.find("link")?.strip_prefix('<')?.strip_suffix(">; rel=\"next\"")?;
     Some(target.to_owned())
@@ -47,12 +47,12 @@ fn number(position: &str) -> i64 {
     number.parse().expect("a number")
 }
 
-/// A place in the log of this service.
+/// A position in the log of this service.
 fn place(service: &Service, number: i64) -> String {
     format!("{}-{number}", service.store.log_id())
 }
 
-pub(crate) async fn events_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_events(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let ada = service.user(json!({"email": "ada@example.com"})).await;
@@ -81,7 +81,7 @@ pub(crate) async fn events_are_answered_like_this(backend: Backend) {
     page.settle("events");
 }
 
-pub(crate) async fn a_place_beyond_all_positions_is_answered_410(backend: Backend) {
+pub(crate) async fn a_position_after_the_end_is_410(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     for number in [i64::MAX - 1, i64::MAX] {
@@ -101,10 +101,10 @@ pub(crate) async fn an_event_is_a_cloud_event_with_the_record_after_the_change(b
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     service.clock.step(1000);
-    let marked = service.request("PATCH", &path(&user)).without("x-request-id");
-    let marked = marked.header("x-request-id", "mine-1");
+    let with_id = service.request("PATCH", &path(&user)).without("x-request-id");
+    let with_id = with_id.header("x-request-id", "mine-1");
     let patch = json!({"name": "Ada", "email": null, "emails": null});
-    let changed = marked.json(&patch).send().await.expect(200).json();
+    let changed = with_id.json(&patch).send().await.expect(200).json();
     let page = service.get("/events").await.expect(200);
     assert_eq!(page.header("cache-control"), "private, no-cache");
     assert_eq!(page.find("etag"), None);
@@ -128,9 +128,9 @@ pub(crate) async fn an_event_is_a_cloud_event_with_the_record_after_the_change(b
     assert_eq!(items(&page), expected);
 }
 
-pub(crate) async fn each_change_has_its_event_and_what_changes_nothing_has_none(backend: Backend) {
+pub(crate) async fn each_change_and_nothing_else_has_an_event(backend: Backend) {
     let service = backend.open().await;
-    let (ada, grace) = live_through_it(&service).await;
+    let (ada, grace) = make_history(&service).await;
     service.put(&grace, json!({"name": "Grace"})).await.expect(200);
     service.post(json!({"username": "grace"})).await.refused(409, "username-taken");
     service.patch(&grace, json!({"version": 1})).await.refused(412, "version-mismatch");
@@ -165,9 +165,9 @@ pub(crate) async fn each_change_has_its_event_and_what_changes_nothing_has_none(
     }
 }
 
-pub(crate) async fn a_reader_misses_nothing_however_it_follows(backend: Backend) {
+pub(crate) async fn every_way_to_follow_the_log_returns_all_events(backend: Backend) {
     let service = backend.open().await;
-    live_through_it(&service).await;
+    make_history(&service).await;
     let whole = items(&service.get("/events").await.expect(200));
     assert_eq!(whole.len(), 8);
     for limit in [1, 3, 4, 7, 8, 9] {
@@ -202,9 +202,9 @@ pub(crate) async fn a_reader_misses_nothing_however_it_follows(backend: Backend)
     }
 }
 
-pub(crate) async fn who_read_the_collection_goes_on_from_its_position(backend: Backend) {
+pub(crate) async fn events_continue_from_the_position_of_a_list(backend: Backend) {
     let service = backend.open().await;
-    let (_, grace) = live_through_it(&service).await;
+    let (_, grace) = make_history(&service).await;
     let listed = service.get("/users").await.expect(200);
     let deleted = service.get("/deleted-users").await.expect(200);
     let written = service.patch(&grace, json!({"title": "Rear admiral"})).await.expect(200);
@@ -219,14 +219,14 @@ pub(crate) async fn who_read_the_collection_goes_on_from_its_position(backend: B
     let page = service.get(&format!("/events?after={end}")).await.expect(200);
     assert_eq!(page.json(), json!({"items": [], "next_cursor": null}));
     assert_eq!(page.header("roster-position"), end);
-    // Whoever asks again once something happened is given that and nothing else.
+    // After another change, the same request returns that change only.
     service.delete(&path(&grace)).await.expect(204);
     assert_eq!(numbers(&service.get(&format!("/events?after={end}")).await), [11]);
 }
 
-pub(crate) async fn events_are_picked_by_kind_and_user(backend: Backend) {
+pub(crate) async fn events_are_filtered_by_kind_and_user(backend: Backend) {
     let service = backend.open().await;
-    let (ada, grace) = live_through_it(&service).await;
+    let (ada, grace) = make_history(&service).await;
     let id = |user: &Value| user["id"].as_str().expect("an id").to_owned();
     let (ada, grace) = (id(&ada), id(&grace));
     let rows = [
@@ -247,9 +247,9 @@ pub(crate) async fn events_are_picked_by_kind_and_user(backend: Backend) {
     }
 }
 
-pub(crate) async fn the_history_of_a_user_is_the_logs(backend: Backend) {
+pub(crate) async fn the_history_of_a_user_is_its_part_of_the_log(backend: Backend) {
     let service = backend.open().await;
-    let (ada, grace) = live_through_it(&service).await;
+    let (ada, grace) = make_history(&service).await;
     let whole = items(&service.get("/events").await.expect(200));
     for (user, expected) in [(&ada, vec![1, 3, 4, 5, 7, 8]), (&grace, vec![2, 6])] {
         let history = format!("{}/events", path(user));
@@ -257,7 +257,7 @@ pub(crate) async fn the_history_of_a_user_is_the_logs(backend: Backend) {
         assert_eq!(numbers(&page), expected);
         let theirs = whole.iter().filter(|event| event["data"]["user_id"] == user["id"]);
         assert_eq!(items(&page), theirs.cloned().collect::<Vec<_>>());
-        // What is empty for a known user is empty, and not unknown.
+        // For a known user an empty history is an empty page, not an error.
         let end = format!("{history}?after={}", place(&service, 8));
         assert_eq!(items(&service.get(&end).await.expect(200)), [Value::Null; 0]);
         let none = format!("{history}?type=user.restored&after={}", place(&service, 5));
@@ -282,9 +282,9 @@ pub(crate) async fn the_history_of_a_user_is_the_logs(backend: Backend) {
     service.get(&by_query).await.refused(400, "invalid-query");
 }
 
-pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(backend: Backend) {
+pub(crate) async fn a_position_before_the_oldest_event_is_410(backend: Backend) {
     let service = backend.open().await;
-    let (_, grace) = live_through_it(&service).await;
+    let (_, grace) = make_history(&service).await;
     let history = format!("{}/events", path(&grace));
     let refused = async |parameter: &str, place: &str| {
         for path in ["/events", &history] {
@@ -300,7 +300,7 @@ pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(backend: Backend)
         refused(parameter, &place(&service, i64::MAX)).await;
         service.get(&format!("/events?{parameter}={}", place(&service, 0))).await.expect(200);
     }
-    // The first two events are from before.
+    // The first two events are older than this.
     let moment = Timestamp::from_millis(START + 1500);
     let before = Outlived { keys_before: Timestamp::from_millis(0), events_before: moment };
     while service.store.forget(before).await.expect("the store answers") > 0 {}
@@ -308,12 +308,13 @@ pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(backend: Backend)
     refused("after", &place(&service, 1)).await;
     let page = service.get(&format!("/events?after={}", place(&service, 2))).await.expect(200);
     assert_eq!(numbers(&page), [3, 4, 5, 6, 7, 8]);
-    // Without a place it begins with the oldest that is kept; a link goes on where it stands.
+    // Without a position the first page begins with the oldest stored event. A cursor takes
+    // precedence over `after`.
     assert_eq!(numbers(&service.get("/events").await.expect(200)), [3, 4, 5, 6, 7, 8]);
     let on = format!("/events?after={}&cursor={}", place(&service, 1), place(&service, 7));
     assert_eq!(numbers(&service.get(&on).await.expect(200)), [8]);
     assert_eq!(numbers(&service.get(&history).await.expect(200)), [6]);
-    // A log of which nothing is kept still has its end.
+    // A log without stored events still has its end.
     let before = Outlived { events_before: Timestamp::from_millis(START + 60_000), ..before };
     while service.store.forget(before).await.expect("the store answers") > 0 {}
     let page = service.get("/events").await.expect(200);
@@ -326,7 +327,7 @@ pub(crate) async fn a_place_that_the_log_does_not_reach_is_410(backend: Backend)
     assert_eq!(numbers(&service.get("/events").await.expect(200)), [9]);
 }
 
-pub(crate) async fn every_fault_of_the_query_for_events_is_told(backend: Backend) {
+pub(crate) async fn every_error_of_a_query_for_events_is_listed(backend: Backend) {
     let service = backend.open().await;
     let value = "invalid-value";
     let log = service.store.log_id().to_string();
@@ -363,10 +364,10 @@ pub(crate) async fn every_fault_of_the_query_for_events_is_told(backend: Backend
     }
 }
 
-pub(crate) async fn a_page_that_shows_nothing_still_says_where_to_go_on(backend: Backend) {
+pub(crate) async fn an_empty_page_of_events_has_a_cursor(backend: Backend) {
     let service = backend.open().await;
-    live_through_it(&service).await;
-    // As a page over very many events of other kinds ends: early.
+    make_history(&service).await;
+    // As if a page ended early after many events of other kinds.
     let made = EventsPage { events: Vec::new(), reached: 5, head: 8, oldest: 1 };
     service.store.make_events(made);
     let page = service.get("/events?type=user.purged&after=0123456789abcdef-0").await;
@@ -398,7 +399,7 @@ pub(crate) async fn a_page_of_events_ends_early_at_four_mebibytes(backend: Backe
     assert_eq!(second.json()["next_cursor"], Value::Null);
 }
 
-pub(crate) async fn events_have_no_tag_that_if_match_could_name(backend: Backend) {
+pub(crate) async fn if_match_never_matches_events(backend: Backend) {
     let service = backend.open().await;
     let ask = |tag: &str| service.request("GET", "/events").header("if-match", tag).send();
     ask("\"1\"").await.refused(412, "version-mismatch");

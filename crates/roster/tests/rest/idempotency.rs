@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a request that comes twice happens once and is answered as the first time.
+//! `Idempotency-Key`: a repeated request is executed once and gets the first response.
 
 use roster_core::limits::IDEMPOTENCY_KEEP_MS;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::{
 const NOBODY: &str = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
 /// A request with a key, and with a body unless that is null.
-fn marked<'a>(
+fn with_key<'a>(
     service: &'a Service,
     key: &str,
     (method, target, body): (&str, &str, &Value),
@@ -23,11 +23,11 @@ fn marked<'a>(
 }
 
 async fn create(service: &Service, key: &str, body: Value) -> Reply {
-    marked(service, key, ("POST", "/users", &body)).send().await
+    with_key(service, key, ("POST", "/users", &body)).send().await
 }
 
-/// An answer without what is never the same, and whether it was a replay.
-fn told(reply: &Reply) -> (bool, u16, Vec<(String, String)>, String) {
+/// The comparable parts of a response, and whether it was a replay.
+fn comparable(reply: &Reply) -> (bool, u16, Vec<(String, String)>, String) {
     let exchange = &reply.exchange;
     let mut headers = exchange.response_headers.clone();
     headers.retain(|(name, _)| name != "date" && name != "idempotent-replayed");
@@ -37,30 +37,30 @@ fn told(reply: &Reply) -> (bool, u16, Vec<(String, String)>, String) {
     (replayed.is_some(), exchange.status, headers, reply.text().to_owned())
 }
 
-pub(crate) async fn a_member_that_was_not_found_is_looked_for_again(backend: Backend) {
+pub(crate) async fn a_failed_removal_of_a_member_is_not_stored(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let member = format!("/groups/{}/members/{}", text(&group["id"]), text(&ada["id"]));
-    let remove = || marked(&service, "remove", ("DELETE", &member, &Value::Null)).send();
+    let remove = || with_key(&service, "remove", ("DELETE", &member, &Value::Null)).send();
     remove().await.refused(404, "member-not-found");
     service.join(&group, &ada).await.expect(200);
-    assert!(!told(&remove().await.expect(204)).0, "a refusal is not stored");
-    assert!(told(&remove().await.expect(204)).0, "a success is");
+    assert!(!comparable(&remove().await.expect(204)).0, "a refusal is not stored");
+    assert!(comparable(&remove().await.expect(204)).0, "a success is");
 }
 
 fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(backend: Backend) {
+pub(crate) async fn every_repeated_write_gets_the_first_response(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada", "email": "ada@example.com"});
     let first = create(&service, "create", body.clone()).await.expect(201);
     let user = first.json();
     let (live, gone) = (path(&user), kept(&user));
     let restoring = format!("{gone}/restore");
-    let mut done = vec![(("create", ("POST", "/users", body)), told(&first))];
+    let mut done = vec![(("create", ("POST", "/users", body)), comparable(&first))];
     let rest: [(&str, (&str, &str, Value), u16); 7] = [
         ("patch", ("PATCH", &live, json!({"name": "Ada", "version": 1})), 200),
         ("put", ("PUT", &live, json!({"username": "ada", "title": "Countess"})), 200),
@@ -73,19 +73,19 @@ pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(b
     for (key, (method, target, body), status) in rest {
         service.clock.step(1000);
         let key_line = format!("\"{key}\"");
-        let reply = marked(&service, &key_line, (method, target, &body)).send().await;
-        let reply = told(&reply.expect(status));
+        let reply = with_key(&service, &key_line, (method, target, &body)).send().await;
+        let reply = comparable(&reply.expect(status));
         assert!(!reply.0, "{key}");
         let before = service.head().await;
         done.push(((key, (method, target, body)), reply));
-        // All that was done so far is answered again, whatever has happened since. A purge
-        // forgets what came before it.
+        // Each earlier request is replayed, whatever has changed since. A purge deletes the stored
+        // results before it.
         for ((key, (method, target, body)), first) in &done {
             if done.len() == 8 && *key != "purge" {
                 continue;
             }
-            let request = marked(&service, &format!("\"{key}\""), (*method, *target, body));
-            let again = told(&request.send().await);
+            let request = with_key(&service, &format!("\"{key}\""), (*method, *target, body));
+            let again = comparable(&request.send().await);
             assert_eq!(again, (true, first.1, first.2.clone(), first.3.clone()), "{key}");
         }
         assert_eq!(service.head().await, before);
@@ -93,24 +93,24 @@ pub(crate) async fn every_write_that_comes_again_is_answered_as_the_first_time(b
     assert_eq!(service.head().await.position, 7);
 }
 
-pub(crate) async fn a_purge_takes_the_keys_of_that_person_along(backend: Backend) {
+pub(crate) async fn a_purge_deletes_the_stored_results_of_its_user(backend: Backend) {
     let service = backend.open().await;
     let other = create(&service, "other", json!({"username": "grace"})).await.expect(201).json();
     let body = json!({"username": "ada"});
     let user = create(&service, "k", body.clone()).await.expect(201).json();
     service.delete(&path(&user)).await.expect(204);
-    // While the user is kept, so is the answer.
+    // While the deleted user is stored, so is the result.
     let again = create(&service, "k", body.clone()).await.expect(201);
     assert_eq!((again.header("idempotent-replayed"), again.json()), ("true", user.clone()));
     service.delete(&kept(&user)).await.expect(204);
-    let anew = create(&service, "k", body).await.expect(201);
-    assert_eq!(anew.find("idempotent-replayed"), None);
-    assert_ne!(anew.json()["id"], user["id"]);
+    let new = create(&service, "k", body).await.expect(201);
+    assert_eq!(new.find("idempotent-replayed"), None);
+    assert_ne!(new.json()["id"], user["id"]);
     let again = create(&service, "other", json!({"username": "grace"})).await.expect(201);
     assert_eq!((again.header("idempotent-replayed"), again.json()), ("true", other));
 }
 
-pub(crate) async fn a_key_goes_with_one_request_alone(backend: Backend) {
+pub(crate) async fn a_key_is_valid_for_one_request_only(backend: Backend) {
     let service = backend.open().await;
     let (one, two) = (
         service.user(json!({"username": "one"})).await,
@@ -151,7 +151,7 @@ pub(crate) async fn a_key_goes_with_one_request_alone(backend: Backend) {
         assert_eq!(reply.find("idempotent-replayed"), None);
         assert_eq!(reply.faults(), []);
     }
-    // How the answer is to look is not part of the question.
+    // Headers that only change the form of the response are not compared.
     for (name, value) in [("prefer", "return=representation"), ("accept", "application/*")] {
         let same = put(&one, body).header("if-match", "\"1\"").header(name, value);
         assert_eq!(same.send().await.expect(200).header("idempotent-replayed"), "true");
@@ -168,7 +168,7 @@ pub(crate) async fn a_replay_comes_before_preconditions(backend: Backend) {
     let user = service.user(json!({"username": "ada"})).await;
     let put = |key: &str, tag: &str| {
         let body = json!({"name": "Ada"});
-        marked(&service, key, ("PUT", &path(&user), &body)).header("if-match", tag).send()
+        with_key(&service, key, ("PUT", &path(&user), &body)).header("if-match", tag).send()
     };
     put("k", "\"1\"").await.expect(200);
     service.patch(&user, json!({"name": "King"})).await.expect(200);
@@ -179,20 +179,20 @@ pub(crate) async fn a_replay_comes_before_preconditions(backend: Backend) {
     // The same for a version in the body.
     let body = json!({"version": 3, "name": "Augusta"});
     for replayed in [None, Some("true")] {
-        let reply = marked(&service, "body", ("PATCH", &path(&user), &body)).send().await;
+        let reply = with_key(&service, "body", ("PATCH", &path(&user), &body)).send().await;
         assert_eq!(reply.expect(200).find("idempotent-replayed"), replayed);
     }
-    // What cannot be read is not looked up.
+    // A request that cannot be parsed is not looked up.
     put("k", "1").await.refused(400, "invalid-request");
 }
 
-pub(crate) async fn what_is_refused_is_judged_anew(backend: Backend) {
+pub(crate) async fn a_rejected_request_is_executed_again(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let send = |method: &'static str, target: &str, body: Value| {
         let target = target.to_owned();
         let service = &service;
-        async move { marked(service, "k", (method, &target, &body)).send().await }
+        async move { with_key(service, "k", (method, &target, &body)).send().await }
     };
     send("PATCH", NOBODY, json!({"name": "A"})).await.refused(404, "user-not-found");
     send("DELETE", NOBODY, Value::Null).await.refused(404, "user-not-found");
@@ -207,7 +207,7 @@ pub(crate) async fn what_is_refused_is_judged_anew(backend: Backend) {
     service.store.fail(Fault::Full);
     send("POST", "/users", json!({"username": "ADA"})).await.refused(507, "storage-full");
     service.store.fail(None);
-    // Once the name is free the same request succeeds, and from then on that is the answer.
+    // Once the name is free the same request succeeds, and this result is stored.
     service.delete(&path(&user)).await.expect(204);
     let first = send("POST", "/users", json!({"username": "ADA"})).await.expect(201);
     assert_eq!(first.find("idempotent-replayed"), None);
@@ -216,15 +216,15 @@ pub(crate) async fn what_is_refused_is_judged_anew(backend: Backend) {
     send("POST", "/users", json!({})).await.refused(422, "idempotency-key-reused");
 }
 
-pub(crate) async fn a_write_that_changed_nothing_is_answered_again_too(backend: Backend) {
+pub(crate) async fn a_write_without_a_change_is_replayed(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "name": "Ada"})).await;
     let body = json!({"name": "Ada"});
-    let put = || marked(&service, "k", ("PUT", &path(&user), &body)).send();
-    let first = told(&put().await.expect(200));
+    let put = || with_key(&service, "k", ("PUT", &path(&user), &body)).send();
+    let first = comparable(&put().await.expect(200));
     assert_eq!(service.head().await.position, 1);
     service.patch(&user, json!({"name": "King"})).await.expect(200);
-    let again = told(&put().await.expect(200));
+    let again = comparable(&put().await.expect(200));
     assert_eq!(again, (true, first.1, first.2, first.3));
     assert_eq!(service.now(&user).await["name"], "King");
 }
@@ -242,12 +242,12 @@ pub(crate) async fn one_key_may_be_written_in_two_ways(backend: Backend) {
         let reply = create(&service, key, json!({"username": format!("u{number}")})).await;
         assert_eq!(reply.expect(201).find("idempotent-replayed"), None, "{key}");
     }
-    // Keys are told apart by case.
+    // Keys are case-sensitive.
     let reply = create(&service, "k", json!({"username": "small"})).await.expect(201);
     assert_eq!(reply.find("idempotent-replayed"), None);
 }
 
-pub(crate) async fn what_is_no_key_is_refused_on_every_write(backend: Backend) {
+pub(crate) async fn an_invalid_key_is_400_on_every_write(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "gone"})).await;
@@ -281,28 +281,29 @@ pub(crate) async fn what_is_no_key_is_refused_on_every_write(backend: Backend) {
         &quoted,
     ] {
         for write in writes {
-            let reply = marked(&service, key, write).send().await;
+            let reply = with_key(&service, key, write).send().await;
             assert_eq!(reply.status(), 400, "{key}: {write:?}");
             reply.refused(400, "invalid-idempotency-key");
         }
     }
     for write in writes {
-        let twice = marked(&service, "a", write).header("idempotency-key", "a");
+        let twice = with_key(&service, "a", write).header("idempotency-key", "a");
         twice.send().await.refused(400, "invalid-idempotency-key");
     }
-    // A read happens as often as it likes.
+    // Reads ignore the key.
     let read = service.request("GET", &live).header("idempotency-key", "");
     assert_eq!(read.send().await.expect(200).find("idempotent-replayed"), None);
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn of_many_at_once_one_happens(backend: Backend) {
+pub(crate) async fn of_simultaneous_repetitions_one_is_executed(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "counted"})).await;
     let bodies = [json!({"username": "ada"}), json!({"name": "Ada"})];
     let writes = [("POST", "/users".to_owned(), &bodies[0]), ("PATCH", path(&user), &bodies[1])];
     for (method, target, body) in &writes {
-        let ask = async || told(&marked(&service, method, (method, target, body)).send().await);
+        let ask =
+            async || comparable(&with_key(&service, method, (method, target, body)).send().await);
         let all: [_; 8] =
             tokio::join!(ask(), ask(), ask(), ask(), ask(), ask(), ask(), ask()).into();
         assert_eq!(all.iter().filter(|reply| !reply.0).count(), 1, "{method}");
@@ -314,7 +315,7 @@ pub(crate) async fn of_many_at_once_one_happens(backend: Backend) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn a_key_is_remembered_for_a_day(backend: Backend) {
+pub(crate) async fn a_result_is_stored_for_a_day(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada"});
     create(&service, "k", body.clone()).await.expect(201);
@@ -327,11 +328,11 @@ pub(crate) async fn a_key_is_remembered_for_a_day(backend: Backend) {
     assert_eq!(reply.find("idempotent-replayed"), None);
 }
 
-pub(crate) async fn a_dry_run_neither_leaves_a_mark_nor_minds_one(backend: Backend) {
+pub(crate) async fn a_dry_run_ignores_the_idempotency_key(backend: Backend) {
     let service = backend.open().await;
     let dry = |body: Value| {
         let service = &service;
-        async move { marked(service, "k", ("POST", "/users?dry_run=true", &body)).send().await }
+        async move { with_key(service, "k", ("POST", "/users?dry_run=true", &body)).send().await }
     };
     let body = json!({"username": "ada"});
     dry(body.clone()).await.expect(200);
@@ -342,7 +343,7 @@ pub(crate) async fn a_dry_run_neither_leaves_a_mark_nor_minds_one(backend: Backe
     assert_eq!((other.header("dry-run"), other.find("idempotent-replayed")), ("true", None));
 }
 
-pub(crate) async fn repeated_requests_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_repeated_requests(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let body = json!({"username": "ada"});
@@ -355,10 +356,10 @@ pub(crate) async fn repeated_requests_are_answered_like_this(backend: Backend) {
     let other = create(&service, "\"order 4711\"", json!({"username": "grace"})).await;
     page.note("another request", &other);
     let (none, live) = (Value::Null, path(&user));
-    let delete = || marked(&service, "order-4712", ("DELETE", &live, &none)).send();
+    let delete = || with_key(&service, "order-4712", ("DELETE", &live, &none)).send();
     page.note("delete", &delete().await);
     page.note("delete, once more", &delete().await);
-    let reused = marked(&service, "\"order 4711\"", ("DELETE", &live, &none)).send().await;
+    let reused = with_key(&service, "\"order 4711\"", ("DELETE", &live, &none)).send().await;
     page.note("delete by a key that was used", &reused);
     page.note("no key", &create(&service, "\"order", json!({"username": "grace"})).await);
     page.settle("idempotency");

@@ -1,4 +1,4 @@
-//! The books: every documented answer and every code must have been seen by some case.
+//! The ledger: some case must get each documented response and each code.
 
 use roster_core::UserSchema;
 use std::{collections::BTreeSet, pin::Pin, sync::PoisonError};
@@ -11,10 +11,10 @@ use crate::service::{Backend, Engine};
 /// A case, to be run on a backend.
 pub(crate) type Case = fn(Backend) -> Pin<Box<dyn Future<Output = ()>>>;
 
-/// Documented answers that no case can get, each with its reason.
+/// Documented responses that no case can get, each with its reason.
 const EXEMPT: &[(&str, u16, &str)] = &[];
 
-/// What a case runs on.
+/// The runtime of a case.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().expect("a runtime starts")
@@ -31,7 +31,7 @@ fn every_documented_answer_and_every_code_was_seen() {
     let description = Description::load(&document).expect("the document is read");
     let exempt: Vec<(&str, u16)> = EXEMPT.iter().map(|(id, status, _)| (*id, *status)).collect();
     let unseen: Vec<_> = backend.seen.ledger.unobserved(&description, &exempt);
-    // The SCIM face has a suite of its own.
+    // The SCIM interface has its own suite.
     let unseen: Vec<_> =
         unseen.into_iter().filter(|(operation, _)| !operation.starts_with("scim")).collect();
     assert_eq!(unseen, [], "documented, but never given");

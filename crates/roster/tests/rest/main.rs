@@ -1,9 +1,7 @@
-//! The REST face as its callers meet it: over sockets, with every exchange held against the
-//! description.
+//! The REST interface over sockets. Every exchange is checked against the API description.
 //!
-//! A case is a sentence and a function that is given a backend; it runs over each engine. One more
-//! test runs all cases in this process and then asks the books whether every documented answer
-//! and every code was seen.
+//! A case is a function of a backend; it runs over each engine. One more test runs all cases in
+//! this process, and then checks that each documented response and each code occurred.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
@@ -87,19 +85,19 @@ macro_rules! cases {
 
 cases! {
     mod access {
-        each_operation_takes_its_scope_and_no_other,
-        no_credential_and_no_valid_one_open_nothing,
-        no_foreign_page_acts_with_a_key,
-        what_needs_nothing_stays_public,
-        a_credential_is_judged_while_the_service_is_open_too,
+        each_operation_needs_its_scope_and_no_other,
+        a_missing_or_invalid_credential_is_401,
+        a_foreign_page_with_a_key_is_403,
+        operations_without_a_scope_stay_public,
+        an_open_service_rejects_an_invalid_credential,
         the_first_key_closes_the_service_for_good,
-        a_proxy_in_front_is_welcome_once_there_are_keys,
+        requests_through_a_proxy_are_served_once_a_key_exists,
         a_store_that_loses_its_keys_does_not_open_the_service,
         a_service_that_requires_a_key_is_never_open,
         a_new_key_from_a_locked_address_is_admitted,
         an_idempotency_key_belongs_to_its_caller,
         a_cursor_belongs_to_its_caller,
-        who_guesses_keys_is_told_to_wait_and_locks_nobody_out,
+        guesses_are_429_and_lock_out_no_other_caller,
         each_key_has_an_allowance_of_its_own,
     }
     mod body_authority {
@@ -110,21 +108,21 @@ cases! {
         the_end_of_one_key_refuses_no_body_of_another,
     }
     mod jwt {
-        every_attack_on_a_token_is_refused,
-        each_scope_of_a_token_opens_what_it_should_and_nothing_else,
-        no_foreign_page_acts_with_a_token,
-        scopes_are_told_by_the_claim_that_the_settings_name,
-        an_issuer_closes_the_service_to_everybody_else,
+        every_forged_token_is_rejected,
+        each_scope_of_a_token_allows_its_operations_only,
+        a_foreign_page_with_a_token_is_403,
+        scopes_are_read_from_the_configured_claim,
+        with_an_issuer_every_request_needs_a_credential,
         the_change_log_names_the_subject_that_acted,
-        keys_that_rotate_are_followed,
-        a_key_that_left_the_set_takes_remembered_tokens_along,
-        an_issuer_that_is_away_is_503_until_it_is_back,
-        keys_serve_for_a_day_while_their_issuer_is_away,
+        rotated_issuer_keys_are_fetched,
+        a_token_is_rejected_once_its_key_leaves_the_set,
+        an_unreachable_issuer_is_503_until_it_responds,
+        keys_of_an_unreachable_issuer_are_used_for_a_day,
         a_known_key_waits_for_no_fetch_and_many_requests_cause_one,
-        a_remembered_token_ends_when_it_expires,
-        an_issuer_that_says_something_else_is_not_believed,
+        a_cached_token_is_rejected_when_it_expires,
+        invalid_documents_of_an_issuer_are_rejected,
         a_token_that_expires_ends_its_streams,
-        several_issuers_are_told_apart,
+        several_issuers_are_kept_separate,
         a_fresh_token_from_a_locked_address_is_admitted,
     }
     mod groups {
@@ -243,7 +241,7 @@ cases! {
         an_altered_cursor_is_refused,
         a_cursor_goes_with_its_order_and_conditions_alone,
         a_cursor_of_another_store_is_refused,
-        a_walk_meets_everybody_who_lives_through_it_once,
+        paging_returns_every_user_that_exists_throughout_once,
         a_page_ends_early_at_four_mebibytes,
         a_page_that_ends_early_says_how_many_it_looked_at,
         a_damaged_record_on_a_page_is_500,
@@ -270,19 +268,19 @@ cases! {
         a_cursor_goes_with_its_words_alone,
     }
     mod idempotency {
-        a_member_that_was_not_found_is_looked_for_again,
-        every_write_that_comes_again_is_answered_as_the_first_time,
-        a_purge_takes_the_keys_of_that_person_along,
-        a_key_goes_with_one_request_alone,
+        a_failed_removal_of_a_member_is_not_stored,
+        every_repeated_write_gets_the_first_response,
+        a_purge_deletes_the_stored_results_of_its_user,
+        a_key_is_valid_for_one_request_only,
         a_replay_comes_before_preconditions,
-        what_is_refused_is_judged_anew,
-        a_write_that_changed_nothing_is_answered_again_too,
+        a_rejected_request_is_executed_again,
+        a_write_without_a_change_is_replayed,
         one_key_may_be_written_in_two_ways,
-        what_is_no_key_is_refused_on_every_write,
-        of_many_at_once_one_happens,
-        a_key_is_remembered_for_a_day,
-        a_dry_run_neither_leaves_a_mark_nor_minds_one,
-        repeated_requests_are_answered_like_this,
+        an_invalid_key_is_400_on_every_write,
+        of_simultaneous_repetitions_one_is_executed,
+        a_result_is_stored_for_a_day,
+        a_dry_run_ignores_the_idempotency_key,
+        responses_of_repeated_requests,
     }
     mod dry_run {
         a_dry_write_shows_what_the_write_then_does,
@@ -313,9 +311,9 @@ cases! {
     mod intake {
         a_verdict_follows_its_commit_while_the_stream_rests,
         pieces_may_be_cut_anywhere,
-        whoever_sends_all_before_reading_is_told_all,
+        results_are_complete_if_the_client_reads_them_last,
         where_verdicts_find_no_room_an_import_waits_for_its_caller,
-        lines_that_came_whole_are_carried_out_though_the_stream_breaks,
+        complete_lines_are_executed_if_the_stream_breaks,
         a_caller_that_goes_away_stops_nothing_that_came,
         a_stream_that_stalls_is_broken_off,
         an_import_that_waits_to_be_asked_is_asked,
@@ -369,19 +367,19 @@ cases! {
         a_purge_leaves_nothing_of_the_person,
     }
     mod events {
-        events_are_answered_like_this,
+        responses_of_events,
         an_event_is_a_cloud_event_with_the_record_after_the_change,
-        a_place_beyond_all_positions_is_answered_410,
-        each_change_has_its_event_and_what_changes_nothing_has_none,
-        a_reader_misses_nothing_however_it_follows,
-        who_read_the_collection_goes_on_from_its_position,
-        events_are_picked_by_kind_and_user,
-        the_history_of_a_user_is_the_logs,
-        a_place_that_the_log_does_not_reach_is_410,
-        every_fault_of_the_query_for_events_is_told,
-        a_page_that_shows_nothing_still_says_where_to_go_on,
+        a_position_after_the_end_is_410,
+        each_change_and_nothing_else_has_an_event,
+        every_way_to_follow_the_log_returns_all_events,
+        events_continue_from_the_position_of_a_list,
+        events_are_filtered_by_kind_and_user,
+        the_history_of_a_user_is_its_part_of_the_log,
+        a_position_before_the_oldest_event_is_410,
+        every_error_of_a_query_for_events_is_listed,
+        an_empty_page_of_events_has_a_cursor,
         a_page_of_events_ends_early_at_four_mebibytes,
-        events_have_no_tag_that_if_match_could_name,
+        if_match_never_matches_events,
     }
     mod guards {
         a_host_that_is_not_ours_is_misdirected,
@@ -404,8 +402,8 @@ cases! {
     mod cors {
         pages_of_a_listed_origin_read_and_write_with_a_key,
         a_preflight_names_the_methods_of_its_path,
-        whoever_is_not_listed_is_told_nothing,
-        nobody_is_listed_until_there_is_a_key,
+        an_unlisted_origin_gets_no_cors_headers,
+        no_origin_is_listed_until_a_key_exists,
         a_refusal_can_be_read_by_the_page_it_is_for,
         a_page_may_read_and_send_every_header_that_the_description_names,
     }
@@ -436,8 +434,8 @@ cases! {
         a_reading_takes_as_long_as_is_set_and_no_longer,
         a_search_takes_no_longer_than_a_list,
         a_change_that_did_not_begin_in_time_is_not_made,
-        whoever_would_wait_long_enough_is_answered,
-        whoever_watches_the_service_is_answered_though_the_store_hangs,
+        a_read_within_its_wait_is_served,
+        health_and_metrics_respond_while_the_store_hangs,
     }
     mod errors {
         a_response_lists_32_errors_of_a_body_and_counts_the_others,

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::{
-    access::{asking, operations},
+    access::{operations, request_for},
     client::Reply,
     service::{Backend, Service, Setup, path},
     store::Fault,
@@ -34,7 +34,7 @@ pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(b
             continue;
         }
         let target = target.replace("/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17", &user);
-        let request = asking(&service, operation, &method, &target).header("prefer", "wait=0");
+        let request = request_for(&service, operation, &method, &target).header("prefer", "wait=0");
         let began = Instant::now();
         let reply = request.send().await;
         assert!(began.elapsed() < SOON, "{target}");
@@ -124,9 +124,7 @@ pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(backend: Bac
     assert_eq!((after.position, after.active), (before.position + 1, before.active + 1));
 }
 
-pub(crate) async fn whoever_watches_the_service_is_answered_though_the_store_hangs(
-    backend: Backend,
-) {
+pub(crate) async fn health_and_metrics_respond_while_the_store_hangs(backend: Backend) {
     let service = backend.open().await;
     service.get("/users").await.expect(200);
     service.store.fail(Fault::Hang);
@@ -137,7 +135,7 @@ pub(crate) async fn whoever_watches_the_service_is_answered_though_the_store_han
     }
 }
 
-pub(crate) async fn whoever_would_wait_long_enough_is_answered(backend: Backend) {
+pub(crate) async fn a_read_within_its_wait_is_served(backend: Backend) {
     let service = backend.open().await;
     service.get("/users").await.expect(200);
     service.store.fail(Fault::Hang);

@@ -1,7 +1,7 @@
-//! The service under test: the faces over a store of choice, on a loopback port, in this process.
+//! The service under test: both interfaces over an engine, on a loopback port, in this process.
 //!
-//! Its clock stands still until a test moves it and its base URL is a name of its own, so that
-//! whole answers can be foretold. It must not know what a test is about.
+//! Its clock changes only when a test changes it, and its base URL is fixed, so that whole
+//! responses can be compared. This module does not know what a test is about.
 
 use std::{
     any::Any,
@@ -36,7 +36,7 @@ use crate::{
     store::Watched,
 };
 
-/// Where users are kept.
+/// The storage engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     Oracle,
@@ -44,38 +44,38 @@ pub(crate) enum Engine {
     Postgres,
 }
 
-/// What a case is given: an engine to open services over, and the books of what was seen.
+/// The argument of a case: an engine to open services over, and the ledger.
 #[derive(Clone)]
 pub(crate) struct Backend {
     engine: Engine,
     pub(crate) seen: Arc<Seen>,
 }
 
-/// What was seen of the description.
+/// The parts of the description that occurred.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) ledger: Ledger,
-    /// Codes of problems and of single faults.
+    /// Codes of problems and of single errors.
     pub(crate) codes: Mutex<BTreeSet<String>>,
 }
 
-/// How a service is set.
+/// The settings of a service.
 pub(crate) struct Setup {
     pub(crate) base_url: &'static str,
     pub(crate) rules: Rules,
-    /// Whether a filter of SCIM in a URL is refused.
+    /// Whether a SCIM filter in a URL is rejected.
     pub(crate) scim_filter_guard: bool,
     pub(crate) front: ServerSettings,
     pub(crate) pressure: AdmissionSettings,
-    /// Origins whose pages may call.
+    /// Origins whose pages may call the service.
     pub(crate) cors_origins: &'static [&'static str],
-    /// Whether nobody is admitted without a credential.
+    /// Whether every request needs a credential.
     pub(crate) require_key: bool,
-    /// Whose tokens let callers in.
+    /// The trusted issuers of tokens.
     pub(crate) issuers: Vec<TokenIssuer>,
-    /// The longest that a reading may take.
+    /// The maximum time of a read.
     pub(crate) read_wait_max: Duration,
-    /// The secret of cursors; the store's own unless it is given.
+    /// The secret of cursors. By default, the store's own.
     pub(crate) secret: Option<Secret>,
 }
 
@@ -96,7 +96,7 @@ impl Default for Setup {
     }
 }
 
-/// A service that runs as long as this lives.
+/// A running service, which stops when this is dropped.
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     pub(crate) host: String,
@@ -105,12 +105,12 @@ pub(crate) struct Service {
     pub(crate) store: Arc<Watched>,
     pub(crate) app: Arc<App>,
     pub(crate) description: Arc<Description>,
-    /// What requests carry as their credential.
+    /// The credential of requests.
     pub(crate) key: Mutex<Option<String>>,
     room: Arc<AtomicBool>,
     seen: Arc<Seen>,
     _stop: oneshot::Sender<()>,
-    /// What the store lies in, and goes with.
+    /// Dropped after the store: its directory or schema.
     _kept: Box<dyn Any + Send + Sync>,
 }
 
@@ -119,7 +119,7 @@ impl Backend {
         Self { engine, seen: Arc::default() }
     }
 
-    /// A service with the settings it is born with.
+    /// A service with default settings.
     pub(crate) async fn open(&self) -> Service {
         self.open_with(Setup::default()).await
     }
@@ -130,7 +130,7 @@ impl Backend {
         self.serve(setup, store, kept)
     }
 
-    /// Services over one database, as several processes would be.
+    /// Several services over one database, like several processes.
     pub(crate) async fn open_processes(&self, count: usize) -> Vec<Service> {
         assert_eq!(self.engine, Engine::Postgres, "the other engines serve one process");
         let (rules, schema) = (Rules::default(), Arc::new(Cluster::shared().schema()));
@@ -199,7 +199,7 @@ impl Backend {
         }
     }
 
-    /// A new store, and what it lies in.
+    /// A new store, with its directory or schema.
     async fn store(&self, rules: Rules) -> (Arc<dyn Store>, Box<dyn Any + Send + Sync>) {
         match self.engine {
             Engine::Oracle => (Arc::new(Oracle::new(rules)), Box::new(())),
@@ -217,7 +217,7 @@ impl Backend {
     }
 }
 
-/// A store that a role serves which may read and write rows, and nothing else.
+/// Opens a store with a role that may only read and write rows.
 async fn postgres(schema: &Schema, rules: Rules) -> Arc<dyn Store> {
     let settings = |url: &str| {
         let connector = Connector::parse(url).expect("a URL");
@@ -229,7 +229,7 @@ async fn postgres(schema: &Schema, rules: Rules) -> Arc<dyn Store> {
     Arc::new(Postgres::open(service).await.expect("the store opens"))
 }
 
-/// The description of a service at this URL, read once in this process.
+/// The description of a service at this URL, parsed once per process.
 fn description_of(base_url: &'static str) -> Arc<Description> {
     static READ: OnceLock<Mutex<BTreeMap<&'static str, Arc<Description>>>> = OnceLock::new();
     let mut read = READ.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,13 +265,13 @@ impl Service {
         self.request("PATCH", &path(user)).json(&body).send().await
     }
 
-    /// Makes a key of these scopes; gives it as it was answered.
+    /// Creates a key with these scopes, and returns the response body.
     pub(crate) async fn new_key(&self, scopes: &[&str]) -> Value {
         let body = json!({"name": "of the suite", "scopes": scopes});
         self.request("POST", "/keys").json(&body).send().await.expect(201).json()
     }
 
-    /// Closes the service: a key of every scope, which requests carry from now on.
+    /// Closes the service: creates a key with all scopes, which later requests use.
     pub(crate) async fn close(&self) -> Value {
         let all: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         let key = self.new_key(&all).await;
@@ -280,45 +280,45 @@ impl Service {
         key
     }
 
-    /// Creates a user that must be taken.
+    /// Creates a user, which must succeed.
     pub(crate) async fn user(&self, body: Value) -> Value {
         self.post(body).await.expect(201).json()
     }
 
-    /// Creates a user that leaves at once; tells what it was.
+    /// Creates and deletes a user, and returns it.
     pub(crate) async fn left(&self, body: Value) -> Value {
         let user = self.user(body).await;
         self.delete(&path(&user)).await.expect(204);
         user
     }
 
-    /// Creates a group of this name that must be taken.
+    /// Creates a group with this name, which must succeed.
     pub(crate) async fn group(&self, name: &str) -> Value {
         let request = self.request("POST", "/groups").json(&json!({"display_name": name}));
         request.send().await.expect(201).json()
     }
 
-    /// Lets somebody join a group.
+    /// Adds a member to a group.
     pub(crate) async fn join(&self, group: &Value, member: &Value) -> Reply {
         self.request("PUT", &member_path(group, member)).send().await
     }
 
-    /// The user as it is now.
+    /// The current user.
     pub(crate) async fn now(&self, user: &Value) -> Value {
         self.get(&path(user)).await.expect(200).json()
     }
 
-    /// Whether there is room on the disk.
+    /// Sets whether the disk has free space.
     pub(crate) fn set_room(&self, room: bool) {
         self.room.store(room, Ordering::Relaxed);
     }
 
-    /// The change log's own position and the counters.
+    /// The position of the change log, and the counters.
     pub(crate) async fn head(&self) -> roster_core::Head {
         self.store.head().await.expect("the store answers")
     }
 
-    /// Holds an exchange against the description, and a problem against the registry.
+    /// Checks an exchange against the description, and a problem against the registry.
     pub(crate) fn witness(&self, reply: &Reply) {
         let observed = self.description.check(&reply.exchange);
         let observed = observed.unwrap_or_else(|fault| {
@@ -361,7 +361,7 @@ pub(crate) fn member_path(group: &Value, member: &Value) -> String {
     format!("{}/members/{}", group_path(group), member["id"].as_str().expect("an id"))
 }
 
-/// The path of a user who has left, at the root of the host.
+/// The path of a deleted user, at the root of the host.
 pub(crate) fn kept(user: &Value) -> String {
     format!("/deleted-users/{}", user["id"].as_str().expect("an id"))
 }

@@ -1,5 +1,5 @@
-//! A store in front of a store: it fails on demand, counts the pages that are asked for, and gives
-//! pages of a test's own making.
+//! A store that wraps another one: it fails on demand, counts the pages that are read, and returns
+//! pages that a test sets.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use roster_core::{
     walk::WalkStore,
 };
 
-/// What goes wrong.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Unavailable,
@@ -30,12 +30,12 @@ pub(crate) enum Fault {
     Corrupt,
     Internal,
     Panic,
-    /// Nothing, for as long as it stands: whoever asks waits.
+    /// The store does not respond while this fault is set.
     Hang,
 }
 
 impl Fault {
-    /// A word that must never reach a caller.
+    /// A text that must not occur in a response.
     pub(crate) const SECRET: &str = "sector 7G of ada@example.com";
 
     fn error(self) -> StoreError {
@@ -51,7 +51,7 @@ impl Fault {
     }
 }
 
-/// The store in front.
+/// The wrapping store.
 pub(crate) struct Watched {
     inner: Arc<dyn Store>,
     secret: Secret,
@@ -67,7 +67,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// With a secret of its own, or that of the store behind it.
+    /// Wraps a store, with its own secret or that of the store.
     pub(crate) fn new(inner: Arc<dyn Store>, secret: Option<Secret>) -> Self {
         let secret = secret.unwrap_or_else(|| inner.secret());
         let (fault, made, made_events) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -86,42 +86,42 @@ impl Watched {
         }
     }
 
-    /// From now on every call fails like this, or none does.
+    /// Sets or clears the fault of every call.
     pub(crate) fn fail(&self, fault: impl Into<Option<Fault>>) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.into();
     }
 
-    /// From now on every page is this one.
+    /// Sets the page that every list returns.
     pub(crate) fn make_page(&self, page: Page) {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
     }
 
-    /// From now on every page of events is this one.
+    /// Sets the page of events that is always returned.
     pub(crate) fn make_events(&self, page: EventsPage) {
         *self.made_events.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
     }
 
-    /// From now on no page of users is given, or all are again.
+    /// Sets whether pages of users hang.
     pub(crate) fn hang_pages(&self, hang: bool) {
         self.pages_hang.store(hang, Ordering::Relaxed);
     }
 
-    /// From now on whoever lets callers in learns nothing of the keys, or does again.
+    /// Sets whether reading changed keys fails.
     pub(crate) fn fail_keys(&self, fail: bool) {
         self.keys_fail.store(fail, Ordering::Relaxed);
     }
 
-    /// From now on the store is as it was before its first key.
+    /// Makes the store lose its keys.
     pub(crate) fn lose_keys(&self) {
         self.keys_are_lost.store(true, Ordering::Relaxed);
     }
 
-    /// How often the members of a group, or the groups of users, were asked for.
+    /// How often the members of a group or the groups of users were read.
     pub(crate) fn memberships(&self) -> usize {
         self.memberships.load(Ordering::Relaxed)
     }
 
-    /// How many pages were asked for.
+    /// How many pages were read.
     pub(crate) fn pages(&self) -> usize {
         self.pages.load(Ordering::Relaxed)
     }
@@ -131,8 +131,8 @@ impl Watched {
         self.healths.load(Ordering::Relaxed)
     }
 
-    /// Fails as it is told to, or never answers.
-    async fn stands(&self) -> Result<(), StoreError> {
+    /// Fails or hangs, as set.
+    async fn inject_fault(&self) -> Result<(), StoreError> {
         let hangs = || {
             let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
             fault == Some(Fault::Hang)
@@ -152,21 +152,21 @@ impl Watched {
 impl GroupStore for Watched {
     fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.change_group(command).await
         })
     }
 
     fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.preview_group(command).await
         })
     }
 
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.group(id).await
         })
     }
@@ -174,7 +174,7 @@ impl GroupStore for Watched {
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.groups(query).await
         })
     }
@@ -182,7 +182,7 @@ impl GroupStore for Watched {
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
         self.memberships.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.members(query).await
         })
     }
@@ -190,14 +190,14 @@ impl GroupStore for Watched {
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         self.memberships.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.groups_of(users).await
         })
     }
 }
 
 impl KeyStore for Watched {
-    /// Whoever lets callers in asks for what changed; that fails by itself alone.
+    /// A read with a known generation, as authentication does it, fails only by `fail_keys`.
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
             if known.is_none() {
@@ -227,7 +227,7 @@ impl KeyStore for Watched {
 impl Store for Watched {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(async move {
-            let _failed = self.stands().await;
+            let _failed = self.inject_fault().await;
             let each = || self.fault().map_err(Failure::from);
             match each() {
                 Ok(()) => self.inner.apply(commands).await,
@@ -238,14 +238,14 @@ impl Store for Watched {
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.preview(command).await
         })
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.get_deleted(id).await
         })
     }
@@ -253,14 +253,14 @@ impl Store for Watched {
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.deleted_page(query).await
         })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.get(id).await
         })
     }
@@ -268,7 +268,7 @@ impl Store for Watched {
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             while self.pages_hang.load(Ordering::Relaxed) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -282,14 +282,14 @@ impl Store for Watched {
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.head().await
         })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             let made = self.made_events.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match made {
                 Some(page) => Ok(page),
@@ -300,7 +300,7 @@ impl Store for Watched {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.forget(before).await
         })
     }
@@ -323,7 +323,7 @@ impl Store for Watched {
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         self.healths.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.health().await
         })
     }
@@ -338,14 +338,14 @@ impl Store for Watched {
 
     fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.replace_schema(command).await
         })
     }
 
     fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
-            self.stands().await?;
+            self.inject_fault().await?;
             self.inner.preview_schema(command).await
         })
     }

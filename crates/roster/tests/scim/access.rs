@@ -1,4 +1,4 @@
-//! Who may call: one scope opens the face.
+//! Access: one scope allows the whole SCIM interface.
 
 use roster_core::access::Scope;
 use roster_http::operation::Operation;
@@ -8,7 +8,7 @@ use crate::{
     support::{ask, named, refused},
 };
 
-/// Every method and target of the face.
+/// Every method and target of the interface.
 fn targets() -> Vec<(String, String)> {
     let filled = |path: &str| {
         path.replace("/scim/v2", "")
@@ -20,7 +20,7 @@ fn targets() -> Vec<(String, String)> {
     operations.map(|operation| (operation.method().to_string(), filled(operation.path()))).collect()
 }
 
-pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(backend: Backend) {
+pub(crate) async fn the_scim_scope_allows_scim_and_nothing_else(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     for scope in Scope::ALL {
@@ -49,7 +49,7 @@ pub(crate) async fn one_scope_opens_the_whole_face_and_nothing_else(backend: Bac
     }
 }
 
-pub(crate) async fn nobody_comes_in_without_a_credential(backend: Backend) {
+pub(crate) async fn a_request_without_a_credential_is_401(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     for (method, target) in targets() {

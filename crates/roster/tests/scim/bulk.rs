@@ -20,8 +20,8 @@ async fn bulk(service: &Service, operations: Value, more: Value) -> Reply {
     send(service, "POST", "/Bulk", &body).send().await
 }
 
-/// What became of each operation of a request that is carried out.
-async fn carried_out(service: &Service, operations: Value, more: Value) -> Vec<Value> {
+/// The result of each operation of a request that succeeds.
+async fn executed(service: &Service, operations: Value, more: Value) -> Vec<Value> {
     let body = bulk(service, operations, more).await.expect(200).json();
     assert_eq!(body["schemas"], json!([RESPONSE]));
     body["Operations"].as_array().expect("operations").clone()
@@ -31,24 +31,24 @@ fn post(name: &str) -> Value {
     json!({"method": "POST", "path": "/Users", "bulkId": name, "data": named(name)})
 }
 
-fn statuses(told: &[Value]) -> Vec<&str> {
-    told.iter().map(|told| told["status"].as_str().expect("a status is a text")).collect()
+fn statuses(results: &[Value]) -> Vec<&str> {
+    results.iter().map(|result| result["status"].as_str().expect("a status is a text")).collect()
 }
 
-/// The path of a resource below the face.
-fn below(location: &Value) -> String {
+/// The path of a resource below the base path of SCIM.
+fn path_of(location: &Value) -> String {
     let location = location.as_str().expect("a location");
-    location.split_once("/scim/v2").expect("a place of the face").1.to_owned()
+    location.split_once("/scim/v2").expect("a URL of SCIM").1.to_owned()
 }
 
-pub(crate) async fn b1_each_operation_is_told_by_itself(backend: Backend) {
+pub(crate) async fn b1_each_operation_has_its_own_result(backend: Backend) {
     let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let (id, location) = (ada["id"].as_str().expect("an id"), &ada["meta"]["location"]);
     let at = format!("/Users/{id}");
     let patch = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
         "Operations": [{"op": "replace", "path": "title", "value": "Countess"}]});
-    let told = carried_out(
+    let results = executed(
         &service,
         json!([
             post("grace"), post("ADA"),
@@ -61,21 +61,21 @@ pub(crate) async fn b1_each_operation_is_told_by_itself(backend: Backend) {
         json!({}),
     )
     .await;
-    assert_eq!(statuses(&told), ["201", "409", "200", "412", "200", "204", "404", "404"]);
-    assert_eq!(told[0]["bulkId"], "grace");
-    assert_eq!(read(&service, &below(&told[0]["location"])).await["userName"], "grace");
-    assert_eq!(told[1].get("location"), None);
-    assert_eq!(told[1]["response"]["scimType"], "uniqueness");
-    assert_eq!(told[1]["response"]["status"], "409");
-    assert_eq!((&told[2]["location"], &told[2]["version"]), (location, &json!("W/\"2\"")));
-    assert_eq!(told[4]["version"], "W/\"3\"");
-    for done in &told[3..7] {
+    assert_eq!(statuses(&results), ["201", "409", "200", "412", "200", "204", "404", "404"]);
+    assert_eq!(results[0]["bulkId"], "grace");
+    assert_eq!(read(&service, &path_of(&results[0]["location"])).await["userName"], "grace");
+    assert_eq!(results[1].get("location"), None);
+    assert_eq!(results[1]["response"]["scimType"], "uniqueness");
+    assert_eq!(results[1]["response"]["status"], "409");
+    assert_eq!((&results[2]["location"], &results[2]["version"]), (location, &json!("W/\"2\"")));
+    assert_eq!(results[4]["version"], "W/\"3\"");
+    for done in &results[3..7] {
         assert_eq!(&done["location"], location);
     }
     refused(get(&service, &at).await, 404, None);
 }
 
-pub(crate) async fn b1_references_are_resolved_in_whatever_order(backend: Backend) {
+pub(crate) async fn b1_references_are_resolved_in_any_order(backend: Backend) {
     let service = backend.open().await;
     let managed = |name: &str, by: &str| {
         let manager = json!({"manager": {"value": format!("bulkId:{by}")}});
@@ -83,7 +83,7 @@ pub(crate) async fn b1_references_are_resolved_in_whatever_order(backend: Backen
         operation["data"][ENTERPRISE_URN] = manager;
         operation
     };
-    let told = carried_out(
+    let results = executed(
         &service,
         json!([managed("ada", "grace"), post("grace"), managed("a", "b"), managed("b", "a"),
             managed("c", "nobody"),
@@ -92,14 +92,14 @@ pub(crate) async fn b1_references_are_resolved_in_whatever_order(backend: Backen
         json!({}),
     )
     .await;
-    assert_eq!(statuses(&told), ["201", "201", "409", "409", "400", "200"]);
-    let ada = read(&service, &below(&told[0]["location"])).await;
-    let grace = read(&service, &below(&told[1]["location"])).await;
+    assert_eq!(statuses(&results), ["201", "201", "409", "409", "400", "200"]);
+    let ada = read(&service, &path_of(&results[0]["location"])).await;
+    let grace = read(&service, &path_of(&results[1]["location"])).await;
     assert_eq!(ada[ENTERPRISE_URN]["manager"]["value"], grace["id"]);
     assert_eq!(grace["title"], "Admiral");
 }
 
-pub(crate) async fn b1_a_group_is_made_with_the_users_of_the_same_request(backend: Backend) {
+pub(crate) async fn b1_a_group_is_created_with_users_of_the_same_request(backend: Backend) {
     let service = backend.open().await;
     let group = json!({"method": "POST", "path": "/Groups", "bulkId": "g",
         "data": {"schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
@@ -107,20 +107,20 @@ pub(crate) async fn b1_a_group_is_made_with_the_users_of_the_same_request(backen
     let member = json!([{"value": "bulkId:grace"}]);
     let join = json!({"method": "PATCH", "path": "/Groups/bulkId:g",
         "data": {"Operations": [{"op": "add", "path": "members", "value": member}]}});
-    let told =
-        carried_out(&service, json!([group, post("ada"), post("grace"), join]), json!({})).await;
-    assert_eq!(statuses(&told), ["201", "201", "201", "200"]);
-    assert_eq!(told[0]["location"], told[3]["location"]);
-    let at = below(&told[0]["location"]);
+    let results =
+        executed(&service, json!([group, post("ada"), post("grace"), join]), json!({})).await;
+    assert_eq!(statuses(&results), ["201", "201", "201", "200"]);
+    assert_eq!(results[0]["location"], results[3]["location"]);
+    let at = path_of(&results[0]["location"]);
     let made = read(&service, &at).await;
     assert_eq!(made["members"].as_array().map(Vec::len), Some(2), "{made}");
     let again = json!([{"method": "PUT", "path": at, "version": "W/\"1\"",
         "data": {"displayName": "Engines"}}, {"method": "DELETE", "path": at},
         {"method": "DELETE", "path": at}]);
-    assert_eq!(statuses(&carried_out(&service, again, json!({})).await), ["412", "204", "404"]);
+    assert_eq!(statuses(&executed(&service, again, json!({})).await), ["412", "204", "404"]);
 }
 
-pub(crate) async fn b1_after_enough_failures_the_rest_is_left_undone(backend: Backend) {
+pub(crate) async fn b1_fail_on_errors_skips_the_rest(backend: Backend) {
     let service = backend.open().await;
     let twice = |name: &str, bulk_id: &str| {
         let mut operation = post(name);
@@ -128,13 +128,13 @@ pub(crate) async fn b1_after_enough_failures_the_rest_is_left_undone(backend: Ba
         operation
     };
     let operations = json!([post("ada"), twice("ada", "x"), post("grace")]);
-    let told = carried_out(&service, operations, json!({"failOnErrors": 1})).await;
-    assert_eq!(statuses(&told), ["201", "409"]);
+    let results = executed(&service, operations, json!({"failOnErrors": 1})).await;
+    assert_eq!(statuses(&results), ["201", "409"]);
     let page = read(&service, "/Users?count=0").await;
     assert_eq!(page["totalResults"], 1);
 }
 
-pub(crate) async fn b2_what_is_too_large_names_its_limit(backend: Backend) {
+pub(crate) async fn b2_a_request_beyond_a_limit_is_413_and_names_it(backend: Backend) {
     let service = backend.open().await;
     let config = read(&service, "/ServiceProviderConfig").await;
     assert_eq!(config["bulk"]["supported"], true);
@@ -150,7 +150,7 @@ pub(crate) async fn b2_what_is_too_large_names_its_limit(backend: Backend) {
     assert!(reply.json()["detail"].as_str().expect("a detail").contains(&bytes.to_string()));
 }
 
-pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(backend: Backend) {
+pub(crate) async fn a_malformed_bulk_request_changes_nothing(backend: Backend) {
     let service = backend.open().await;
     for operations in [
         json!([]),
@@ -164,8 +164,8 @@ pub(crate) async fn nothing_of_a_malformed_bulk_request_is_carried_out(backend: 
     assert_eq!(read(&service, "/Users?count=0").await["totalResults"], 0);
 }
 
-/// Sends so many users by a key, and does something once some of them are there. Gives what became
-/// of each: those from the first refusal on are alone to be looked at, all before were created.
+/// Sends a bulk request that creates many users, and runs `happens` once some of them exist.
+/// Returns the results from the first error on; all operations before it created a user.
 async fn while_it_runs<F: Future<Output = ()>>(
     service: &Service,
     key: Option<&str>,
@@ -188,18 +188,18 @@ async fn while_it_runs<F: Future<Output = ()>>(
         happens().await;
     };
     let (reply, ()) = tokio::join!(request.send(), meanwhile);
-    let told = reply.expect(200).json()["Operations"].as_array().expect("operations").clone();
-    assert_eq!(told.len(), most, "each is told by itself");
-    let done = statuses(&told).iter().take_while(|status| **status == "201").count();
-    assert!(done < most, "it was over before anything happened");
+    let results = reply.expect(200).json()["Operations"].as_array().expect("operations").clone();
+    assert_eq!(results.len(), most, "each operation has a result");
+    let done = statuses(&results).iter().take_while(|status| **status == "201").count();
+    assert!(done < most, "the request ended too early");
     let there = service.head().await.position - before;
-    assert_eq!(there, i64::try_from(done).expect("a number"), "nothing else is there");
-    told[done..].to_vec()
+    assert_eq!(there, i64::try_from(done).expect("a number"), "nothing else was created");
+    results[done..].to_vec()
 }
 
 #[track_caller]
-fn all_refused(told: &[Value], status: &str, word: &str) {
-    for operation in told {
+fn all_refused(results: &[Value], status: &str, word: &str) {
+    for operation in results {
         assert_eq!(operation["status"], status, "{operation}");
         assert_eq!(operation["response"]["status"], status);
         assert_eq!(operation.get("location"), None);
@@ -208,7 +208,7 @@ fn all_refused(told: &[Value], status: &str, word: &str) {
     }
 }
 
-pub(crate) async fn nothing_is_done_for_a_key_that_ends_while_its_bulk_runs(backend: Backend) {
+pub(crate) async fn a_key_revoked_during_a_bulk_request_stops_it(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let [key, other] = [service.new_key(&["scim"]).await, service.new_key(&["scim"]).await];
@@ -216,36 +216,36 @@ pub(crate) async fn nothing_is_done_for_a_key_that_ends_while_its_bulk_runs(back
         let id = key["id"].as_str().expect("an id");
         service.delete(&format!("/keys/{id}")).await.expect(204);
     };
-    let told = while_it_runs(&service, key["key"].as_str(), revoke).await;
-    all_refused(&told, "401", "revoked");
+    let results = while_it_runs(&service, key["key"].as_str(), revoke).await;
+    all_refused(&results, "401", "revoked");
     let again = send(&service, "POST", "/Bulk", &json!({"Operations": [post("grace")]}));
     let again = again.bearer(other["key"].as_str().expect("a key")).send().await.expect(200);
-    assert_eq!(again.json()["Operations"][0]["status"], "201", "the other key's goes on");
+    assert_eq!(again.json()["Operations"][0]["status"], "201", "the other key still works");
 }
 
-pub(crate) async fn nothing_is_done_for_nobody_once_a_service_is_closed(backend: Backend) {
+pub(crate) async fn the_first_key_stops_a_bulk_request_without_a_credential(backend: Backend) {
     let service = backend.open().await;
     let close = async || drop(service.close().await);
     all_refused(&while_it_runs(&service, None, close).await, "401", "");
 }
 
-pub(crate) async fn nothing_is_done_while_nobody_can_say_who_may(backend: Backend) {
+pub(crate) async fn a_bulk_request_fails_while_keys_cannot_be_read(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["scim"]).await;
     let fail = async || {
         service.store.fail(Fault::Hang);
         service.store.fail_keys(true);
-        // What was read of the keys holds for a second.
+        // The keys are cached for a second.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         service.store.fail(None);
     };
-    let told = while_it_runs(&service, key["key"].as_str(), fail).await;
+    let results = while_it_runs(&service, key["key"].as_str(), fail).await;
     service.store.fail_keys(false);
-    all_refused(&told, "503", "");
+    all_refused(&results, "503", "");
 }
 
-pub(crate) async fn operations_beyond_the_callers_limit_are_429_each(backend: Backend) {
+pub(crate) async fn operations_beyond_the_rate_limit_are_429_each(backend: Backend) {
     let pressure = AdmissionSettings {
         rate_limit_per_s: 1,
         rate_limit_burst: 5,
@@ -254,13 +254,16 @@ pub(crate) async fn operations_beyond_the_callers_limit_are_429_each(backend: Ba
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let operations: Value = (0..100).map(|number| post(&format!("u{number}"))).collect();
     let began = Instant::now();
-    let told = carried_out(&service, operations, json!({})).await;
-    let created = statuses(&told).iter().filter(|status| **status == "201").count();
-    // Five at once, the request itself among them, and one more a second.
+    let results = executed(&service, operations, json!({})).await;
+    let created = statuses(&results).iter().filter(|status| **status == "201").count();
+    // Five at once, including the request itself, and one more per second.
     let granted = 5 + usize::try_from(began.elapsed().as_secs()).expect("seconds") + 1;
     assert!((5..=granted).contains(&created), "{created}");
-    assert!(statuses(&told).iter().all(|status| matches!(*status, "201" | "429")), "{told:?}");
-    let refused = told.last().expect("an operation");
+    assert!(
+        statuses(&results).iter().all(|status| matches!(*status, "201" | "429")),
+        "{results:?}"
+    );
+    let refused = results.last().expect("an operation");
     assert_eq!((&refused["status"], refused.get("location")), (&json!("429"), None));
     assert!(refused["response"]["detail"].as_str().is_some_and(|it| it.contains("quota")));
     assert_eq!(service.head().await.position, i64::try_from(created).expect("a few"));

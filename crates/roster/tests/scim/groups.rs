@@ -1,4 +1,4 @@
-//! Groups at the face (RFC 7643 section 4.2): what clients send, what must come of it.
+//! Groups over SCIM (RFC 7643 section 4.2): requests of clients and their results.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ async fn patch(service: &Service, group: &Value, operations: Value) -> Reply {
     request.header("prefer", "return=representation").send().await
 }
 
-/// The ids of the members that a group is shown with.
+/// The ids of a group's members.
 fn ids(group: &Value) -> Vec<&Value> {
     let members = group["members"].as_array();
     members.map(|members| members.iter().map(|one| &one["value"]).collect()).unwrap_or_default()
@@ -47,7 +47,7 @@ fn filtered(text: &str) -> String {
     format!("/Groups?filter={}", escaped.replace(']', "%5D"))
 }
 
-pub(crate) async fn a_group_is_made_with_its_members_in_one_step(backend: Backend) {
+pub(crate) async fn a_group_is_created_with_its_members_in_one_write(backend: Backend) {
     let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let inner = group(&service, "inner", &[]).await;
@@ -92,7 +92,7 @@ pub(crate) async fn a_put_of_a_group_replaces_its_members(backend: Backend) {
     assert_eq!(minimal.send().await.expect(204).header("etag"), "W/\"4\"");
 }
 
-pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(backend: Backend) {
+pub(crate) async fn members_are_added_and_removed_by_the_patches_of_clients(backend: Backend) {
     let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let grace = create(&service, named("grace")).await;
@@ -103,7 +103,7 @@ pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(backend: 
     let now = step(json!({"op": "Add", "path": "members", "value": [member(&ada)]})).await;
     assert_eq!(ids(&now), [&ada["id"]]);
     let same = step(json!({"op": "add", "path": "members", "value": [member(&ada)]})).await;
-    assert_eq!(same["meta"], now["meta"], "who belongs to it stays");
+    assert_eq!(same["meta"], now["meta"], "an existing member is no change");
     let now = step(json!({"op": "add", "value": {"members": [member(&grace)]}})).await;
     assert_eq!(ids(&now), [&ada["id"], &grace["id"]]);
     let path = format!("members[value eq {}]", ada["id"]);
@@ -116,7 +116,7 @@ pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(backend: 
     let both = json!([member(&ada), member(&grace)]);
     let now = step(json!({"op": "replace", "path": "members", "value": both})).await;
     assert_eq!(ids(&now).len(), 2);
-    // Okta renames by a value that holds the id as well.
+    // Okta renames with a value that also has the id.
     let rename = json!({"op": "replace", "value": {"id": team["id"], "displayName": "Crew"}});
     let now = step(rename).await;
     assert_eq!((&now["displayName"], ids(&now).len()), (&json!("Crew"), 2));
@@ -124,7 +124,9 @@ pub(crate) async fn members_join_and_leave_by_patch_as_clients_send_it(backend: 
     assert_eq!(now.get("members"), None);
 }
 
-pub(crate) async fn a_patch_of_a_group_answers_as_it_is_asked_to(backend: Backend) {
+pub(crate) async fn a_patch_of_a_group_returns_what_prefer_and_parameters_ask_for(
+    backend: Backend,
+) {
     let service = backend.open().await;
     let team = group(&service, "Team", &[]).await;
     let body = json!({"schemas": [PATCH_URN], "Operations":
@@ -144,7 +146,7 @@ pub(crate) async fn a_patch_of_a_group_answers_as_it_is_asked_to(backend: Backen
     refused(none, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn groups_are_found_by_what_clients_ask_for(backend: Backend) {
+pub(crate) async fn groups_are_found_by_the_filters_of_clients(backend: Backend) {
     let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let (id, team) = (ada["id"].as_str().expect("an id"), group(&service, "Team", &[&ada]).await);
@@ -174,7 +176,7 @@ pub(crate) async fn groups_are_found_by_what_clients_ask_for(backend: Backend) {
     assert_eq!(names(&found.json()), ["Team"]);
 }
 
-pub(crate) async fn excluded_members_are_never_asked_for(backend: Backend) {
+pub(crate) async fn excluded_members_are_not_read(backend: Backend) {
     let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let team = group(&service, "Team", &[&ada]).await;
@@ -211,14 +213,14 @@ pub(crate) async fn a_user_shows_its_direct_groups(backend: Backend) {
     assert_eq!(page["Resources"][0]["groups"], shown);
     let some = read(&service, &format!("{}?attributes=groups.display", at(&ada))).await;
     assert_eq!(some["groups"], json!([{"display": "Team"}]));
-    // What is sent back with a user is passed over: groups change by the group alone.
+    // Groups sent with a user are ignored: only writes of a group change its members.
     let mut sent = now.clone();
     sent["groups"] = json!([]);
     let put = send(&service, "PUT", &at(&ada), &sent).send().await.expect(200);
     assert_eq!(put.json(), now);
 }
 
-pub(crate) async fn what_cannot_be_a_group_is_refused_in_words_of_scim(backend: Backend) {
+pub(crate) async fn an_invalid_group_is_a_scim_error(backend: Backend) {
     let service = backend.open().await;
     let team = group(&service, "Team", &[]).await;
     let inner = group(&service, "inner", &[]).await;
@@ -249,7 +251,7 @@ pub(crate) async fn groups_are_paged_like_users(backend: Backend) {
     let page = read(&service, "/Groups?startIndex=2&count=2").await;
     assert_eq!((names(&page), &page["totalResults"]), (vec!["g2", "g3"], &json!(5)));
     assert_eq!((&page["startIndex"], &page["itemsPerPage"]), (&json!(2), &json!(2)));
-    // Who goes meanwhile takes nobody else along.
+    // A group deleted meanwhile does not make the next page skip one.
     ask(&service, "DELETE", &group_at(&page["Resources"][0])).send().await.expect(204);
     let page = read(&service, "/Groups?startIndex=4&count=2").await;
     assert_eq!(names(&page), ["g4", "g5"]);

@@ -9,19 +9,19 @@ use crate::{
     },
 };
 
-async fn crowd(service: &Service, most: usize) {
+async fn create_users(service: &Service, most: usize) {
     for number in 1..=most {
         create(service, named(&format!("u{number:02}"))).await;
     }
 }
 
-pub(crate) async fn q1_a_page_says_how_many_there_are_and_where_it_begins(backend: Backend) {
+pub(crate) async fn q1_a_page_has_its_total_and_start_index(backend: Backend) {
     let service = backend.open().await;
     let none = read(&service, "/Users").await;
     let urn = json!(["urn:ietf:params:scim:api:messages:2.0:ListResponse"]);
     assert_eq!(none["schemas"], urn);
     assert_eq!((&none["totalResults"], &none["Resources"]), (&json!(0), &json!([])));
-    crowd(&service, 5).await;
+    create_users(&service, 5).await;
     let page = read(&service, "/Users?startIndex=2&count=2").await;
     assert_eq!(page["totalResults"], 5);
     assert_eq!((&page["startIndex"], &page["itemsPerPage"]), (&json!(2), &json!(2)));
@@ -32,7 +32,7 @@ pub(crate) async fn q1_a_page_says_how_many_there_are_and_where_it_begins(backen
     assert_eq!(head.text(), "");
 }
 
-pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(backend: Backend) {
+pub(crate) async fn q2_attributes_are_included_and_excluded_by_name(backend: Backend) {
     let service = backend.open().await;
     let ada = json!({"title": "t", "emails": [{"value": "a@example.com", "type": "work"}],
         "name": {"givenName": "A", "familyName": "L"},
@@ -80,7 +80,7 @@ pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(backend:
     assert_eq!(rest["userName"], "ada");
     let both = get(&service, "/Users?attributes=id&excludedAttributes=title").await;
     refused(both, 400, Some("invalidValue"));
-    // By a body too, where they are lists of names.
+    // The same in a body, as arrays of names.
     for path in ["/Users/.search", "/.search"] {
         let body = json!({"excludedAttributes": ["title", "emails", "name", "META", "id"]});
         let page = send(&service, "POST", path, &body).send().await.expect(200).json();
@@ -95,7 +95,7 @@ pub(crate) async fn q2_attributes_are_shown_and_left_out_by_their_names(backend:
 
 pub(crate) async fn q9_an_index_beyond_the_end_is_an_empty_page(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 2).await;
+    create_users(&service, 2).await;
     // An index beyond the end is an empty page, however far it is.
     for start in ["3", "20001", "20002", "9999999999"] {
         let page = read(&service, &format!("/Users?startIndex={start}")).await;
@@ -103,7 +103,7 @@ pub(crate) async fn q9_an_index_beyond_the_end_is_an_empty_page(backend: Backend
     }
 }
 
-pub(crate) async fn q9_more_matches_than_are_counted_are_walked_by_a_lower_bound(backend: Backend) {
+pub(crate) async fn q9_a_total_beyond_the_counted_maximum_is_a_lower_bound(backend: Backend) {
     let service = backend.open().await;
     let lines = (0..=10_000).fold(String::new(), |mut lines, number| {
         lines.push_str(&format!("{{\"username\":\"u{number}\"}}\n"));
@@ -111,7 +111,7 @@ pub(crate) async fn q9_more_matches_than_are_counted_are_walked_by_a_lower_bound
     });
     let all = service.request("POST", "/users").body("application/x-ndjson", lines);
     all.send().await.expect(200);
-    // Of everybody the number is kept, and told whatever it is.
+    // The number of all users is stored, so it is always exact.
     assert_eq!(read(&service, "/Users?count=1").await["totalResults"], 10_001);
     let target = "/Users?filter=userName%20sw%20%22u%22&count=1";
     // A total that is not counted is a lower bound, never below the next index of a walk.
@@ -121,7 +121,7 @@ pub(crate) async fn q9_more_matches_than_are_counted_are_walked_by_a_lower_bound
     assert_eq!((names(&page).len(), &page["totalResults"]), (501, &json!(10_001)));
     // No page led to this index, and skipping is bounded.
     refused(get(&service, &format!("{target}&startIndex=30003")).await, 400, Some("tooMany"));
-    // By cursor they can be walked through: nobody needs the number.
+    // Paging by cursor needs no total.
     let page = read(&service, &format!("{target}&cursor")).await;
     assert_eq!((names(&page), page.get("totalResults")), (vec!["u0"], None));
     ask(&service, "DELETE", &at(&page["Resources"][0])).send().await.expect(204);
@@ -129,9 +129,7 @@ pub(crate) async fn q9_more_matches_than_are_counted_are_walked_by_a_lower_bound
     assert_eq!((names(&page), &page["totalResults"]), (vec!["u1"], &json!(10_000)));
 }
 
-pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else(
-    backend: Backend,
-) {
+pub(crate) async fn q10_lists_are_sorted_by_indexed_attributes_only(backend: Backend) {
     let service = backend.open().await;
     for (name, family, mail) in [
         ("bob", json!("Zander"), json!([{"value": "m@example.com"}])),
@@ -161,7 +159,7 @@ pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_
         ("sortBy=meta.created&sortOrder=descending", ["dan", "cid", "Ada", "bob"]),
     ] {
         assert_eq!(names(&read(&service, &format!("/Users?{query}")).await), expected, "{query}");
-        // One by one, every order is walked by index.
+        // Every order can be paged by index, with one user per page.
         let mut walked = Vec::new();
         for index in 1..=4 {
             let page = read(&service, &format!("/Users?{query}&count=1&startIndex={index}")).await;
@@ -174,9 +172,9 @@ pub(crate) async fn q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_
     }
 }
 
-pub(crate) async fn q11_indexes_and_counts_are_brought_into_range(backend: Backend) {
+pub(crate) async fn q11_indexes_and_counts_are_clamped(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 3).await;
+    create_users(&service, 3).await;
     for query in ["startIndex=0&count=2", "startIndex=-5&count=2"] {
         let page = read(&service, &format!("/Users?{query}")).await;
         assert_eq!((names(&page), &page["startIndex"]), (vec!["u01", "u02"], &json!(1)));
@@ -194,9 +192,9 @@ pub(crate) async fn q11_indexes_and_counts_are_brought_into_range(backend: Backe
     refused(get(&service, "/Users?count=%zz").await, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn q12_a_walk_by_cursor_ends_where_there_is_no_next(backend: Backend) {
+pub(crate) async fn q12_the_last_page_by_cursor_has_no_next_cursor(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 5).await;
+    create_users(&service, 5).await;
     let mut walked = Vec::new();
     let mut target = "/Users?cursor&count=2".to_owned();
     for pages in 1.. {
@@ -218,16 +216,16 @@ pub(crate) async fn q12_a_walk_by_cursor_ends_where_there_is_no_next(backend: Ba
     let next = next.as_str().expect("a cursor");
     let other = get(&service, &format!("/Users?cursor={next}&count=3")).await;
     refused(other, 400, Some("invalidCount"));
-    // Whoever leaves the count out keeps it.
+    // Without a count, the cursor's own count is used.
     let same = read(&service, &format!("/Users?cursor={next}")).await;
     assert_eq!(names(&same), ["u03", "u04"]);
     let totals = read(&service, "/Users?cursor&count=0").await;
     assert_eq!((&totals["totalResults"], totals.get("nextCursor")), (&json!(5), None));
 }
 
-pub(crate) async fn q13_pages_go_by_index_unless_a_cursor_is_asked_for(backend: Backend) {
+pub(crate) async fn q13_pages_use_an_index_unless_a_cursor_is_requested(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 3).await;
+    create_users(&service, 3).await;
     let page = read(&service, "/Users?count=2").await;
     assert_eq!((page.get("nextCursor"), &page["startIndex"]), (None, &json!(1)));
     let config = read(&service, "/ServiceProviderConfig").await;
@@ -237,9 +235,9 @@ pub(crate) async fn q13_pages_go_by_index_unless_a_cursor_is_asked_for(backend: 
     refused(get(&service, "/Users?cursor&startIndex=1").await, 400, Some("invalidCursor"));
 }
 
-pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(backend: Backend) {
+pub(crate) async fn q14_a_cursor_is_valid_for_its_caller_its_query_and_a_day(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 3).await;
+    create_users(&service, 3).await;
     service.close().await;
     let (one, other) = (service.new_key(&["scim"]).await, service.new_key(&["scim"]).await);
     let list = async |key: &Value, query: &str| {
@@ -266,7 +264,7 @@ pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(b
     service.clock.step(1);
     let late = list(&one, &format!("cursor={next}&count=1")).await;
     refused(late, 400, Some("expiredCursor"));
-    // It lets nobody in: every page is asked for with a key that holds.
+    // A cursor is no credential: every page needs a valid key.
     let page = list(&one, "cursor&count=1").await.expect(200).json();
     let next = page["nextCursor"].as_str().expect("a cursor");
     let key = format!("/keys/{}", one["id"].as_str().expect("an id"));
@@ -275,9 +273,9 @@ pub(crate) async fn q14_a_cursor_is_good_for_its_caller_its_question_and_a_day(b
     refused(list(&other, &format!("cursor={next}&count=1")).await, 400, Some("invalidCursor"));
 }
 
-pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(backend: Backend) {
+pub(crate) async fn q15_a_search_by_post_returns_the_same_list(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 4).await;
+    create_users(&service, 4).await;
     let urn = "urn:ietf:params:scim:api:messages:2.0:SearchRequest";
     let search = async |members: Value| {
         let body = with(json!({"schemas": [urn]}), members);
@@ -302,10 +300,10 @@ pub(crate) async fn q15_a_search_in_a_body_is_the_same_list(backend: Backend) {
     refused(reply, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn unknown_parameters_are_passed_over(backend: Backend) {
+pub(crate) async fn unknown_parameters_are_ignored(backend: Backend) {
     let service = backend.open().await;
-    crowd(&service, 1).await;
-    // One provider puts a flag of its own behind the base URL.
+    create_users(&service, 1).await;
+    // One identity provider appends a flag of its own to the base URL.
     for target in ["/Users?aadOptscim062020", "/Users?aadOptscim062020&count=5", "/Users?x=1&x=2"] {
         let page = ask(&service, "GET", target).unwitnessed().await.expect(200).json();
         assert_eq!(names(&page), ["u01"], "{target}");

@@ -1,8 +1,8 @@
-//! The SCIM face as identity providers meet it: over sockets, every exchange held against the
-//! description, over each engine.
+//! The SCIM interface over sockets, over each engine. Every exchange is checked against the API
+//! description.
 //!
-//! The cases are the rules of RFC 7643, RFC 7644 and RFC 9865 by their topics, what clients are
-//! known to send, and where other servers are known to fail.
+//! The cases cover the rules of RFC 7643, RFC 7644 and RFC 9865 by topic, what clients are known to
+//! send, and where other servers are known to fail.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
@@ -18,22 +18,22 @@ mod service;
 mod store;
 
 mod access;
+mod both_interfaces;
 mod bulk;
 mod clients;
 mod declared;
 mod discovery;
 mod elsewhere;
 mod errors;
-mod faces;
 mod filters;
 mod groups;
 mod judge;
-mod judged;
 mod lists;
 mod patch_rules;
 mod patches;
 mod people;
 mod profiles;
+mod random_filters;
 mod retries;
 mod round_trips;
 mod searches;
@@ -86,14 +86,14 @@ macro_rules! cases {
             tests! { Postgres: $($($module::$case,)*)* }
         }
 
-        /// Every case, for the books.
+        /// Every case, for the ledger.
         fn all_cases() -> Vec<(&'static str, Case)> {
             vec![$($((stringify!($case), |backend| Box::pin($module::$case(backend))),)*)*]
         }
     };
 }
 
-/// What several processes over one database promise together.
+/// Cases with several processes over one database.
 mod processes {
     tests! { Postgres:
         walks::a_walk_by_index_through_three_processes_loses_nobody,
@@ -130,25 +130,25 @@ cases! {
         the_change_log_tells_of_writes_by_scim_as_of_all_others,
     }
     mod retries {
-        a_patch_of_a_user_that_comes_twice_happens_once,
-        a_patch_is_told_again_though_it_would_be_refused_by_now,
-        a_patch_of_a_group_that_comes_twice_happens_once,
-        of_the_same_patch_twice_at_once_one_happens,
+        a_repeated_patch_of_a_user_is_executed_once,
+        a_patch_is_replayed_even_if_it_would_fail_now,
+        a_repeated_patch_of_a_group_is_executed_once,
+        of_simultaneous_equal_patches_one_is_executed,
         a_bulk_request_takes_no_idempotency_key,
         a_write_that_did_not_begin_in_time_is_not_made,
     }
     mod lists {
-        q1_a_page_says_how_many_there_are_and_where_it_begins,
-        q2_attributes_are_shown_and_left_out_by_their_names,
+        q1_a_page_has_its_total_and_start_index,
+        q2_attributes_are_included_and_excluded_by_name,
         q9_an_index_beyond_the_end_is_an_empty_page,
-        q9_more_matches_than_are_counted_are_walked_by_a_lower_bound,
-        q10_lists_are_ordered_by_what_an_index_holds_and_by_nothing_else,
-        q11_indexes_and_counts_are_brought_into_range,
-        q12_a_walk_by_cursor_ends_where_there_is_no_next,
-        q13_pages_go_by_index_unless_a_cursor_is_asked_for,
-        q14_a_cursor_is_good_for_its_caller_its_question_and_a_day,
-        q15_a_search_in_a_body_is_the_same_list,
-        unknown_parameters_are_passed_over,
+        q9_a_total_beyond_the_counted_maximum_is_a_lower_bound,
+        q10_lists_are_sorted_by_indexed_attributes_only,
+        q11_indexes_and_counts_are_clamped,
+        q12_the_last_page_by_cursor_has_no_next_cursor,
+        q13_pages_use_an_index_unless_a_cursor_is_requested,
+        q14_a_cursor_is_valid_for_its_caller_its_query_and_a_day,
+        q15_a_search_by_post_returns_the_same_list,
+        unknown_parameters_are_ignored,
     }
     mod searches {
         users_come_before_groups_and_pages_go_across_the_border,
@@ -171,18 +171,18 @@ cases! {
         a_change_moves_a_user_into_a_filter_at_once,
         a_filter_in_a_url_is_refused_where_the_settings_say_so,
     }
-    mod judged {
-        a_filter_finds_exactly_those_who_are_shown_to_meet_it,
+    mod random_filters {
+        random_filters_find_the_expected_users,
     }
     mod groups {
-        a_group_is_made_with_its_members_in_one_step,
+        a_group_is_created_with_its_members_in_one_write,
         a_put_of_a_group_replaces_its_members,
-        members_join_and_leave_by_patch_as_clients_send_it,
-        a_patch_of_a_group_answers_as_it_is_asked_to,
-        groups_are_found_by_what_clients_ask_for,
-        excluded_members_are_never_asked_for,
+        members_are_added_and_removed_by_the_patches_of_clients,
+        a_patch_of_a_group_returns_what_prefer_and_parameters_ask_for,
+        groups_are_found_by_the_filters_of_clients,
+        excluded_members_are_not_read,
         a_user_shows_its_direct_groups,
-        what_cannot_be_a_group_is_refused_in_words_of_scim,
+        an_invalid_group_is_a_scim_error,
         groups_are_paged_like_users,
         a_stale_write_of_a_group_is_refused,
         a_deleted_group_is_gone,
@@ -190,7 +190,7 @@ cases! {
     mod patches {
         a_patch_answers_the_whole_user_and_is_kept,
         a_patch_that_changes_nothing_leaves_no_trace,
-        a_patch_is_carried_out_whole_or_not_at_all,
+        a_patch_is_executed_completely_or_not_at_all,
         what_providers_send_is_understood,
         a_patch_is_held_to_the_version_that_is_named,
         patches_at_once_lose_nothing,
@@ -209,16 +209,16 @@ cases! {
         p10_the_answer_is_the_user_or_nothing_by_wish,
     }
     mod bulk {
-        b1_each_operation_is_told_by_itself,
-        b1_references_are_resolved_in_whatever_order,
-        b1_a_group_is_made_with_the_users_of_the_same_request,
-        b1_after_enough_failures_the_rest_is_left_undone,
-        b2_what_is_too_large_names_its_limit,
-        nothing_of_a_malformed_bulk_request_is_carried_out,
-        nothing_is_done_for_a_key_that_ends_while_its_bulk_runs,
-        nothing_is_done_for_nobody_once_a_service_is_closed,
-        nothing_is_done_while_nobody_can_say_who_may,
-        operations_beyond_the_callers_limit_are_429_each,
+        b1_each_operation_has_its_own_result,
+        b1_references_are_resolved_in_any_order,
+        b1_a_group_is_created_with_users_of_the_same_request,
+        b1_fail_on_errors_skips_the_rest,
+        b2_a_request_beyond_a_limit_is_413_and_names_it,
+        a_malformed_bulk_request_changes_nothing,
+        a_key_revoked_during_a_bulk_request_stops_it,
+        the_first_key_stops_a_bulk_request_without_a_credential,
+        a_bulk_request_fails_while_keys_cannot_be_read,
+        operations_beyond_the_rate_limit_are_429_each,
     }
     mod walks {
         a_walk_by_index_loses_nobody_when_others_leave,
@@ -228,14 +228,14 @@ cases! {
         walks_of_two_questions_do_not_meet,
     }
     mod profiles {
-        booleans_as_texts_are_taken_at_every_depth,
-        names_are_taken_in_any_case,
-        unknown_attributes_and_schemas_are_passed_over,
+        booleans_as_strings_are_accepted_at_every_depth,
+        names_are_case_insensitive,
+        unknown_attributes_and_schemas_are_ignored,
         a_body_without_a_media_type_is_json,
-        what_identity_providers_send_is_kept_as_sent,
+        invalid_values_of_identity_providers_are_stored_unchanged,
         a_manager_is_a_text_or_a_value,
-        an_entry_without_a_value_is_no_entry,
-        a_strict_caller_is_read_by_the_letter,
+        an_entry_without_a_value_is_ignored,
+        strict_parsing_rejects_deviations,
     }
     mod discovery {
         the_configuration_tells_what_works,
@@ -296,12 +296,12 @@ cases! {
         a_line_that_is_no_whole_record_is_held_to_every_rule,
     }
     mod access {
-        one_scope_opens_the_whole_face_and_nothing_else,
-        nobody_comes_in_without_a_credential,
+        the_scim_scope_allows_scim_and_nothing_else,
+        a_request_without_a_credential_is_401,
     }
-    mod faces {
-        a_user_of_one_face_is_the_same_user_at_the_other,
-        a_put_by_one_face_keeps_what_it_cannot_show,
+    mod both_interfaces {
+        both_interfaces_show_the_same_user,
+        a_put_keeps_what_its_interface_does_not_show,
         one_version_serves_both_tags,
     }
 }

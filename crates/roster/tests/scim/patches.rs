@@ -57,7 +57,7 @@ pub(crate) async fn a_patch_that_changes_nothing_leaves_no_trace(backend: Backen
     assert_eq!(service.head().await.position, before);
 }
 
-pub(crate) async fn a_patch_is_carried_out_whole_or_not_at_all(backend: Backend) {
+pub(crate) async fn a_patch_is_executed_completely_or_not_at_all(backend: Backend) {
     let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let bad = patch(

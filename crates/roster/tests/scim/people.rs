@@ -1,5 +1,5 @@
-//! Random users: of the REST face by the generators of the testkit, of SCIM by the tables that the
-//! service tells.
+//! Random users: for REST from the generators of the testkit, for SCIM from the service's own
+//! schemas.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(crate) const TEXTS: [&str; 16] = [
 ];
 const KINDS: [&str; 3] = ["work", "home", "WORK"];
 
-/// The generator xorshift64: repeatable, and as random as this needs.
+/// The generator xorshift64, which is repeatable and random enough here.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -57,8 +57,8 @@ impl Random {
     }
 }
 
-/// Every attribute that the service tells of.
-pub(crate) async fn told(service: &Service) -> Vec<Attribute> {
+/// Every attribute in the schemas of the service.
+pub(crate) async fn attributes_of(service: &Service) -> Vec<Attribute> {
     let schemas = read(service, "/Schemas").await;
     let mut found = Vec::new();
     for schema in schemas["Resources"].as_array().expect("schemas") {
@@ -66,13 +66,14 @@ pub(crate) async fn told(service: &Service) -> Vec<Attribute> {
         let urn = (id != USER_URN).then_some(id);
         let attributes = schema["attributes"].as_array().expect("attributes");
         if id == USER_URN || id.ends_with(":User") {
-            found.extend(attributes.iter().map(|told| Attribute::read(urn, told)));
+            found
+                .extend(attributes.iter().map(|attributes_of| Attribute::read(urn, attributes_of)));
         }
     }
     found
 }
 
-/// A random user in the words of the tables, under a name and with a mark that nobody else has.
+/// A random user with the attributes of the schemas, a unique name and a unique mark.
 pub(crate) fn resource(random: &mut Random, tables: &[Attribute], name: &str, mark: &str) -> Value {
     let mut user = json!({"schemas": [USER_URN], "userName": name});
     for attribute in tables.iter().filter(|one| !one.is_read_only && one.name != "attributes") {
@@ -93,7 +94,7 @@ pub(crate) fn resource(random: &mut Random, tables: &[Attribute], name: &str, ma
                     }
                 }
                 let mut seen = BTreeSet::new();
-                entries.retain(|entry| seen.insert(named_by(entry)));
+                entries.retain(|entry| seen.insert(entry_key(entry)));
                 Value::Array(entries)
             }
             _ => value(random, attribute),
@@ -106,8 +107,9 @@ pub(crate) fn resource(random: &mut Random, tables: &[Attribute], name: &str, ma
     user
 }
 
-/// Random users of both faces, at most so many of each, as SCIM shows them.
-pub(crate) async fn taken(
+/// Creates random users by both interfaces, at most `most` of each. Returns them as SCIM shows
+/// them.
+pub(crate) async fn random_users(
     service: &Service,
     tables: &[Attribute],
     random: &mut Random,
@@ -123,7 +125,7 @@ pub(crate) async fn taken(
         if made.status() == 201 {
             let id = made.json()["id"].as_str().expect("an id").to_owned();
             let user = read(service, &format!("/Users/{id}")).await;
-            // SCIM merges entries that repeat one another, as soon as they are sent.
+            // SCIM merges repeated entries when they are sent.
             if !repeats(&user) {
                 users.push(user);
             }
@@ -140,8 +142,8 @@ pub(crate) async fn taken(
     users
 }
 
-/// What two entries of a list may not share.
-fn named_by(entry: &Value) -> (String, String) {
+/// The part that must be unique in a list.
+fn entry_key(entry: &Value) -> (String, String) {
     (entry["value"].to_string(), entry["type"].to_string())
 }
 
@@ -151,7 +153,7 @@ fn repeats(user: &Value) -> bool {
     let mut entries = lists.filter(|list| list.iter().any(|entry| entry.get("value").is_some()));
     entries.any(|list| {
         let mut seen = BTreeSet::new();
-        !list.iter().all(|entry| seen.insert(named_by(entry)))
+        !list.iter().all(|entry| seen.insert(entry_key(entry)))
     })
 }
 
@@ -160,7 +162,7 @@ fn value(random: &mut Random, attribute: &Attribute) -> Value {
         "boolean" => json!(random.once_in(2)),
         "complex" => {
             let parts = attribute.parts.iter().filter(|part| {
-                // Where there is one it is what makes the value.
+                // If there is a `value`, an entry needs it.
                 part.name == "value" || !random.once_in(3)
             });
             let names: Vec<&Attribute> = parts.collect();

@@ -1,4 +1,5 @@
-//! The two ways of reading: what identity providers send is taken; a strict caller is told.
+//! Tolerant and strict parsing: requests of identity providers are accepted, deviations by strict
+//! clients are errors.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::{
     },
 };
 
-pub(crate) async fn booleans_as_texts_are_taken_at_every_depth(backend: Backend) {
+pub(crate) async fn booleans_as_strings_are_accepted_at_every_depth(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"active": "False", "roles": [{"value": "a", "primary": "True"}],
         "emails": [{"value": "a@example.com", "primary": "true"}],
@@ -26,7 +27,7 @@ pub(crate) async fn booleans_as_texts_are_taken_at_every_depth(backend: Backend)
     refused(post(&service, odd).await, 400, Some("invalidValue"));
 }
 
-pub(crate) async fn names_are_taken_in_any_case(backend: Backend) {
+pub(crate) async fn names_are_case_insensitive(backend: Backend) {
     let service = backend.open().await;
     let urn = ENTERPRISE_URN.to_uppercase();
     let body = json!({"SCHEMAS": [USER_URN], "USERNAME": "ada", "Name": {"GIVENNAME": "A"},
@@ -41,7 +42,7 @@ pub(crate) async fn names_are_taken_in_any_case(backend: Backend) {
     refused(post(&service, twice).await, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn unknown_attributes_and_schemas_are_passed_over(backend: Backend) {
+pub(crate) async fn unknown_attributes_and_schemas_are_ignored(backend: Backend) {
     let service = backend.open().await;
     let foreign = "http://schemas.example.com/2006/11/ResourceManagement/ADSCIM/User";
     let body = json!({"schemas": [USER_URN, foreign], foreign: {"x": 1}, "favourite": "tea",
@@ -52,7 +53,7 @@ pub(crate) async fn unknown_attributes_and_schemas_are_passed_over(backend: Back
     for member in ["favourite", "groups", "password", "name", foreign] {
         assert_eq!(user.get(member), None, "{member}");
     }
-    // A body may come without its schemas, and with dotted or qualified names.
+    // A body may omit its schemas, and may have dotted or qualified names.
     let dotted = json!({"userName": "bob", "name.givenName": "B", "name.familyName": "T",
         format!("{ENTERPRISE_URN}:department"): "d"});
     let user = create(&service, dotted).await;
@@ -82,7 +83,7 @@ pub(crate) async fn a_body_without_a_media_type_is_json(backend: Backend) {
     refused(empty.send().await, 400, Some("invalidSyntax"));
 }
 
-pub(crate) async fn what_identity_providers_send_is_kept_as_sent(backend: Backend) {
+pub(crate) async fn invalid_values_of_identity_providers_are_stored_unchanged(backend: Backend) {
     let service = backend.open().await;
     let sent = json!({"locale": "not a locale", "timezone": "GMT+1 or so",
         "preferredLanguage": "", "profileUrl": "no url", "photos": [{"value": "photo.png"}],
@@ -92,7 +93,7 @@ pub(crate) async fn what_identity_providers_send_is_kept_as_sent(backend: Backen
     for (member, value) in sent.as_object().expect("an object") {
         assert_eq!(user[member], *value, "{member}");
     }
-    // The other face takes back what it shows, though it would not have taken it first.
+    // REST accepts back what it shows, though it would reject these values in a new user.
     let id = user["id"].as_str().expect("an id");
     let record = service.get(&format!("/users/{id}")).await.expect(200).json();
     let reply = service.request("PUT", &format!("/users/{id}")).json(&record).send().await;
@@ -118,7 +119,7 @@ pub(crate) async fn a_manager_is_a_text_or_a_value(backend: Backend) {
     }
 }
 
-pub(crate) async fn an_entry_without_a_value_is_no_entry(backend: Backend) {
+pub(crate) async fn an_entry_without_a_value_is_ignored(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"emails": [{"type": "work", "primary": true}, {"value": "a@example.com"}],
         "phoneNumbers": [{"type": "work", "value": ""}], "roles": {"value": "one"},
@@ -135,7 +136,7 @@ async fn strictly(service: &Service, token: &str, body: &Value) -> Reply {
     request.body("application/scim+json", body.to_string()).send().await
 }
 
-pub(crate) async fn a_strict_caller_is_read_by_the_letter(backend: Backend) {
+pub(crate) async fn strict_parsing_rejects_deviations(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let strict = service.new_key(&["scim", "scim:strict"]).await;
@@ -159,13 +160,13 @@ pub(crate) async fn a_strict_caller_is_read_by_the_letter(backend: Backend) {
         let reply = refused(strictly(&service, token, &body).await, 400, Some(kind));
         assert!(!reply.text().contains("secret"), "{}", reply.text());
     }
-    // Names are in any case by the standard itself, and read-only attributes are passed over.
+    // By the standard, names are case-insensitive and read-only attributes are ignored.
     let good = json!({"schemas": [USER_URN, ENTERPRISE_URN], "USERNAME": "ada", "id": "x",
         "groups": [], "meta": {}, ENTERPRISE_URN: {"manager": {"value": "7", "$ref": "x"}}});
     strictly(&service, token, &good).await.expect(201);
     let bare = ask(&service, "POST", "/Users").bearer(token).bytes(named("bob").to_string());
     refused(bare.send().await, 415, None);
-    // The same body, from a caller who is read tolerantly.
+    // A body with deviations, from a client with tolerant parsing.
     let tolerant = with(named("cid"), json!({"favourite": "tea", "active": "True"}));
     let other = service.new_key(&["scim"]).await;
     strictly(&service, other["key"].as_str().expect("a key"), &tolerant).await.expect(201);

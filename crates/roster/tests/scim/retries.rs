@@ -1,4 +1,4 @@
-//! Writes of the face that come twice, and writes that are not waited for.
+//! Repeated writes over SCIM, and writes with a limited wait.
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,15 @@ use crate::{
     support::{ask, at, create, get, named, post, read, refused, send, with},
 };
 
-/// Longer than nobody waits here, and much less than the store hangs.
+/// Longer than a request with `wait=0` takes, and much shorter than the store hangs.
 const SOON: Duration = Duration::from_secs(10);
 
 fn patch(operations: &Value) -> Value {
     json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations})
 }
 
-/// A PATCH that may come twice.
-fn marked<'a>(service: &'a Service, target: &str, operations: &Value, key: &str) -> Request<'a> {
+/// A PATCH with an idempotency key.
+fn with_key<'a>(service: &'a Service, target: &str, operations: &Value, key: &str) -> Request<'a> {
     let request = send(service, "PATCH", target, &patch(operations));
     let request = request.header("idempotency-key", key);
     if target.starts_with("/Groups") {
@@ -29,9 +29,9 @@ fn marked<'a>(service: &'a Service, target: &str, operations: &Value, key: &str)
     }
 }
 
-/// Holds an answer that is told again against the first.
+/// Checks that a response is the replay of the first one.
 #[track_caller]
-fn told_again(again: Reply, first: &Reply) {
+fn assert_replayed(again: Reply, first: &Reply) {
     let again = again.expect(first.status());
     assert_eq!(again.header("idempotent-replayed"), "true");
     assert_eq!(first.find("idempotent-replayed"), None);
@@ -49,60 +49,60 @@ fn group_at(group: &Value) -> String {
     format!("/Groups/{}", group["id"].as_str().expect("an id"))
 }
 
-pub(crate) async fn a_patch_of_a_user_that_comes_twice_happens_once(backend: Backend) {
+pub(crate) async fn a_repeated_patch_of_a_user_is_executed_once(backend: Backend) {
     let service = backend.open().await;
     let place = at(&create(&service, named("ada")).await);
     let title = json!([{"op": "add", "path": "title", "value": "Countess"}]);
-    let first = marked(&service, &place, &title, "k1").send().await.expect(200);
-    told_again(marked(&service, &place, &title, "k1").send().await, &first);
+    let first = with_key(&service, &place, &title, "k1").send().await.expect(200);
+    assert_replayed(with_key(&service, &place, &title, "k1").send().await, &first);
     let lady = json!([{"op": "add", "path": "title", "value": "Lady"}]);
-    refused(marked(&service, &place, &lady, "k1").send().await, 422, None);
+    refused(with_key(&service, &place, &lady, "k1").send().await, 422, None);
     send(&service, "PATCH", &place, &patch(&lady)).send().await.expect(200);
     let before = service.head().await.position;
-    told_again(marked(&service, &place, &title, "k1").send().await, &first);
+    assert_replayed(with_key(&service, &place, &title, "k1").send().await, &first);
     assert_eq!(service.head().await.position, before);
-    assert_eq!(read(&service, &place).await["title"], "Lady", "it is not done again");
+    assert_eq!(read(&service, &place).await["title"], "Lady", "it was not executed again");
     // Without a change, and without a body.
-    let minimal = || marked(&service, &place, &lady, "k2").header("prefer", "return=minimal");
+    let minimal = || with_key(&service, &place, &lady, "k2").header("prefer", "return=minimal");
     let first = minimal().send().await.expect(204);
-    told_again(minimal().send().await, &first);
+    assert_replayed(minimal().send().await, &first);
 }
 
-pub(crate) async fn a_patch_is_told_again_though_it_would_be_refused_by_now(backend: Backend) {
+pub(crate) async fn a_patch_is_replayed_even_if_it_would_fail_now(backend: Backend) {
     let service = backend.open().await;
     let address = json!({"emails": [{"value": "ada@example.com", "type": "home"}]});
     let place = at(&create(&service, with(named("ada"), address)).await);
     let moved = json!([{"op": "replace", "path": "emails[value sw \"ada@example.com\"].value",
         "value": "ada@example.org"}]);
-    let held = || marked(&service, &place, &moved, "k1").header("if-match", "W/\"1\"");
+    let held = || with_key(&service, &place, &moved, "k1").header("if-match", "W/\"1\"");
     let one = held().send().await.expect(200);
-    let two = marked(&service, &place, &json!([{"op": "remove", "path": "emails"}]), "k2");
+    let two = with_key(&service, &place, &json!([{"op": "remove", "path": "emails"}]), "k2");
     let two = two.send().await.expect(200);
-    let other = marked(&service, &place, &moved, "k3").send().await;
+    let other = with_key(&service, &place, &moved, "k3").send().await;
     refused(other, 400, Some("noTarget"));
-    told_again(held().send().await, &one);
-    // The same key with other words is refused as such, and not for what it meets.
-    refused(marked(&service, &place, &moved, "k1").send().await, 422, None);
+    assert_replayed(held().send().await, &one);
+    // The same key with another request fails because of the key, not because of the filter.
+    refused(with_key(&service, &place, &moved, "k1").send().await, 422, None);
     ask(&service, "DELETE", &place).send().await.expect(204);
-    told_again(held().send().await, &one);
-    let again = marked(&service, &place, &json!([{"op": "remove", "path": "emails"}]), "k2");
-    told_again(again.send().await, &two);
-    refused(marked(&service, &place, &moved, "k4").send().await, 404, None);
-    refused(marked(&service, "/Users/x", &moved, "k1").send().await, 404, None);
+    assert_replayed(held().send().await, &one);
+    let again = with_key(&service, &place, &json!([{"op": "remove", "path": "emails"}]), "k2");
+    assert_replayed(again.send().await, &two);
+    refused(with_key(&service, &place, &moved, "k4").send().await, 404, None);
+    refused(with_key(&service, "/Users/x", &moved, "k1").send().await, 404, None);
 }
 
-pub(crate) async fn a_patch_of_a_group_that_comes_twice_happens_once(backend: Backend) {
+pub(crate) async fn a_repeated_patch_of_a_group_is_executed_once(backend: Backend) {
     let service = backend.open().await;
     let ada = create(&service, named("ada")).await;
     let place = group_at(&group(&service, "Engines", json!([])).await);
     let join = json!([{"op": "add", "path": "members", "value": [{"value": ada["id"]}]}]);
-    let held = || marked(&service, &place, &join, "k1").header("if-match", "W/\"1\"");
+    let held = || with_key(&service, &place, &join, "k1").header("if-match", "W/\"1\"");
     let first = held().send().await.expect(200);
-    told_again(held().send().await, &first);
+    assert_replayed(held().send().await, &first);
     let rename = json!([{"op": "replace", "path": "displayName", "value": "Looms"}]);
-    refused(marked(&service, &place, &rename, "k1").send().await, 422, None);
-    let second = marked(&service, &place, &rename, "k2").send().await.expect(200);
-    told_again(marked(&service, &place, &rename, "k2").send().await, &second);
+    refused(with_key(&service, &place, &rename, "k1").send().await, 422, None);
+    let second = with_key(&service, &place, &rename, "k2").send().await.expect(200);
+    assert_replayed(with_key(&service, &place, &rename, "k2").send().await, &second);
     let before = service.head().await.position;
     let again = held().send().await.expect(200);
     assert_eq!(again.header("idempotent-replayed"), "true");
@@ -111,10 +111,10 @@ pub(crate) async fn a_patch_of_a_group_that_comes_twice_happens_once(backend: Ba
     let again = held().send().await.expect(200);
     assert_eq!(again.header("etag"), first.header("etag"));
     assert_eq!(service.head().await.position, before + 1);
-    refused(marked(&service, &place, &rename, "k3").send().await, 404, None);
+    refused(with_key(&service, &place, &rename, "k3").send().await, 404, None);
 }
 
-pub(crate) async fn of_the_same_patch_twice_at_once_one_happens(backend: Backend) {
+pub(crate) async fn of_simultaneous_equal_patches_one_is_executed(backend: Backend) {
     let service = backend.open().await;
     let address = json!({"emails": [{"value": "a0@example.com"}]});
     let place = at(&create(&service, with(named("ada"), address)).await);
@@ -122,7 +122,7 @@ pub(crate) async fn of_the_same_patch_twice_at_once_one_happens(backend: Backend
         let path = format!("emails[value sw \"a{n}@\"].value");
         let value = format!("a{}@example.com", n + 1);
         let moved = json!([{"op": "replace", "path": path, "value": value}]);
-        let send = || marked(&service, &place, &moved, &value).send();
+        let send = || with_key(&service, &place, &moved, &value).send();
         let replies = tokio::join!(send(), send(), send());
         let replies = [replies.0.expect(200), replies.1.expect(200), replies.2.expect(200)];
         let replayed = |reply: &&Reply| reply.find("idempotent-replayed").is_some();
@@ -177,7 +177,7 @@ pub(crate) async fn a_write_that_did_not_begin_in_time_is_not_made(backend: Back
         assert_eq!(detail, "nothing was changed: it could not begin within 0 s", "{method}");
     }
     service.store.fail(None);
-    // Long enough for all of them to have been carried out.
+    // By now all of them would have been executed.
     post(&service, named("last")).await.expect(201);
     let after = service.head().await;
     assert_eq!((after.position, after.active), (before.position + 1, before.active + 1));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    people::{Random, taken, told},
+    people::{Random, attributes_of, random_users},
     service::{Backend, Service, path},
     support::{create, named, with},
 };
@@ -13,9 +13,9 @@ const NDJSON: &str = "application/x-ndjson";
 
 /// Users with values that no rule of the record accepts, and random ones.
 async fn tolerated(service: &Service) {
-    let tables = told(service).await;
+    let tables = attributes_of(service).await;
     let mut random = Random(0x5eed_0011);
-    taken(service, &tables, &mut random, 20).await;
+    random_users(service, &tables, &mut random, 20).await;
     for (number, members) in [
         json!({"phoneNumbers": [{"value": "call me"}, {"value": "x", "type": "work"}]}),
         json!({"phoneNumbers": [{"value": "call me", "primary": true}]}),

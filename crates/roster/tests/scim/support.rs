@@ -12,12 +12,12 @@ pub(crate) const ENTERPRISE_URN: &str =
     "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 pub(crate) const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
 
-/// A request to the face.
+/// A request to the interface.
 pub(crate) fn ask<'a>(service: &'a Service, method: &str, target: &str) -> Request<'a> {
     service.request(method, &format!("/scim/v2{target}"))
 }
 
-/// A request with a body of the face's own type.
+/// A request with a body of the interface's own type.
 pub(crate) fn send<'a>(
     service: &'a Service,
     method: &str,
@@ -49,7 +49,7 @@ pub(crate) async fn put(service: &Service, user: &Value, body: Value) -> Reply {
     send(service, "PUT", &at(user), &body).send().await
 }
 
-/// Where a user is, below the face.
+/// Where a user is, below the interface.
 pub(crate) fn at(user: &Value) -> String {
     format!("/Users/{}", user["id"].as_str().expect("an id"))
 }

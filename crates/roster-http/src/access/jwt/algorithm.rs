@@ -1,7 +1,9 @@
-//! The algorithms that a token may be signed with, and which keys they go with.
+//! The signature algorithms that Roster accepts for tokens, and the kind of key that each one
+//! needs.
 //!
-//! Asymmetric ones alone: with a shared secret, or with none, whoever can check a token can make
-//! one (RFC 8725 sections 2.1 and 3.1). There is no row for those, so no setting can allow them.
+//! Only asymmetric algorithms are accepted. With a shared secret, or with `none`, everyone who can
+//! verify a token can also create one (RFC 8725 sections 2.1 and 3.1). The table has no row for
+//! those algorithms, so no setting can allow them.
 
 use jsonwebtoken::Algorithm;
 
@@ -14,24 +16,24 @@ macro_rules! algorithms {
         }
 
         impl TokenAlgorithm {
-            /// Every one that there is.
+            /// All accepted algorithms.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The algorithm as `alg` spells it.
+            /// The value of `alg` for this algorithm.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
             }
 
-            /// The kind of key that it goes with.
+            /// The kind of key that it needs.
             pub(super) const fn kind(self) -> KeyKind {
                 match self {
                     $(Self::$variant => KeyKind::$kind,)*
                 }
             }
 
-            /// The algorithm as the library calls it.
+            /// The algorithm as a value of the `jsonwebtoken` crate.
             pub(super) const fn to_jsonwebtoken(self) -> Algorithm {
                 match self {
                     $(Self::$variant => Algorithm::$library,)*
@@ -63,7 +65,8 @@ pub(super) enum KeyKind {
 }
 
 impl TokenAlgorithm {
-    /// Reads an algorithm as `alg` spells it, case and all; `None` for anything else.
+    /// Parses a value of `alg`. The comparison is case-sensitive. Returns `None` for any other
+    /// text.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.as_str() == text)
     }
@@ -74,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_algorithm_is_read_as_it_is_written_and_none_with_a_secret_is_one() {
+    fn only_asymmetric_algorithms_parse() {
         for one in TokenAlgorithm::ALL {
             assert_eq!(TokenAlgorithm::parse(one.as_str()), Some(*one));
             assert_eq!(format!("{:?}", one.to_jsonwebtoken()), one.as_str());

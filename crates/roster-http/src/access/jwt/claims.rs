@@ -1,7 +1,7 @@
-//! What the claims of a token must say, and what they grant.
+//! The claims of a token: their checks, and the caller and scopes that they grant.
 //!
-//! Time is that of the directory's clock; everything else was told by the settings. The errors are
-//! sentences for the sender and repeat nothing of the token.
+//! Times are compared with the directory's clock, everything else with the settings. Error texts
+//! are for the sender and contain no part of the token.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use super::{
     token::{as_text, text_of},
 };
 
-/// Who a token is for, and for how long.
+/// The caller of a token, and its validity.
 #[derive(Clone)]
 pub(super) struct Admitted {
     pub(super) authority: Authority,
-    /// From when on it lets nobody in.
+    /// The time from which it is no longer valid.
     pub(super) until: Timestamp,
 }
 
 impl TokenIssuer {
-    /// What the claims grant at that moment. The issuer was compared already.
+    /// Checks the claims at this time. The issuer was compared before.
     pub(super) fn admit(&self, claims: &Json, now: Timestamp) -> Result<Admitted, &'static str> {
         if !self.is_audience(claims.member("aud")) {
             return Err("the token is not for this audience");
@@ -58,7 +58,7 @@ impl TokenIssuer {
         }
     }
 
-    /// The words of the claim of scopes: a text with spaces between them, or a list.
+    /// The values of the scope claim: a space-separated text, or a list.
     fn words<'a>(&self, claims: &'a Json) -> impl Iterator<Item = &'a str> {
         let (text, list) = match claims.member(&self.scope_claim) {
             Some(Json::Text(text)) => (text.as_str(), &[][..]),
@@ -68,7 +68,7 @@ impl TokenIssuer {
         text.split(' ').chain(list.iter().filter_map(as_text))
     }
 
-    /// The scope that a word stands for; a word without the prefix is none of ours.
+    /// The scope of a value; `None` for a value without the prefix.
     fn scope(&self, word: &str) -> Option<Scope> {
         Scope::parse(word.strip_prefix(self.scope_prefix.as_str())?)
     }
@@ -80,7 +80,7 @@ fn moment(claims: &Json, name: &str) -> Result<Option<i64>, &'static str> {
     let seconds = match claims.member(name) {
         None => return Ok(None),
         Some(Json::Int(seconds)) => *seconds,
-        // The text of a number's whole part is digits, unless it is too large for us.
+        // The integer part consists of digits, unless the number is too large.
         Some(Json::Float(seconds)) => {
             format!("{:.0}", seconds.floor()).parse().map_err(|_| NO_NUMBER)?
         }

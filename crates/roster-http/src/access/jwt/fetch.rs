@@ -1,8 +1,8 @@
-//! One answer of an issuer: fetched over TLS, small, soon, or not at all.
+//! Fetches a document of an issuer over TLS, with limits on size and time.
 //!
-//! A redirect is not followed, an answer is read up to its limit, and everything together has one
-//! deadline. The authorities are those that the system trusts, looked for where the environment
-//! says (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as by every other program of the machine.
+//! Redirects are not followed, a response is read up to its limit, and one deadline covers
+//! everything. The trusted authorities are the system's, found as the environment says
+//! (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as by other programs.
 
 use std::{net::SocketAddr, pin::pin, sync::Arc};
 
@@ -29,7 +29,7 @@ use super::{
     url::IssuerUrl,
 };
 
-/// What fetches answers of issuers.
+/// Fetches documents of issuers.
 #[derive(Clone)]
 pub(super) struct Fetcher(Option<TlsConnector>);
 
@@ -38,7 +38,7 @@ impl Fetcher {
     pub(super) fn of_the_system() -> Self {
         let found = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
-        // Stores of systems hold certificates that nobody can read any more; those trust nobody.
+        // Some systems have certificates that cannot be parsed. They are skipped.
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
             tracing::warn!("the system trusts no authority: no issuer can be asked over TLS");
@@ -46,7 +46,7 @@ impl Fetcher {
         Self::trusting(roots)
     }
 
-    /// A fetcher that trusts these authorities alone.
+    /// A fetcher that trusts only these authorities.
     pub(super) fn trusting(roots: RootCertStore) -> Self {
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
@@ -54,7 +54,7 @@ impl Fetcher {
         Self(config.ok().map(|config| TlsConnector::from(Arc::new(config))))
     }
 
-    /// The body of the answer; the error says in words for a log why there is none.
+    /// The body of the response. The error is a text for the log.
     pub(super) async fn get(&self, url: &IssuerUrl) -> Result<Bytes, String> {
         let fetched = timeout(ANSWER_WAIT_MAX, self.exchange(url)).await;
         let fetched = fetched.unwrap_or_else(|_| Err("no answer within 5 seconds".to_owned()));
@@ -72,11 +72,11 @@ impl Fetcher {
     }
 }
 
-/// Connects to the first address of the host that takes a connection.
+/// Connects to the first address of the host that accepts a connection.
 async fn connect(url: &IssuerUrl) -> Result<TcpStream, String> {
     let mut last = "the name has no address".to_owned();
     for address in lookup_host((url.host.as_str(), url.port)).await.map_err(described)? {
-        // Whatever a name is said to stand for: without TLS nothing leaves this machine.
+        // Even if the name resolves to another address, plain HTTP connects only to loopback.
         if !url.is_secure && !SocketAddr::ip(&address).to_canonical().is_loopback() {
             continue;
         }
@@ -111,7 +111,7 @@ where
     tokio::select! {
         answered = &mut answer => answered,
         ended = connection => match ended {
-            // The server closed; what it sent before is there to be read.
+            // The server closed the connection. What it sent before can be read.
             Ok(()) => answer.await,
             Err(error) => Err(described(error)),
         },

@@ -1,8 +1,8 @@
-//! The keys of an issuer, as its JWK Set (RFC 7517) tells them.
+//! The keys of an issuer, parsed from its JWK Set (RFC 7517).
 //!
-//! A key that cannot be used as we use keys is left out: another kind, another use, too short, one
-//! whose secret part was published. A set with more keys than the limit is no set. Nothing here
-//! knows where a set comes from.
+//! A key that Roster cannot use is skipped: its kind or its use is not supported, it is too short,
+//! or its secret part was published. A set with more keys than the limit is invalid. This module
+//! does not know where a set comes from.
 
 use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::DecodingKey;
@@ -15,13 +15,13 @@ use super::{
     token::text_of,
 };
 
-/// Sizes of RSA keys, in bits (RFC 7518 section 3.3 asks for the least).
+/// The accepted sizes of RSA keys, in bits. RFC 7518 section 3.3 requires at least 2048.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
 /// The usable keys of an issuer.
 pub(super) struct KeySet {
     keys: Vec<Key>,
-    /// Tells two sets apart.
+    /// The SHA-256 of the document.
     pub(super) digest: [u8; 32],
 }
 
@@ -29,24 +29,24 @@ pub(super) struct KeySet {
 pub(super) struct Key {
     id: Option<String>,
     kind: KeyKind,
-    /// The one algorithm that its owner uses it with.
+    /// The only algorithm that this key may be used with, if the set names one.
     algorithm: Option<TokenAlgorithm>,
     pub(super) material: DecodingKey,
 }
 
-/// Why no key of the set goes with a token.
+/// Why no key of the set matches a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
-    /// None has its id.
+    /// No key has the token's key id.
     Unknown,
-    /// It names none, and there is not exactly one.
+    /// The token has no key id, and the set does not have exactly one key.
     Unnamed,
-    /// The one it names is not for that algorithm.
+    /// The key with the token's key id does not support its algorithm, or several do.
     Misfit,
 }
 
 impl KeySet {
-    /// Reads a set; the error says what is wrong with it.
+    /// Parses a set. The error says what is wrong with it.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let document = json::read(text).map_err(|fault| fault.detail)?;
         let Some(Json::Array(keys)) = document.member("keys") else {
@@ -59,12 +59,12 @@ impl KeySet {
         Ok(Self { keys, digest: Sha256::digest(text).into() })
     }
 
-    /// Whether a key has that id.
+    /// Whether the set has a key with this id.
     pub(super) fn names(&self, id: &str) -> bool {
         self.keys.iter().any(|key| key.id.as_deref() == Some(id))
     }
 
-    /// The key for a token that names this one, or none, and is signed with that algorithm.
+    /// The key for a token with this key id, if it has one, and this algorithm.
     pub(super) fn find(&self, id: Option<&str>, algorithm: TokenAlgorithm) -> Result<&Key, NoKey> {
         let Some(id) = id else {
             let [key] = self.keys.as_slice() else { return Err(NoKey::Unnamed) };
@@ -75,7 +75,7 @@ impl KeySet {
         }
         let named = |key: &&Key| key.id.as_deref() == Some(id) && key.fits(algorithm);
         let mut found = self.keys.iter().filter(named);
-        // Two that fit leave open which one was meant.
+        // If two keys match, it is unknown which one the token means.
         match (found.next(), found.next()) {
             (Some(key), None) => Ok(key),
             _ => Err(NoKey::Misfit),
@@ -88,14 +88,14 @@ impl Key {
         self.kind == algorithm.kind() && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    /// Reads a key; `None` for one that is not for us.
+    /// Parses a key. Returns `None` for a key that Roster cannot use.
     fn read(jwk: &Json) -> Option<Self> {
         let id = match jwk.member("kid") {
             None => None,
             Some(Json::Text(id)) => Some(id.clone()),
             Some(_) => return None,
         };
-        // Whoever reads the set could sign with it.
+        // The set contains the private key, so everyone who can read the set can sign with it.
         if jwk.member("d").is_some() || !is_for_signatures(jwk) {
             return None;
         }
@@ -110,7 +110,7 @@ impl Key {
     }
 }
 
-/// Whether `use` and `key_ops`, where there are any, let us verify with it.
+/// Whether `use` and `key_ops`, if present, allow verification with the key.
 fn is_for_signatures(jwk: &Json) -> bool {
     let by_use = match jwk.member("use") {
         None => true,
@@ -145,7 +145,7 @@ fn material(jwk: &Json) -> Option<(KeyKind, DecodingKey)> {
     }
 }
 
-/// A point of a curve with coordinates of that many bytes, uncompressed.
+/// An uncompressed curve point with coordinates of `length` bytes each.
 fn point(jwk: &Json, length: usize) -> Option<DecodingKey> {
     let (x, y) = (bytes(jwk, "x")?, bytes(jwk, "y")?);
     let whole = x.len() == length && y.len() == length;
@@ -156,7 +156,7 @@ fn bytes(jwk: &Json, name: &str) -> Option<Vec<u8>> {
     BASE64URL_NOPAD.decode(text_of(jwk, name)?.as_bytes()).ok()
 }
 
-/// A number without zeros before it, which some issuers send.
+/// A number without leading zeros, which some issuers send.
 fn number(jwk: &Json, name: &str) -> Option<Vec<u8>> {
     let bytes = bytes(jwk, name)?;
     Some(bytes.into_iter().skip_while(|byte| *byte == 0).collect())

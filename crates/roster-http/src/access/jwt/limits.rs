@@ -1,36 +1,36 @@
-//! What issuers and their tokens may cost, and how old things may be: every limit by its name.
+//! Limits for issuers and tokens.
 //!
-//! The service document tells them to callers and `docs/jwt.md` to people. Times of the directory's
-//! clock are in milliseconds.
+//! The service document and `docs/jwt.md` list them. Times are in milliseconds of the directory's
+//! clock.
 
 use std::time::Duration;
 
-/// Most issuers.
+/// The maximum number of issuers.
 pub const ISSUERS_MAX: usize = 16;
-/// Most bytes of a token.
+/// The maximum length of a token, in bytes.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
-/// Most characters of a subject (OpenID Connect Core section 2).
+/// The maximum length of a subject, in characters (OpenID Connect Core section 2).
 pub(crate) const SUBJECT_LENGTH_MAX: usize = 255;
-/// How far the clocks of issuer and service may be apart, in milliseconds.
+/// The allowed difference between the clocks of issuer and service, in milliseconds.
 pub(crate) const LEEWAY_MS: i64 = 60_000;
-/// Most accepted tokens that are remembered.
+/// The maximum number of cached tokens.
 pub(crate) const REMEMBERED_MAX: usize = 10_000;
-/// Longest time that an accepted token is remembered, in milliseconds.
+/// How long an accepted token is cached, in milliseconds.
 pub(crate) const REMEMBERED_MS: i64 = 60_000;
 
-/// The longest that an issuer's answer may take, everything included.
+/// The time limit for a request to an issuer, including the connection.
 pub(crate) const ANSWER_WAIT_MAX: Duration = Duration::from_secs(5);
-/// Most bytes of an issuer's answer.
+/// The maximum size of an issuer's response, in bytes.
 pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// Most keys that an issuer may publish.
+/// The maximum number of keys of an issuer.
 pub(crate) const SET_KEYS_MAX: usize = 100;
-/// From which age on keys are fetched again, in milliseconds.
+/// The age at which keys are fetched again, in milliseconds.
 pub(crate) const TTL_MS: i64 = 10 * 60 * 1000;
-/// Keys that nobody looked at for so long are fetched before they say yes.
+/// Keys that were unused for this time are fetched before they are used.
 pub(crate) const IDLE_MS: i64 = 2 * TTL_MS;
-/// How long keys serve while the issuer is away.
+/// How long keys are used while the issuer cannot be reached.
 pub(crate) const STALE_MS: i64 = 24 * 60 * 60 * 1000;
-/// Least time between two fetches, unless there is nothing that could serve.
+/// The minimum time between two fetches, unless there are no usable keys.
 pub(crate) const COOLDOWN_MS: i64 = 30 * 1000;
-/// Least time between two fetches while there is nothing that could serve.
+/// The minimum time between two fetches while there are no usable keys.
 pub(crate) const RETRY_MS: i64 = 1000;

@@ -1,9 +1,9 @@
-//! Tokens of issuers that the settings name (RFC 7519, by the rules of RFC 8725).
+//! Tokens of configured issuers (RFC 7519, with the rules of RFC 8725).
 //!
-//! A token is read strictly, judged by the keys of the one issuer that it names, and its claims
-//! are held against what the settings ask for. One that was accepted is remembered for a minute by
-//! its digest, and no longer than the key set that it was judged by. No token, and nothing out of
-//! one, gets into a log or an answer.
+//! A token is parsed strictly and verified with the keys of the issuer that it names, and its
+//! claims are compared with the settings. An accepted token is cached by its digest for a minute,
+//! while the key set that verified it is current. Neither a token nor a part of one is logged or
+//! sent.
 
 mod algorithm;
 mod claims;
@@ -32,25 +32,25 @@ use published::Published;
 use token::{NOT_ALLOWED, Token};
 pub use url::IssuerUrl;
 
-/// Whether a credential looks like a token at all.
+/// Whether a credential has the form of a token.
 pub(super) fn is_meant(text: &str) -> bool {
     text.contains('.')
 }
 
-/// An issuer of tokens, and what its tokens must be like.
+/// An issuer of tokens, and the requirements on its tokens.
 #[derive(Clone, Debug)]
 pub struct TokenIssuer {
     /// A short name, as the change log spells the issuer.
     pub name: String,
-    /// Its URL, which must be `iss` to the letter.
+    /// Its URL, which must equal `iss` exactly.
     pub url: IssuerUrl,
-    /// What must be among `aud`.
+    /// The required value of `aud`.
     pub audience: String,
-    /// What tokens may be signed with.
+    /// The accepted signature algorithms.
     pub algorithms: Vec<TokenAlgorithm>,
-    /// The claim that tells the scopes.
+    /// The claim with the scopes.
     pub scope_claim: String,
-    /// What stands before a scope of ours in that claim; may be empty.
+    /// The prefix of Roster's scopes in that claim; may be empty.
     pub scope_prefix: String,
 }
 
@@ -61,23 +61,23 @@ pub(super) struct Tokens {
     directory: Directory,
 }
 
-/// A token that was accepted.
+/// An accepted token.
 #[derive(Clone)]
 struct Remembered {
     authority: Authority,
     issuer: usize,
-    /// The digest of the key set that it was judged by.
+    /// The digest of the key set that verified it.
     set: [u8; 32],
     from: Timestamp,
     until: Timestamp,
 }
 
-/// Why a token lets nobody in.
+/// Why a token is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// It is not good; the sentence is for its sender.
+    /// It is invalid. The text is for its sender.
     Token(&'static str),
-    /// The keys of its issuer cannot be had.
+    /// The keys of its issuer are not available.
     Away,
 }
 
@@ -114,8 +114,7 @@ impl Tokens {
         }
     }
 
-    /// Whether a token names an issuer, and a key of it that is at hand. Nothing is verified, and
-    /// nothing is fetched.
+    /// Whether a token names a configured issuer and a cached key. Verifies and fetches nothing.
     pub(super) fn knows_key_of(&self, text: &str) -> bool {
         let Ok(token) = Token::read(text) else { return false };
         let own = |issuer: &TokenIssuer| token.issuer() == Some(issuer.url.as_str());
@@ -124,12 +123,12 @@ impl Tokens {
             return false;
         };
         issuer.algorithms.contains(&token.algorithm)
-            && published.at_hand().is_some_and(|known| {
+            && published.cached().is_some_and(|known| {
                 known.keys.find(token.key_id.as_deref(), token.algorithm).is_ok()
             })
     }
 
-    /// Who sends a token.
+    /// The caller of a token.
     pub(super) async fn admit(&self, text: &str) -> Result<Authority, Refused> {
         let digest: [u8; 32] = Sha256::digest(text).into();
         if let Some(authority) = self.remembered(&digest).await? {
@@ -159,7 +158,7 @@ impl Tokens {
         Ok(authority)
     }
 
-    /// Who sent that token a moment ago, if it would be judged in the same way now.
+    /// The cached caller of a token, if a new verification would use the same keys.
     async fn remembered(&self, digest: &[u8; 32]) -> Result<Option<Authority>, Refused> {
         let Some(found) = self.remembered.get(digest) else { return Ok(None) };
         let Some((_, published)) = self.issuers.get(found.issuer) else { return Ok(None) };
@@ -170,7 +169,7 @@ impl Tokens {
     }
 }
 
-/// Whether the token's signature is of a key of the issuer.
+/// Verifies the token's signature with the keys of the issuer.
 fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), &'static str> {
     let key = keys.find(token.key_id.as_deref(), token.algorithm).map_err(|why| match why {
         NoKey::Unknown => "the token is signed by a key that its issuer does not publish",
@@ -182,7 +181,7 @@ fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), 
     asked.set_issuer(&[&issuer.url]);
     asked.set_audience(&[&issuer.audience]);
     asked.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
-    // By the directory's clock, with the other claims.
+    // Checked with the other claims, by the directory's clock.
     asked.validate_exp = false;
     let decoded = jsonwebtoken::decode::<serde_json::Value>(token.text, &key.material, &asked);
     let Err(error) = decoded else { return Ok(()) };

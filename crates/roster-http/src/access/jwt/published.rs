@@ -1,9 +1,9 @@
-//! What an issuer publishes, in memory, and how old it may be.
+//! The cached keys of an issuer, and how old they may be.
 //!
-//! The keys are fetched again in the background once they are ten minutes old, and at once for a
-//! key that nobody knows, though not more often than every half minute. One fetch at a time,
-//! however many wait, and nobody waits whose key is known. While the issuer is away its last keys
-//! serve for a day; then nobody is let in.
+//! Keys older than ten minutes are fetched again in the background. A token with an unknown key id
+//! causes a fetch at once, but at most one every 30 seconds. Only one fetch runs at a time. Only
+//! requests whose key is unknown wait for it. If the issuer cannot be reached, its last keys are
+//! used for up to a day. After that, its tokens are rejected.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -27,11 +27,11 @@ struct Shared {
     fetcher: Fetcher,
     directory: Directory,
     state: RwLock<State>,
-    /// Held by whoever fetches.
+    /// Locked during a fetch.
     fetching: Mutex<()>,
 }
 
-/// What is known, and of the last fetch.
+/// The cached keys and the outcome of the last fetch.
 #[derive(Clone, Default)]
 struct State {
     known: Option<Arc<Known>>,
@@ -40,7 +40,7 @@ struct State {
     failed: bool,
 }
 
-/// Keys, as they were when their fetch began.
+/// Keys, with the time at which their fetch began.
 pub(super) struct Known {
     pub(super) keys: KeySet,
     began: Timestamp,
@@ -52,43 +52,45 @@ impl Published {
         Self(Arc::new(Shared { url, fetcher, directory, state, fetching }))
     }
 
-    /// Starts to fetch what will be needed.
+    /// Starts the first fetch in the background.
     pub(super) fn begin(&self) {
-        self.fetch_behind(0);
+        self.fetch_in_background(0);
     }
 
-    /// Keys that serve, and that hold the key of this id if the issuer has it.
+    /// The cached keys, if they are not too old. Fetches first if they are too old or do not
+    /// contain the key with this id.
     pub(super) async fn keys(&self, id: Option<&str>) -> Result<Arc<Known>, Refused> {
         let now = self.0.directory.now();
         let mut state = self.0.state();
         if state.must_wait(now) {
             state = self.fetch(state.fetches).await;
         } else if state.is_due(now) {
-            self.fetch_behind(state.fetches);
+            self.fetch_in_background(state.fetches);
         }
         let lacks = |known: &Known| id.is_some_and(|id| !known.keys.names(id));
         let serves = |state: &State| state.known.clone().filter(|known| known.age(now) < STALE_MS);
         if serves(&state).as_deref().is_some_and(lacks) && state.rested(now) >= COOLDOWN_MS {
             state = self.fetch(state.fetches).await;
         }
-        // A key that is unknown while the issuer is away may well be one of its own.
+        // If the last fetch failed, an unknown key may still be a key of the issuer.
         serves(&state).filter(|known| !(state.failed && lacks(known))).ok_or(Refused::Away)
     }
 
-    /// The keys of the last fetch, if they still serve.
-    pub(super) fn at_hand(&self) -> Option<Arc<Known>> {
+    /// The keys of the last successful fetch, if they are not too old.
+    pub(super) fn cached(&self) -> Option<Arc<Known>> {
         let now = self.0.directory.now();
         self.0.state().known.filter(|known| known.age(now) < STALE_MS)
     }
 
-    /// Fetches, or waits for the fetch that somebody else began; it goes on if the caller leaves.
+    /// Fetches, or waits for the fetch that is running. The fetch continues if the caller is
+    /// dropped.
     async fn fetch(&self, seen: u64) -> State {
         let shared = Arc::clone(&self.0);
         drop(tokio::spawn(async move { shared.fetch_unless_done(seen).await }).await);
         self.0.state()
     }
 
-    fn fetch_behind(&self, seen: u64) {
+    fn fetch_in_background(&self, seen: u64) {
         if self.0.fetching.try_lock().is_ok() {
             let shared = Arc::clone(&self.0);
             tokio::spawn(async move { shared.fetch_unless_done(seen).await });
@@ -97,7 +99,8 @@ impl Published {
 }
 
 impl State {
-    /// Time since the last fetch ended; without end where the clock was set back.
+    /// Milliseconds since the last fetch ended; `i64::MAX` if there was none or the clock was set
+    /// back.
     fn rested(&self, now: Timestamp) -> i64 {
         let passed = |end: Timestamp| now.as_millis() - end.as_millis();
         self.ended.map(passed).filter(|passed| *passed >= 0).unwrap_or(i64::MAX)
@@ -127,9 +130,9 @@ impl Shared {
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Fetches, unless somebody did since `seen` fetches had ended.
+    /// Fetches, unless another fetch has ended since `seen` was read.
     async fn fetch_unless_done(&self, seen: u64) {
-        let _turn = self.fetching.lock().await;
+        let _guard = self.fetching.lock().await;
         let before = self.state();
         if before.fetches != seen {
             return;
@@ -145,7 +148,10 @@ impl Shared {
         match fetched {
             Ok(keys) => {
                 if before.failed {
-                    tracing::info!(issuer = self.url.as_str(), "the issuer's keys are there again");
+                    tracing::info!(
+                        issuer = self.url.as_str(),
+                        "the issuer's keys can be fetched again"
+                    );
                 }
                 state.known = Some(Arc::new(Known { keys, began }));
             }
@@ -158,9 +164,9 @@ impl Shared {
     }
 
     async fn keys_of_issuer(&self) -> Result<KeySet, String> {
-        let told = self.fetcher.get(&self.url.discovery()?).await?;
-        let told = json::read(&told).map_err(|fault| fault.detail)?;
-        let text = |name: &str| match told.member(name) {
+        let document = self.fetcher.get(&self.url.discovery()?).await?;
+        let document = json::read(&document).map_err(|fault| fault.detail)?;
+        let text = |name: &str| match document.member(name) {
             Some(Json::Text(text)) => Ok(text.as_str()),
             _ => Err(format!("the issuer's document has no {name}")),
         };

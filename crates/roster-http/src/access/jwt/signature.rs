@@ -1,8 +1,7 @@
 //! Signatures, verified by ring on behalf of the token library.
 //!
-//! The library asks for a verifier of an algorithm and a key; it gets one for the public-key
-//! algorithms of ours alone, and none that signs. Key sizes are held here once more: ring takes no
-//! RSA key below 2048 bits.
+//! The library gets verifiers only for the accepted public-key algorithms, and no signers. Key
+//! sizes are checked here too: ring accepts no RSA key below 2048 bits.
 
 use std::sync::Once;
 
@@ -30,7 +29,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Lets the library use ring; to be called before it is asked for anything.
+/// Makes the library use ring. Must be called before any other use of it.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -63,7 +62,7 @@ impl Way {
             Algorithm::ES256 => Self::Point(&ECDSA_P256_SHA256_FIXED),
             Algorithm::ES384 => Self::Point(&ECDSA_P384_SHA384_FIXED),
             Algorithm::EdDSA => Self::Point(&ED25519),
-            // With a secret, or of a later version of the library.
+            // Algorithms with a shared secret, and those of later versions of the library.
             Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 | _ => return None,
         })
     }

@@ -1,22 +1,21 @@
-//! The text of a token: strictly in compact form (RFC 7515 section 7.1), before anything of it is
-//! believed.
+//! Parses a token, strictly in compact form (RFC 7515 section 7.1), before it is verified.
 //!
-//! What could mean two things is refused: padding, bits that mean nothing, a member that stands
-//! twice, a header that brings its own key or asks for rules that we do not know.
+//! Ambiguous tokens are rejected: padding, unused bits that are set, a repeated member, a header
+//! with its own key or with unknown critical extensions.
 
 use data_encoding::BASE64URL_NOPAD;
 use roster_core::{Json, json};
 
 use super::{algorithm::TokenAlgorithm, limits::TOKEN_BYTES_MAX};
 
-/// Headers that bring a key or a certificate along, ask for rules of their own, or belong to
-/// tokens that are encrypted (RFC 8725 sections 3.5 and 3.10).
+/// Rejected headers: those that contain a key or certificate, that require extensions, or that
+/// belong to encrypted tokens (RFC 8725 sections 3.5 and 3.10).
 const REFUSED_HEADERS: [&str; 8] = ["jku", "jwk", "x5u", "x5c", "crit", "b64", "enc", "zip"];
 
-/// The types that a token may have, if it has one, without `application/` (RFC 9068, RFC 7519).
+/// The accepted values of `typ`, if present, without `application/` (RFC 9068, RFC 7519).
 const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
-/// A token that was read and not yet believed.
+/// A parsed token that is not yet verified.
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
     pub(super) algorithm: TokenAlgorithm,
@@ -25,7 +24,7 @@ pub(super) struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// Reads a token; the error is a sentence for its sender.
+    /// Parses a token. The error is a text for its sender.
     pub(super) fn read(text: &'a str) -> Result<Self, &'static str> {
         if text.len() > TOKEN_BYTES_MAX {
             return Err("the token is longer than 8192 bytes");
@@ -64,7 +63,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// What is told of an algorithm that is not in the list.
+/// The error for an algorithm that is not accepted.
 pub(super) const NOT_ALLOWED: &str = "the token is not signed by an algorithm that is allowed here";
 
 fn object(part: &str) -> Option<Json> {
@@ -81,16 +80,16 @@ fn is_of_known_type(header: &Json) -> bool {
         }
         Some(_) => false,
     };
-    // A token within the token: its claims are no claims.
+    // A nested token, which has no claims of its own.
     known && header.member("cty").is_none()
 }
 
-/// The text of a member; none where it is missing or something else.
+/// The text of a member; `None` if it is missing or not a text.
 pub(super) fn text_of<'a>(object: &'a Json, name: &str) -> Option<&'a str> {
     as_text(object.member(name)?)
 }
 
-/// The text that a value is, if it is one.
+/// The value, if it is a text.
 pub(super) fn as_text(value: &Json) -> Option<&str> {
     if let Json::Text(text) = value { Some(text) } else { None }
 }

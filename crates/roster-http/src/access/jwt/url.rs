@@ -1,13 +1,13 @@
-//! The URL of an issuer, and of what it publishes.
+//! The URL of an issuer and of its documents.
 //!
-//! Over TLS, always: whoever could change the answer could let anybody in. Only what stays on this
-//! machine may go without.
+//! TLS is required, because anyone who could change a response could create valid tokens. Only
+//! loopback hosts may use plain HTTP.
 
 use std::{fmt, net::IpAddr};
 
 use http::Uri;
 
-/// Most bytes of a URL.
+/// The maximum length of a URL.
 const URL_BYTES_MAX: usize = 2048;
 
 /// A URL that may be fetched: https, or http on a loopback host.
@@ -21,7 +21,7 @@ pub struct IssuerUrl {
 }
 
 impl IssuerUrl {
-    /// Reads a URL; the error says what is wrong with it.
+    /// Parses a URL. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let no_url = "is not an absolute URL, as in https://issuer.example.com";
         if text.len() > URL_BYTES_MAX || text.contains(['@', '#', '?']) {
@@ -36,7 +36,7 @@ impl IssuerUrl {
         })
     }
 
-    /// Reads the URL of something that this issuer publishes: as well protected as its own.
+    /// Parses the URL of a document of this issuer. It needs TLS if the issuer's own URL does.
     pub(super) fn published(&self, text: &str) -> Result<Self, String> {
         let fits = |url: &Self| url.is_secure || (!self.is_secure && url.is_loopback());
         let url =
@@ -46,7 +46,7 @@ impl IssuerUrl {
             .ok_or_else(|| "the issuer's jwks_uri is no https URL".to_owned())
     }
 
-    /// Where the issuer tells about itself (OpenID Connect Discovery section 4.1).
+    /// The URL of the issuer's discovery document (OpenID Connect Discovery section 4.1).
     pub(super) fn discovery(&self) -> Result<Self, String> {
         let base = self.text.strip_suffix('/').unwrap_or(&self.text);
         self.published(&format!("{base}/.well-known/openid-configuration"))
@@ -61,8 +61,8 @@ impl IssuerUrl {
         };
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-        let whole = !host.is_empty();
-        whole.then_some(Self { text: text.to_owned(), uri, host, port, is_secure })
+        let has_host = !host.is_empty();
+        has_host.then_some(Self { text: text.to_owned(), uri, host, port, is_secure })
     }
 
     fn is_loopback(&self) -> bool {
@@ -70,12 +70,12 @@ impl IssuerUrl {
             || self.host.parse().is_ok_and(|host: IpAddr| host.is_loopback())
     }
 
-    /// The URL as it was written.
+    /// The URL as configured.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Host and port, as `Host` tells them.
+    /// Host and port, as `Host` names them.
     pub(super) fn authority(&self) -> &str {
         self.uri.authority().map_or("", http::uri::Authority::as_str)
     }
@@ -97,17 +97,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_loopback_goes_without_tls() {
-        for taken in [
+    fn only_loopback_hosts_may_omit_tls() {
+        for valid in [
             "https://issuer.example.com",
             "https://issuer.example.com:8443/realms/one/",
             "http://127.0.0.1:9000",
             "http://[::1]:9000/a",
             "http://localhost",
         ] {
-            assert_eq!(IssuerUrl::parse(taken).map(|url| url.to_string()), Ok(taken.to_owned()));
+            assert_eq!(IssuerUrl::parse(valid).map(|url| url.to_string()), Ok(valid.to_owned()));
         }
-        for refused in [
+        for invalid in [
             "http://issuer.example.com",
             "http://localhost.example.com",
             "http://10.0.0.1",
@@ -120,12 +120,12 @@ mod tests {
             "https://issuer.example.com?a=b",
             "https://issuer.example.com#a",
         ] {
-            assert!(IssuerUrl::parse(refused).is_err(), "{refused}");
+            assert!(IssuerUrl::parse(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn what_an_issuer_publishes_is_as_well_protected_as_itself() {
+    fn documents_of_a_tls_issuer_need_tls() {
         let secure = IssuerUrl::parse("https://issuer.example.com/a/").unwrap();
         let loopback = IssuerUrl::parse("http://127.0.0.1:9000").unwrap();
         let discovery = "https://issuer.example.com/a/.well-known/openid-configuration";

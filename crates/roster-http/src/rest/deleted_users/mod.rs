@@ -1,6 +1,6 @@
 //! Deleted users: `/deleted-users` and `/deleted-users/{user_id}`. They can be restored or purged.
 //!
-//! A refusal here speaks of deleted users, so that nobody is sent to the collection.
+//! Error texts here mention deleted users, so that callers do not search the collection.
 
 mod record;
 
@@ -129,7 +129,7 @@ pub(crate) async fn restore(
     Ok(response)
 }
 
-/// The problem of a failed write of a deleted user. It speaks of deleted users.
+/// The problem of a failed write of a deleted user. Its text mentions deleted users.
 fn deleted_user_problem(failure: Failure) -> Problem {
     match failure {
         Failure::Refused(Refusal::NotFound) => deleted_user_not_found(),
@@ -139,7 +139,7 @@ fn deleted_user_problem(failure: Failure) -> Problem {
     }
 }
 
-/// While the user was away, others took what was its own.
+/// The problem if other users took the username, address or external id meanwhile.
 fn taken(by_others: Taken) -> Problem {
     let Taken { username, email, external_id } = by_others;
     let held = [

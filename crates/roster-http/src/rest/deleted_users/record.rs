@@ -1,14 +1,13 @@
-//! The JSON of a deleted user: the record as it was when the user left, when that was, and when
-//! the user will be forgotten.
+//! The JSON of a deleted user: the last record, the time of deletion and the time of the purge.
 
 use std::time::Duration;
 
 use roster_core::{Timestamp, user::Deleted};
 
-/// Appends the JSON. A user that is kept for ever has no `purge_at`.
+/// Appends the JSON. A user that is never purged has no `purge_at`.
 pub(super) fn write(deleted: &Deleted, keep: Option<Duration>, out: &mut Vec<u8>) {
     let record = &deleted.stored.record;
-    // A record is an object with members, so what follows its last one begins with a comma.
+    // A record is an object with members, so the first added member begins with a comma.
     out.extend_from_slice(record.strip_suffix(b"}").unwrap_or(record));
     out.extend_from_slice(format!(",\"deleted_at\":\"{}\"", deleted.at).as_bytes());
     if let Some(at) = keep.map(|keep| purge_at(deleted.at, keep)) {
@@ -17,7 +16,7 @@ pub(super) fn write(deleted: &Deleted, keep: Option<Duration>, out: &mut Vec<u8>
     out.push(b'}');
 }
 
-/// How many bytes the JSON takes at most.
+/// The maximum size of the added JSON.
 pub(super) fn size(deleted: &Deleted) -> usize {
     deleted.stored.record.len() + 96
 }

@@ -1,8 +1,7 @@
-//! Events as they stand on the wire: CloudEvents 1.0 in JSON, within the envelope that every
-//! collection has.
+//! Events as sent to clients: CloudEvents 1.0 in JSON, in the envelope of all lists.
 //!
-//! `actor` and `requestid` are extension attributes, whose names may hold small letters and digits
-//! alone. The record is copied in as it was kept; once the user is purged, there is none.
+//! `actor` and `requestid` are extension attributes, whose names may contain only lowercase letters
+//! and digits. The record is copied as stored; once the user is purged, there is none.
 
 use roster_core::{Event, EventsPage, LogId, Position, UserId, json::write_text};
 
@@ -11,7 +10,7 @@ use crate::{
     rest::list::{Envelope, separate},
 };
 
-/// What an event has besides its record, about.
+/// The approximate size of an event without its record.
 const FRAME_BYTES: usize = 512;
 
 /// The page as JSON.
@@ -73,7 +72,7 @@ fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}}");
 }
 
-/// Who joined or left a group.
+/// The member that was added to or removed from a group.
 fn write_ids(name: &str, ids: &[UserId], out: &mut Vec<u8>) {
     out.extend_from_slice(format!(",\"{name}\":[").as_bytes());
     for (index, id) in ids.iter().enumerate() {

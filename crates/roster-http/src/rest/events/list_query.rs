@@ -1,4 +1,4 @@
-//! The query of a page of events, and the places in the log that it may name.
+//! The query of a page of events, and its positions in the log.
 
 use roster_core::{
     EventKind, EventsPage, EventsQuery, GroupId, LogId, Position, UserId, limits::PAGE_SIZE_DEFAULT,
@@ -9,18 +9,19 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// What a page of events asks for.
+/// The parameters of a page of events.
 pub(super) struct EventListQuery<'a> {
     pub(super) page: EventsQuery,
-    /// The place after which events are asked for; from the oldest on without one.
+    /// The position after which events are returned. Without one, the page begins with the oldest
+    /// event.
     after: Option<Position>,
-    /// Whether events of groups are wanted beside those of users.
+    /// Whether events of groups are returned too.
     pub(super) shows: Shows,
     given: Vec<Parameter<'a>>,
 }
 
-/// Whose events are shown. Users and groups share one space of ids: who is asked for as a user
-/// must not be shown as a group.
+/// The kind of subject whose events are returned. Users and groups share one space of ids, so the
+/// id of a group must not match as that of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shows {
     All,
@@ -39,7 +40,7 @@ impl Shows {
 }
 
 impl<'a> EventListQuery<'a> {
-    /// Reads a query, about one user where the path names one.
+    /// Parses a query, for one user if the path names one.
     pub(super) fn read(query: Option<&'a str>, of_user: Option<UserId>) -> Result<Self, Problem> {
         let mut page = EventsQuery::after(0, PAGE_SIZE_DEFAULT);
         page.user_id = of_user;
@@ -70,8 +71,8 @@ impl<'a> EventListQuery<'a> {
             }
             Ok(())
         })?;
-        // A page's cursor is the place that it reached. Following a link keeps what was asked at
-        // first: where the cursor stands counts then.
+        // A page's cursor is the position that it reached. The link to the next page keeps the
+        // original parameters; the cursor then takes precedence over `after`.
         let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);
         let cursor = cursor.map(|text| Position::parse(&text).ok_or_else(invalid_cursor));
         let after = cursor.transpose()?.or(after);
@@ -79,7 +80,7 @@ impl<'a> EventListQuery<'a> {
         Ok(Self { page, after, shows, given })
     }
 
-    /// Refuses a place in another log.
+    /// Rejects a position of another log.
     pub(super) fn check_log(&self, log: LogId) -> Result<(), Problem> {
         match self.after {
             Some(after) if after.log != log => Err(outlived("the position belongs to another log")),
@@ -87,7 +88,7 @@ impl<'a> EventListQuery<'a> {
         }
     }
 
-    /// Refuses a place that the log does not reach: beyond its end, or before its start by now.
+    /// Rejects a position that the log does not have: after its end, or before its oldest event.
     pub(super) fn check(&self, page: &EventsPage) -> Result<(), Problem> {
         match self.after {
             Some(after) if after.number > page.head => {

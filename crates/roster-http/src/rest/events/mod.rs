@@ -1,7 +1,7 @@
 //! The change log: `/events`, and `/users/{user_id}/events` for one user.
 //!
-//! `Roster-Position` says how far a page reaches, also where it shows nothing. A subscriber that
-//! continues there misses nothing and sees nothing twice.
+//! `Roster-Position` states how far a page reaches, even if the page is empty. A subscriber that
+//! continues there gets every event exactly once.
 
 mod envelope;
 mod list_query;

@@ -1,4 +1,4 @@
-//! What is wrong with the TLS of a server, in sentences.
+//! Messages about failed TLS connections.
 
 use std::{error::Error, io};
 
@@ -10,7 +10,7 @@ use super::verifier::webpki_error;
 /// Why a handshake failed.
 pub(super) fn handshake_failure(error: &(dyn Error + 'static), config: &Config) -> String {
     let Some(error) = error.downcast_ref::<io::Error>() else {
-        // The driver's text; it has no other one in a handshake.
+        // The driver has no other error of this kind in a handshake.
         return "the server offers no TLS, which the URL asks for".to_owned();
     };
     let host = match config.get_hosts().first() {

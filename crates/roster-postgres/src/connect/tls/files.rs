@@ -15,7 +15,7 @@ use tokio_rustls::rustls::pki_types::{
 
 use super::verifier::Authorities;
 
-/// More than any of these files needs: all authorities of a system are some 200 kB.
+/// The maximum size of a file. All authorities of a system take about 200 kB.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The authorities in a file.
@@ -25,11 +25,11 @@ pub(super) fn authorities(path: &Path) -> Result<Authorities, String> {
     Authorities::named(certificates).map_err(|error| malformed(name, path, &error))
 }
 
-/// The authorities that the system trusts.
+/// The system's trusted authorities.
 pub(super) fn system() -> Result<Authorities, String> {
     let found = rustls_native_certs::load_native_certs();
-    // Stores of systems hold certificates that nobody can read any more; those trust nobody.
-    let authorities = Authorities::readable(found.certs);
+    // Some systems have certificates that cannot be parsed. They are skipped.
+    let authorities = Authorities::parsable(found.certs);
     if !authorities.is_empty() {
         return Ok(authorities);
     }
@@ -39,7 +39,7 @@ pub(super) fn system() -> Result<Authorities, String> {
     })
 }
 
-/// The certificates in a file, of which there is at least one.
+/// The certificates in a file. A file without a certificate is an error.
 pub(super) fn certificates(
     name: &str,
     path: &Path,
@@ -53,7 +53,7 @@ pub(super) fn certificates(
     }
 }
 
-/// The key in a file that others cannot read.
+/// The private key in a file. A file that others can read is an error.
 pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let name = "sslkey";
     PrivateKeyDer::from_pem_slice(&read(name, path)?).map_err(|error| {
@@ -77,9 +77,10 @@ fn read(name: &str, path: &Path) -> Result<Vec<u8>, String> {
     let file = fs::File::open(path).map_err(unreadable)?;
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {
-        return Err(unreadable(io::Error::other("it is no file")));
+        return Err(unreadable(io::Error::other("it is not a file")));
     }
-    // libpq's rule: its owner's alone, or root's and for a group to read.
+    // libpq's rule: only the owner may access the file, or, if root owns it, also its group may
+    // read it.
     let others = if about.uid() == 0 { 0o037 } else { 0o077 };
     if name == "sslkey" && about.mode() & others != 0 {
         let path = path.display();

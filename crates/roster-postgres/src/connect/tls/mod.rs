@@ -1,9 +1,9 @@
-//! TLS between the service and the database, in libpq's words.
+//! TLS between the service and the database, with libpq's parameters.
 //!
-//! What a word promises is kept, or there is no connection: nothing weaker than what the URL asks
-//! for is ever used instead. `prefer` promises nothing, and goes on without TLS where TLS fails.
-//! Files are read once, with the URL. Only the authorities of the system are looked for where the
-//! environment says (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as by every other program of the machine.
+//! A connection is at least as well protected as the URL requires, or it is not made. `prefer`
+//! requires nothing, so it connects without TLS if TLS fails. Files are read once, with the URL.
+//! Only the system's authorities depend on the environment (`SSL_CERT_FILE`, `SSL_CERT_DIR`), as
+//! for other programs.
 
 mod error;
 mod files;
@@ -25,28 +25,28 @@ use tokio_rustls::rustls::{ClientConfig, client::Resumption, crypto::ring::defau
 use super::Connection;
 use crate::failure::WithoutDetail;
 use error::handshake_failure;
-pub(super) use parameters::take_out;
+pub(super) use parameters::take_parameters;
 use parameters::{Mode, Parameters};
 use verifier::{Trust, Verifier};
 
-/// How the wire to a server is protected.
+/// How the connection to a server is protected.
 #[derive(Clone)]
 pub(super) enum Tls {
-    /// Not at all.
+    /// No TLS.
     Off,
-    /// By TLS if the server offers it and it works, whoever the server is.
+    /// TLS if the server offers it and the handshake succeeds. The server is not verified.
     Preferred(MakeRustlsConnect),
-    /// By TLS, or there is no connection.
+    /// TLS, or no connection.
     Required(MakeRustlsConnect),
 }
 
 impl Tls {
-    /// What the parameters of a URL ask for.
+    /// The mode that the parameters of a URL require.
     pub(super) fn of(parameters: &Parameters) -> Result<Self, String> {
         let mode = parameters.mode()?;
         let trust = match (mode, &parameters.roots) {
             (Mode::Disable, _) => return Ok(Self::Off),
-            (Mode::Prefer | Mode::Require, None) => Trust::Anybody,
+            (Mode::Prefer | Mode::Require, None) => Trust::Unverified,
             (Mode::VerifyCa | Mode::VerifyFull, None) => {
                 return Err(format!("sslmode={mode} needs sslrootcert=FILE or sslrootcert=system"));
             }
@@ -68,7 +68,7 @@ impl Tls {
             Self::Required(tls) if !local => encrypted(config, SslMode::Require, tls).await,
             Self::Preferred(tls) if !local => {
                 return match encrypted(config, SslMode::Prefer, tls).await {
-                    // libpq tries again without TLS too.
+                    // libpq also tries again without TLS.
                     Err(error) if may_succeed_without_tls(&error) => {
                         unencrypted(config).await.map_err(|other| {
                             format!(
@@ -107,7 +107,7 @@ fn may_succeed_without_tls(error: &Error) -> bool {
     error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION) || is_of_handshake(error)
 }
 
-/// The driver has no other sign of it.
+/// The message is the only property of the driver's error that shows this.
 fn is_of_handshake(error: &Error) -> bool {
     error.to_string() == "error performing TLS handshake"
 }
@@ -126,7 +126,8 @@ fn client(trust: Trust, parameters: &Parameters) -> Result<ClientConfig, String>
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("there is no TLS: {error}"))?
-        // Rustls calls every verifier but its own so; what ours asks for stands in the URL.
+        // Rustls requires this call for every custom verifier. What this verifier checks depends on
+        // the URL.
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match parameters.identity()? {
@@ -136,7 +137,7 @@ fn client(trust: Trust, parameters: &Parameters) -> Result<ClientConfig, String>
         }
         None => config.with_no_client_auth(),
     };
-    // PostgreSQL resumes no session, so there is none to keep.
+    // PostgreSQL does not resume sessions.
     config.resumption = Resumption::disabled();
     Ok(config)
 }

@@ -1,8 +1,8 @@
-//! What a URL says of TLS: taken out before the driver reads the rest, since it knows fewer of
-//! libpq's words and refuses the others.
+//! The TLS parameters of a URL. They are removed before the driver parses the URL, because it knows
+//! only some of libpq's parameters and rejects the others.
 //!
-//! The query is found and decoded exactly as the driver does it. Of a parameter that is given
-//! twice the last one counts, as for libpq.
+//! The query is found and decoded exactly as by the driver. If a parameter is repeated, the last
+//! one is used, as in libpq.
 
 use std::{borrow::Cow, fmt, path::PathBuf};
 
@@ -16,13 +16,13 @@ use super::{files, verifier::Authorities};
 pub(super) enum Mode {
     /// No TLS.
     Disable,
-    /// TLS if the server offers it.
+    /// TLS if the server offers it. The server is not verified.
     Prefer,
-    /// TLS, and whoever the server is, unless authorities are named.
+    /// TLS. The server is not verified, unless `sslrootcert` is given.
     Require,
-    /// TLS, and a certificate that one of the authorities vouches for.
+    /// TLS, and a certificate that a trusted authority issued.
     VerifyCa,
-    /// That, and for the name that is connected to.
+    /// As `VerifyCa`, and the certificate is for the host name of the URL.
     VerifyFull,
 }
 
@@ -35,7 +35,7 @@ const MODES: [(&str, Mode); 5] = [
     ("verify-full", Mode::VerifyFull),
 ];
 
-/// Where the authorities are that may vouch for the server.
+/// The source of the trusted authorities.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Roots {
     /// In a file.
@@ -44,7 +44,7 @@ pub(super) enum Roots {
     System,
 }
 
-/// What the URL says of TLS.
+/// The TLS parameters of a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::connect) struct Parameters {
     mode: Option<Mode>,
@@ -53,12 +53,12 @@ pub(in crate::connect) struct Parameters {
     key: Option<PathBuf>,
 }
 
-/// Takes the parameters out of a URL, and gives the rest of it.
-pub(in crate::connect) fn take_out(url: &str) -> Result<(String, Parameters), String> {
-    // A password may hold a question mark: the query begins after the credentials.
+/// Removes the TLS parameters from a URL. Returns the remaining URL and the parameters.
+pub(in crate::connect) fn take_parameters(url: &str) -> Result<(String, Parameters), String> {
+    // A password may contain a question mark, so the query begins after the credentials.
     let credentials = url.find('@').map_or(0, |at| at.saturating_add(1));
     let (before, after) = url.split_at(credentials);
-    let Some((place, query)) = after.split_once('?') else {
+    let Some((address, query)) = after.split_once('?') else {
         return Ok((url.to_owned(), Parameters::default()));
     };
     let mut parameters = Parameters::default();
@@ -69,13 +69,13 @@ pub(in crate::connect) fn take_out(url: &str) -> Result<(String, Parameters), St
         }
     }
     let sign = if kept.is_empty() { "" } else { "?" };
-    Ok((format!("{before}{place}{sign}{}", kept.join("&")), parameters))
+    Ok((format!("{before}{address}{sign}{}", kept.join("&")), parameters))
 }
 
 impl Parameters {
-    /// What is asked for. Where authorities are named that would vouch for nothing, that is a
-    /// mistake; and where they are those of the system, whose certificates anybody gets for names
-    /// of their own, only the name tells one server from another (libpq 16 has it so too).
+    /// The mode, checked against `sslrootcert`. Authorities that the mode would not use are an
+    /// error. With the system's authorities only `verify-full` is allowed, as in libpq 16: anyone
+    /// can get a certificate of theirs for their own name, so only the name distinguishes servers.
     pub(super) fn mode(&self) -> Result<Mode, String> {
         match (self.mode, &self.roots) {
             (None | Some(Mode::VerifyFull), Some(Roots::System)) => Ok(Mode::VerifyFull),
@@ -93,7 +93,7 @@ impl Parameters {
         }
     }
 
-    /// The certificate by which the server knows us, and its key.
+    /// The client certificate and its key.
     pub(super) fn identity(
         &self,
     ) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>, String> {
@@ -106,7 +106,7 @@ impl Parameters {
         }
     }
 
-    /// Takes a parameter if it is one of ours.
+    /// Stores a parameter if it is a TLS parameter. Returns whether it is one.
     fn take(&mut self, parameter: &str) -> Result<bool, String> {
         let Some((name, value)) = parameter.split_once('=') else {
             return Ok(false);
@@ -158,7 +158,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A path; as for libpq, one without a letter is none.
+/// A path. An empty one counts as absent, as in libpq.
 fn path(name: &str, value: &str) -> Result<Option<PathBuf>, String> {
     let path = decode(name, value)?;
     Ok((!path.is_empty()).then(|| PathBuf::from(&*path)))
@@ -174,7 +174,7 @@ mod tests {
 
     #[track_caller]
     fn taken(url: &str) -> (String, Parameters) {
-        take_out(url).unwrap()
+        take_parameters(url).unwrap()
     }
 
     fn mode(url: &str) -> Result<Mode, String> {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_tls_stays_as_it_was() {
+    fn other_parameters_are_kept_unchanged() {
         for url in [
             "postgres://ada@db",
             "postgres://ada:s3?cret=1&sslmode=x@db/users",
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_tls_is_taken_out_and_decoded() {
+    fn tls_parameters_are_removed_and_decoded() {
         let (rest, found) = taken(
             "postgres://ada:s%3f?@a:1,b:2/u?sslcert=%2Fa%2Fb%26c.pem&dbname=x&%73slmode=verify%2Dca\
              &sslkey=k%20y&sslrootcert=/r%C3%B6%40ot.pem&options=-csslmode%3D1",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_parameter_given_twice_the_last_one_counts() {
+    fn the_last_of_repeated_parameters_is_used() {
         let url = "postgres://ada@db?sslmode=disable&sslmode=require";
         assert_eq!(mode(url).unwrap(), Mode::Require);
         let (_, found) = taken("postgres://ada@db?sslrootcert=a&sslrootcert=&sslcert=a&sslcert=");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_that_would_vouch_for_nothing_are_a_mistake() {
+    fn authorities_that_the_mode_does_not_use_are_an_error() {
         for (parameters, said) in [
             ("sslrootcert=a.pem", "sslrootcert=FILE"),
             ("sslrootcert=a.pem&sslmode=prefer", "sslmode=prefer"),
@@ -244,11 +244,11 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_none_of_libpqs_are_refused() {
+    fn modes_that_libpq_does_not_have_are_errors() {
         for mode in ["", "maybe", "Require", "allow", "verify_full", "verify-full%20", "%ff"] {
             let url = format!("postgres://ada@db?sslmode={mode}");
-            assert!(take_out(&url).is_err(), "{url}");
+            assert!(take_parameters(&url).is_err(), "{url}");
         }
-        assert!(take_out("postgres://ada@db?sslkey=%ff").is_err());
+        assert!(take_parameters("postgres://ada@db?sslkey=%ff").is_err());
     }
 }

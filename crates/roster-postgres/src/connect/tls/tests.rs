@@ -1,4 +1,4 @@
-//! Servers that offer TLS and then do something else.
+//! Servers that offer TLS and then fail in some way.
 
 use std::{
     io::{Read as _, Write as _},
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{
 
 use crate::connect::{ConnectError, Connector};
 
-/// A server that offers TLS and then does this with whoever asks for it.
+/// Starts a server that accepts a request for TLS and then calls `then`.
 fn server(mut then: impl FnMut(TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +28,8 @@ fn server(mut then: impl FnMut(TcpStream) + Send + 'static) -> SocketAddr {
             let mut caller = caller.unwrap();
             let mut request = [0; 8];
             caller.read_exact(&mut request).unwrap();
-            // A request for TLS; whoever goes on without it has begun with something else.
+            // The client's request for TLS. A client that continues without TLS sends something
+            // else.
             if request == [0, 0, 0, 8, 4, 210, 22, 47] {
                 caller.write_all(b"S").unwrap();
                 then(caller);
@@ -38,22 +39,22 @@ fn server(mut then: impl FnMut(TcpStream) + Send + 'static) -> SocketAddr {
     address
 }
 
-/// One that says this, and then nothing more for as long as anybody waits.
-fn saying(said: &'static [u8]) -> SocketAddr {
+/// A server that sends these bytes after its offer, and then nothing more.
+fn sending(sent: &'static [u8]) -> SocketAddr {
     let mut kept = Vec::new();
     server(move |mut caller| {
-        caller.write_all(said).unwrap();
+        caller.write_all(sent).unwrap();
         kept.push(caller);
     })
 }
 
 /// A certificate and its key.
-struct Shown {
+struct ServerIdentity {
     certificate: Certificate,
     key: KeyPair,
 }
 
-impl Shown {
+impl ServerIdentity {
     fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::default().self_signed(&key).unwrap();
@@ -61,10 +62,10 @@ impl Shown {
     }
 }
 
-/// One that shows a certificate, and signs with the key of the same or of another one.
-fn showing(shown: &Shown, key: &KeyPair) -> SocketAddr {
+/// A server that sends a certificate and signs with the given key, which may be another one.
+fn presenting(presented: &ServerIdentity, key: &KeyPair) -> SocketAddr {
     let key = any_ecdsa_type(&PrivatePkcs8KeyDer::from(key.serialize_der()).into()).unwrap();
-    let pair = CertifiedKey::new(vec![shown.certificate.der().clone()], key);
+    let pair = CertifiedKey::new(vec![presented.certificate.der().clone()], key);
     let resolver: Arc<dyn ResolvesServerCert> = Arc::new(SingleCertAndKey::from(pair));
     let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -74,44 +75,44 @@ fn showing(shown: &Shown, key: &KeyPair) -> SocketAddr {
     let config = Arc::new(config);
     server(move |mut caller| {
         let mut session = ServerConnection::new(Arc::clone(&config)).unwrap();
-        // However it ends; what the other side makes of it is what counts.
+        // The result of the server's side does not matter.
         drop(Stream::new(&mut session, &mut caller).read(&mut [0; 1024]));
     })
 }
 
-async fn refused(address: SocketAddr, mode: &str) -> ConnectError {
+async fn connect_error(address: SocketAddr, mode: &str) -> ConnectError {
     let connector = Connector::parse(&format!("postgres://a@{address}/b?sslmode={mode}")).unwrap();
     connector.connect().await.map(drop).unwrap_err()
 }
 
 #[tokio::test]
-async fn a_handshake_that_stands_still_is_given_up_with_its_host() {
+async fn a_stalled_handshake_times_out() {
     for mode in ["prefer", "require"] {
-        let (address, began) = (saying(b""), Instant::now());
-        let error = refused(address, mode).await;
+        let (address, began) = (sending(b""), Instant::now());
+        let error = connect_error(address, mode).await;
         assert!(matches!(error, ConnectError::Silent { .. }), "{mode}: {error}");
         assert!(began.elapsed() < Duration::from_secs(5), "{mode}: {:?}", began.elapsed());
     }
 }
 
 #[tokio::test]
-async fn what_is_no_handshake_is_told_and_prefer_goes_on_without() {
-    // The second one has put words before the handshake that nobody has protected.
-    for said in [&b"nonsense, and more of it"[..], b"E\x00\x00\x00\x14Mwelcome, come in"] {
-        let error = refused(saying(said), "require").await.to_string();
+async fn an_invalid_handshake_is_reported_and_prefer_continues_without_tls() {
+    // The second server sends an unencrypted error message before the handshake.
+    for sent in [&b"nonsense, and more of it"[..], b"E\x00\x00\x00\x14Mwelcome, come in"] {
+        let error = connect_error(sending(sent), "require").await.to_string();
         assert!(error.contains("TLS with the server failed"), "{error}");
-        let error = refused(saying(said), "prefer").await.to_string();
+        let error = connect_error(sending(sent), "prefer").await.to_string();
         assert!(error.contains("TLS with the server failed"), "{error}");
         assert!(error.contains("; without TLS: "), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_certificate_without_its_key_is_refused_even_where_nobody_verifies_it() {
-    let (shown, other) = (Shown::new(), KeyPair::generate().unwrap());
-    let error = refused(showing(&shown, &other), "require").await.to_string();
+async fn the_server_must_hold_the_key_of_its_certificate_in_every_mode() {
+    let (presented, other) = (ServerIdentity::new(), KeyPair::generate().unwrap());
+    let error = connect_error(presenting(&presented, &other), "require").await.to_string();
     assert!(error.contains("certificate is not its own"), "{error}");
-    // With its key, it comes as far as the questions that this server does not answer.
-    let error = refused(showing(&shown, &shown.key), "require").await.to_string();
+    // With the matching key, the handshake succeeds. The server then answers no request.
+    let error = connect_error(presenting(&presented, &presented.key), "require").await.to_string();
     assert!(!error.contains("certificate"), "{error}");
 }

@@ -1,8 +1,8 @@
-//! Whom a server has to be for.
+//! Verification of the server's certificate.
 //!
-//! The same for every mode but for what it asks: nothing, a certificate that an authority vouches
-//! for, or one for the name that was connected to as well. That the server holds the key of the
-//! certificate it shows is always checked, since a password may be bound to that certificate.
+//! The modes differ only in what they require of the certificate: nothing, a trusted issuer, or
+//! also the host name. All modes check that the server holds the key of its certificate, because
+//! password authentication may be bound to that certificate.
 
 use tokio_rustls::rustls::{
     CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
@@ -22,25 +22,25 @@ use x509_cert::{
     der::{Decode as _, Encode as _},
 };
 
-/// Who is let be the server.
+/// What is required of the server's certificate.
 #[derive(Debug)]
 pub(super) enum Trust {
-    /// Whoever answers.
-    Anybody,
-    /// Whom one of the authorities vouches for.
+    /// Nothing.
+    Unverified,
+    /// A trusted issuer.
     Authorities(Authorities),
-    /// The same, if it is for the name that was connected to.
+    /// A trusted issuer, and the host name of the URL.
     Name(Authorities),
 }
 
-/// Who may vouch for a server.
+/// The trusted authorities.
 #[derive(Debug)]
 pub(super) struct Authorities {
     anchors: RootCertStore,
     named: Vec<CertificateDer<'static>>,
 }
 
-/// Holds a server's certificate against what is asked of it.
+/// Checks a server's certificate.
 #[derive(Debug)]
 pub(super) struct Verifier {
     trust: Trust,
@@ -48,7 +48,7 @@ pub(super) struct Verifier {
 }
 
 impl Authorities {
-    /// Those of a file: each of them can be read, or it is not what was meant.
+    /// The authorities of a file. A certificate that cannot be parsed is an error.
     pub(super) fn named(certificates: Vec<CertificateDer<'static>>) -> Result<Self, Error> {
         let mut anchors = RootCertStore::empty();
         for certificate in &certificates {
@@ -57,8 +57,8 @@ impl Authorities {
         Ok(Self { anchors, named: certificates })
     }
 
-    /// Those among many that can be read.
-    pub(super) fn readable(certificates: Vec<CertificateDer<'static>>) -> Self {
+    /// The authorities of the system, without those that cannot be parsed.
+    pub(super) fn parsable(certificates: Vec<CertificateDer<'static>>) -> Self {
         let mut anchors = RootCertStore::empty();
         anchors.add_parsable_certificates(certificates);
         Self { anchors, named: Vec::new() }
@@ -69,7 +69,7 @@ impl Authorities {
         self.anchors.is_empty()
     }
 
-    fn vouch(
+    fn check_issuer(
         &self,
         server: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
@@ -86,9 +86,9 @@ impl Authorities {
             now,
             all,
         ) {
-            // A server's own certificate, signed by itself, is an authority for most tools that
-            // make one. If the operator has named this very certificate, nobody else has to vouch.
-            // (Its time was looked at before.)
+            // Most tools create self-signed server certificates as certificates of an authority. If
+            // the operator named this certificate, no other issuer is needed. (Its validity period
+            // was checked before.)
             Err(error) if is_of_an_authority(&error) && self.named.contains(server) => Ok(()),
             outcome => outcome,
         }
@@ -111,12 +111,12 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match &self.trust {
-            Trust::Anybody => {}
+            Trust::Unverified => {}
             Trust::Authorities(authorities) => {
-                authorities.vouch(server, intermediates, now, &self.algorithms)?;
+                authorities.check_issuer(server, intermediates, now, &self.algorithms)?;
             }
             Trust::Name(authorities) => {
-                authorities.vouch(server, intermediates, now, &self.algorithms)?;
+                authorities.check_issuer(server, intermediates, now, &self.algorithms)?;
                 verify_server_name(&ParsedCertificate::try_from(server)?, name)?;
             }
         }
@@ -129,7 +129,7 @@ impl ServerCertVerifier for Verifier {
         server: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, server, signed, &self.algorithms).map_err(not_its_own)
+        verify_tls12_signature(message, server, signed, &self.algorithms).map_err(handshake_error)
     }
 
     fn verify_tls13_signature(
@@ -143,7 +143,7 @@ impl ServerCertVerifier for Verifier {
             Some(key) => verify_tls13_signature_with_raw_key(message, &key, signed, algorithms),
             None => verify_tls13_signature(message, server, signed, algorithms),
         };
-        verified.map_err(not_its_own)
+        verified.map_err(handshake_error)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -151,8 +151,8 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// The public key of an X.509 certificate of version 1, which rustls does not read. OpenSSL 3.0
-/// makes one where it is given a name and a duration alone.
+/// The public key of an X.509 certificate of version 1, which rustls does not parse. OpenSSL 3.0
+/// creates such certificates if it is given only a name and a duration.
 fn old_public_key(server: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoDer<'static>> {
     if ParsedCertificate::try_from(server).is_ok() {
         return None;
@@ -162,15 +162,15 @@ fn old_public_key(server: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoDer
     (certificate.version == Version::V1).then(|| key.into())
 }
 
-/// Tells a signature of the handshake from one of an authority.
-fn not_its_own(error: Error) -> Error {
+/// Makes a bad signature of the handshake distinguishable from one of an issuer.
+fn handshake_error(error: Error) -> Error {
     if error == Error::InvalidCertificate(CertificateError::BadSignature) {
         return CertificateError::ApplicationVerificationFailure.into();
     }
     error
 }
 
-/// Whether a certificate was refused because it is one of an authority and not of a server.
+/// Whether a certificate was rejected because it belongs to an authority.
 fn is_of_an_authority(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(other)) = error else {
         return false;
@@ -178,7 +178,7 @@ fn is_of_an_authority(error: &Error) -> bool {
     matches!(webpki_error(other), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
-/// What the reader of certificates says where rustls has no word of its own for it.
+/// The error of webpki, for which rustls has no variant.
 pub(super) fn webpki_error(error: &OtherError) -> Option<&webpki::Error> {
     error.0.downcast_ref()
 }

@@ -71,7 +71,7 @@ pub(crate) async fn pieces_may_be_cut_anywhere(backend: Backend) {
     }
 }
 
-pub(crate) async fn whoever_sends_all_before_reading_is_told_all(backend: Backend) {
+pub(crate) async fn results_are_complete_if_the_client_reads_them_last(backend: Backend) {
     let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     let bad = "x\n".repeat(1_000);
@@ -114,9 +114,7 @@ pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(b
     assert_eq!((told.len(), &told[40_000]["status"]), (40_001, &json!(201)));
 }
 
-pub(crate) async fn lines_that_came_whole_are_carried_out_though_the_stream_breaks(
-    backend: Backend,
-) {
+pub(crate) async fn complete_lines_are_executed_if_the_stream_breaks(backend: Backend) {
     let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     talk.send(line("ada") + &line("grace") + "{\"username\":\"half\"}").await;

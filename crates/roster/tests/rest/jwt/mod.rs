@@ -1,4 +1,4 @@
-//! Tokens of an issuer: what they open, what they do not, and what happens as keys come and go.
+//! Tokens of an issuer: what they allow, which are rejected, and how the issuer's keys change.
 
 mod attacks;
 mod issuer;
@@ -10,7 +10,7 @@ use roster_http::{AdmissionSettings, TokenIssuer, operation::Need};
 use serde_json::{Value, json};
 
 use crate::{
-    access::{asking, foreign_pages_are_kept_out, operations},
+    access::{foreign_pages_are_rejected, operations, request_for},
     bulk::shut_out,
     client::Reply,
     service::{Backend, Service, Setup, path},
@@ -39,7 +39,8 @@ impl Trusting {
     ) -> Self {
         let issuer = Issuer::open(keys).await;
         let issuers = vec![set(issuer.trusted())];
-        // Who tries many bad tokens is refused unseen; here each is to be judged.
+        // After many bad tokens the address would be locked, but these tests need each one to be
+        // verified.
         let failed_auth_per_minute = 0;
         Self::open(backend, issuer, issuers, failed_auth_per_minute).await
     }
@@ -59,14 +60,14 @@ impl Trusting {
         self.issuer.claims(self.service.clock.now().as_millis())
     }
 
-    /// A token of this key, good from now on.
+    /// A token of this key, valid from now on.
     fn token(&self, signer: &Signer, kid: &str) -> String {
         let alg = if matches!(signer, Signer::Rsa(_)) { "RS256" } else { "ES256" };
         let header = json!({"alg": alg, "kid": kid});
         signer.token(&header.to_string(), &self.claims().to_string())
     }
 
-    /// Asks for the list of users with a token.
+    /// Lists users with a token.
     async fn ask(&self, token: &str) -> Reply {
         self.service.request("GET", "/users").bearer(token).send().await
     }
@@ -75,8 +76,8 @@ impl Trusting {
         self.ask(token).await.status()
     }
 
-    /// Asks until the answer is this one, which something in the background brings about.
-    async fn until(&self, token: &str, status: u16) {
+    /// Repeats the request until it has this status. Something in the background changes it.
+    async fn wait_for_status(&self, token: &str, status: u16) {
         for _ in 0..500 {
             if self.status(token).await == status {
                 return;
@@ -87,7 +88,7 @@ impl Trusting {
     }
 }
 
-pub(crate) async fn every_attack_on_a_token_is_refused(backend: Backend) {
+pub(crate) async fn every_forged_token_is_rejected(backend: Backend) {
     let trusting = Trusting::new(&backend, Vec::new()).await;
     let forge = Forge {
         rsa: Signer::rsa(),
@@ -107,8 +108,8 @@ pub(crate) async fn every_attack_on_a_token_is_refused(backend: Backend) {
         let reply = trusting.ask(&token).await;
         assert_eq!(reply.status(), 401, "{name}: {}", reply.text());
         let reply = reply.refused(401, "unauthenticated");
-        let told = reply.json()["detail"].as_str().expect("a detail").to_owned();
-        assert!(told.contains(words), "{name}: {told}");
+        let detail = reply.json()["detail"].as_str().expect("a detail").to_owned();
+        assert!(detail.contains(words), "{name}: {detail}");
         assert!(reply.header("www-authenticate").contains("error=\"invalid_token\""), "{name}");
         let parts = token.split('.').filter(|part| part.len() > 3);
         assert!(!parts.into_iter().any(|part| reply.text().contains(part)), "{name}");
@@ -116,7 +117,7 @@ pub(crate) async fn every_attack_on_a_token_is_refused(backend: Backend) {
     trusting.ask(&forge.good()).await.expect(200);
 }
 
-pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(backend: Backend) {
+pub(crate) async fn each_scope_of_a_token_allows_its_operations_only(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let service = &trusting.service;
@@ -142,7 +143,7 @@ pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(
     ];
     for (operation, method, target) in operations() {
         let send = |token: String| {
-            let request = asking(service, operation, &method, &target).bearer(&token);
+            let request = request_for(service, operation, &method, &target).bearer(&token);
             async move { request.send().await }
         };
         let Need::Scope(needed) = operation.needs() else { continue };
@@ -162,15 +163,15 @@ pub(crate) async fn each_scope_of_a_token_opens_what_it_should_and_nothing_else(
     }
 }
 
-pub(crate) async fn no_foreign_page_acts_with_a_token(backend: Backend) {
+pub(crate) async fn a_foreign_page_with_a_token_is_403(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let token = trusting.token(&signer, "one");
-    foreign_pages_are_kept_out(&trusting.service, &token).await;
+    foreign_pages_are_rejected(&trusting.service, &token).await;
     trusting.ask(&token).await.expect(200);
 }
 
-pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(backend: Backend) {
+pub(crate) async fn scopes_are_read_from_the_configured_claim(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::with(&backend, vec![signer.jwk("one")], |trusted| TokenIssuer {
         scope_claim: "roles".to_owned(),
@@ -194,13 +195,13 @@ pub(crate) async fn scopes_are_told_by_the_claim_that_the_settings_name(backend:
     }
 }
 
-pub(crate) async fn an_issuer_closes_the_service_to_everybody_else(backend: Backend) {
+pub(crate) async fn with_an_issuer_every_request_needs_a_credential(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let service = &trusting.service;
     service.get("/users").await.refused(401, "unauthenticated");
     assert!(!service.app.is_open());
-    // Keys are made with a token, and open beside it.
+    // Keys can be created with a token, and work in addition to it.
     let token = trusting.token(&signer, "one");
     let key = json!({"name": "one", "scopes": ["users:read"]});
     let made = service.request("POST", "/keys").bearer(&token).json(&key).send().await;
@@ -228,12 +229,12 @@ pub(crate) async fn the_change_log_names_the_subject_that_acted(backend: Backend
     assert!(events.iter().all(|event| event["actor"] == format!("jwt:{subject}")));
 }
 
-pub(crate) async fn keys_that_rotate_are_followed(backend: Backend) {
+pub(crate) async fn rotated_issuer_keys_are_fetched(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
     let trusting = Trusting::new(&backend, vec![one.jwk("one")]).await;
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
     trusting.issuer.set(|answers| answers.keys.push(two.jwk("two")));
-    // Not more often than every half minute, whoever asks.
+    // At most one fetch every 30 seconds.
     for _ in 0..5 {
         trusting.ask(&trusting.token(&two, "two")).await.refused(401, "unauthenticated");
     }
@@ -244,7 +245,7 @@ pub(crate) async fn keys_that_rotate_are_followed(backend: Backend) {
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
 }
 
-pub(crate) async fn a_key_that_left_the_set_takes_remembered_tokens_along(backend: Backend) {
+pub(crate) async fn a_token_is_rejected_once_its_key_leaves_the_set(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
     let trusting = Trusting::new(&backend, vec![one.jwk("one"), two.jwk("two")]).await;
     let clock = &trusting.service.clock;
@@ -253,17 +254,17 @@ pub(crate) async fn a_key_that_left_the_set_takes_remembered_tokens_along(backen
     let token = trusting.token(&one, "one");
     trusting.ask(&token).await.expect(200);
     trusting.issuer.set(|answers| drop(answers.keys.remove(0)));
-    // The token is remembered; the set turns ten minutes old and is fetched in the background.
+    // The token is cached. The key set is now ten minutes old and is fetched in the background.
     clock.step(1000);
-    trusting.until(&token, 401).await;
+    trusting.wait_for_status(&token, 401).await;
     trusting.ask(&trusting.token(&two, "two")).await.expect(200);
-    // Keys that nobody looked at for long are not believed before they are fetched.
+    // Keys that were not used for a long time are fetched before they are used.
     trusting.issuer.set(|answers| answers.keys.clear());
     clock.step(HOUR);
     trusting.ask(&trusting.token(&two, "two")).await.refused(401, "unauthenticated");
 }
 
-pub(crate) async fn an_issuer_that_is_away_is_503_until_it_is_back(backend: Backend) {
+pub(crate) async fn an_unreachable_issuer_is_503_until_it_responds(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     trusting.issuer.set(|answers| answers.away = true);
@@ -275,7 +276,7 @@ pub(crate) async fn an_issuer_that_is_away_is_503_until_it_is_back(backend: Back
     trusting.ask(&token).await.expect(200);
 }
 
-pub(crate) async fn keys_serve_for_a_day_while_their_issuer_is_away(backend: Backend) {
+pub(crate) async fn keys_of_an_unreachable_issuer_are_used_for_a_day(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let clock = &trusting.service.clock;
@@ -286,7 +287,7 @@ pub(crate) async fn keys_serve_for_a_day_while_their_issuer_is_away(backend: Bac
         clock.step(HOUR);
         assert_eq!(ask().await, 200);
     }
-    // What is unknown may be a key that the issuer has by now.
+    // An unknown key may be a new key of the issuer.
     trusting.ask(&trusting.token(&signer, "two")).await.refused(503, "unavailable");
     clock.step(HOUR);
     assert_eq!(ask().await, 503);
@@ -303,7 +304,7 @@ pub(crate) async fn a_known_key_waits_for_no_fetch_and_many_requests_cause_one(b
     let asked = (0..20).map(|_| trusting.status(&first));
     assert_eq!(futures(asked).await, [200; 20]);
     assert_eq!(trusting.issuer.fetches(), 1);
-    // A slow fetch for a key that is new holds up nobody whose key is known.
+    // A slow fetch of a new key delays no request with a known key.
     trusting.issuer.set(|answers| {
         answers.keys.push(two.jwk("two"));
         answers.slow = Duration::from_secs(1);
@@ -319,15 +320,19 @@ pub(crate) async fn a_known_key_waits_for_no_fetch_and_many_requests_cause_one(b
     };
     let (waited, (passed, fetches)) = tokio::join!(waiting, passing);
     assert_eq!((waited, passed), (vec![200; 20], vec![200; 20]));
-    assert_eq!((fetches, trusting.issuer.fetches()), (1, 2), "they passed before it was answered");
+    assert_eq!(
+        (fetches, trusting.issuer.fetches()),
+        (1, 2),
+        "they were served before the fetch ended"
+    );
 }
 
-/// All of them at once.
+/// Runs all of them concurrently.
 async fn futures<T>(asked: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     futures_util::future::join_all(asked).await
 }
 
-pub(crate) async fn a_remembered_token_ends_when_it_expires(backend: Backend) {
+pub(crate) async fn a_cached_token_is_rejected_when_it_expires(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let clock = &trusting.service.clock;
@@ -349,7 +354,7 @@ pub(crate) async fn a_token_that_expires_ends_its_streams(backend: Backend) {
     let token = trusting.token(&signer, "one");
     let import = shut_out::importing(service, Some(&token)).await;
     let export = shut_out::exporting(service, Some(&token)).await;
-    // Five minutes, and a minute's leeway; it was remembered all the time.
+    // Five minutes and a minute of leeway. The token was cached all the time.
     service.clock.step(6 * MINUTE - 1);
     tokio::time::sleep(Duration::from_millis(600)).await;
     service.request("GET", "/events").bearer(&token).send().await.expect(200);
@@ -358,7 +363,7 @@ pub(crate) async fn a_token_that_expires_ends_its_streams(backend: Backend) {
     tokio::join!(import, shut_out::export_ends(export));
 }
 
-pub(crate) async fn several_issuers_are_told_apart(backend: Backend) {
+pub(crate) async fn several_issuers_are_kept_separate(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
     let staff = Issuer::open(vec![one.jwk("one")]).await;
     let partners = Issuer::open(vec![two.jwk("one")]).await;
@@ -380,7 +385,7 @@ pub(crate) async fn several_issuers_are_told_apart(backend: Backend) {
     let mut of_partners = partners.claims(now);
     of_partners["aud"] = json!("api://roster");
     of_partners["scp"] = of_partners["scope"].take();
-    // The same subject of two issuers is two people, also for what is repeated.
+    // The same subject of two issuers is two callers, also for idempotency keys.
     let create = |token: String, name: &'static str| {
         let request = service.request("POST", "/users").bearer(&token);
         request.header("idempotency-key", "one").json(&json!({"username": name})).send()
@@ -392,7 +397,7 @@ pub(crate) async fn several_issuers_are_told_apart(backend: Backend) {
     let events = reader.send().await.expect(200).json();
     assert_eq!(events["items"][0]["actor"], "staff:ada");
     assert_eq!(events["items"][1]["actor"], "partners:ada");
-    // A key signs for its own issuer alone, and what is set for one holds for no other.
+    // A key signs only for its own issuer, and settings of one issuer do not apply to another.
     for (signer, claims, change) in [
         (&one, &of_partners, json!({})),
         (&two, &of_staff, json!({})),
@@ -410,17 +415,17 @@ pub(crate) async fn several_issuers_are_told_apart(backend: Backend) {
     of_partners["scope"] = of_partners["scp"].take();
     let unscoped = service.request("GET", "/users").bearer(&token(&two, &of_partners));
     unscoped.send().await.refused(403, "insufficient-scope");
-    // One that is away is so for its own tokens alone.
+    // An unreachable issuer affects only its own tokens.
     staff.set(|answers| answers.away = true);
-    let stranger = one.token(r#"{"alg":"ES256","kid":"new"}"#, &of_staff.to_string());
+    let unknown_key = one.token(r#"{"alg":"ES256","kid":"new"}"#, &of_staff.to_string());
     service.clock.step(MINUTE);
-    let away = service.request("GET", "/users").bearer(&stranger).send().await;
+    let away = service.request("GET", "/users").bearer(&unknown_key).send().await;
     away.refused(503, "unavailable");
     of_partners["scp"] = of_partners["scope"].take();
     service.request("GET", "/users").bearer(&token(&two, &of_partners)).send().await.expect(200);
 }
 
-pub(crate) async fn an_issuer_that_says_something_else_is_not_believed(backend: Backend) {
+pub(crate) async fn invalid_documents_of_an_issuer_are_rejected(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
     let url = trusting.issuer.url.clone();
@@ -467,7 +472,7 @@ pub(crate) async fn a_fresh_token_from_a_locked_address_is_admitted(backend: Bac
         signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string())
     };
     // The issuer's keys are fetched before the address is locked.
-    trusting.until(&with(&|claims| claims["jti"] = json!("first")), 200).await;
+    trusting.wait_for_status(&with(&|claims| claims["jti"] = json!("first")), 200).await;
     for _ in 0..5 {
         trusting.ask("a.b.c").await.refused(401, "unauthenticated");
     }
@@ -485,10 +490,10 @@ pub(crate) async fn a_fresh_token_from_a_locked_address_is_admitted(backend: Bac
         let fresh = with(&|claims| claims["jti"] = json!(n));
         trusting.ask(&fresh).await.expect(200);
     }
-    // Forged tokens are verified up to the allowance of the address, and refused all the same.
+    // Forged tokens are verified up to the allowance of the address, and then rejected.
     for _ in 0..100 {
         trusting.ask(&trusting.token(&forger, "one")).await.refused(429, "rate-limited");
     }
     let again = with(&|claims| claims["jti"] = json!("last"));
-    trusting.until(&again, 200).await;
+    trusting.wait_for_status(&again, 200).await;
 }

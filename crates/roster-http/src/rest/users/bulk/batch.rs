@@ -1,6 +1,6 @@
-//! Lines on their way to the store, some hundred at a time.
+//! A batch of up to some hundred lines for the store.
 //!
-//! A line that cannot be read keeps its place among the others, so that verdicts come in the order
+//! A line that cannot be parsed keeps its place among the others, so that results come in the order
 //! of lines.
 
 use roster_core::{
@@ -16,12 +16,12 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// Most lines of a batch: half of what the store commits at a time.
+/// The maximum number of lines of a batch: half of what the store commits at a time.
 const BATCH_LINES_MAX: usize = 256;
 /// A batch is full once its lines hold this many bytes.
 const BATCH_BYTES_MAX: usize = 1024 * 1024;
 
-/// Lines that were read, in their order.
+/// Parsed lines, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     slots: Vec<Slot>,
@@ -29,16 +29,16 @@ pub(super) struct Batch {
     bytes: usize,
 }
 
-/// The place of one line.
+/// The slot of one line.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: u64,
-    /// What is wrong with a line that cannot be read; the others have a draft.
+    /// The error of a line that cannot be parsed. The other lines have a draft.
     unread: Option<Problem>,
 }
 
 impl Batch {
-    /// Takes the line of this number.
+    /// Adds the line with this number.
     pub(super) async fn take(&mut self, number: u64, line: &Line, parser: &JsonParser) {
         let unread = match line {
             Line::Whole(text) => {
@@ -50,7 +50,8 @@ impl Batch {
                     }
                     Err(problem) => Some(problem),
                     Ok(Err(fault)) => {
-                        // Which line it is, the verdict says; within it there is but one.
+                        // The result has the number of the line. The position within the line is
+                        // enough here.
                         let detail = fault.detail.replace(" at line 1 column ", " at column ");
                         Some(Problem::saying(ProblemCode::MalformedJson, detail))
                     }
@@ -77,12 +78,12 @@ impl Batch {
         self.slots.first().map(|slot| slot.number)
     }
 
-    /// How many drafts stand in it.
+    /// The number of drafts.
     pub(super) fn drafts(&self) -> usize {
         self.drafts.len()
     }
 
-    /// The places of the lines, and the drafts that stand in some of them.
+    /// The slots of the lines, and the drafts of the valid ones.
     pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<Draft>) {
         (self.slots, self.drafts)
     }
@@ -100,7 +101,8 @@ fn read_draft(text: &[u8]) -> Result<Draft, JsonFault> {
 }
 
 /// Whether a line is the whole record of a stored user, as an export writes it: it has all members
-/// that only a service makes. Such a user was accepted once, perhaps by SCIM's tolerant profile.
+/// that only a service creates. Such a user was accepted before, perhaps with SCIM's tolerant
+/// parsing.
 fn is_record(tree: &Json) -> bool {
     let text = |name: &str| match tree.member(name) {
         Some(Json::Text(text)) => text.as_str(),
@@ -113,7 +115,7 @@ fn is_record(tree: &Json) -> bool {
         && is_time("updated_at")
 }
 
-/// Puts what came of the drafts in the places of their lines.
+/// Combines the slots with the results of the drafts.
 pub(super) fn joined(
     slots: Vec<Slot>,
     results: Vec<Result<Outcome, Failure>>,

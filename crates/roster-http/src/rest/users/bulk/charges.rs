@@ -1,7 +1,7 @@
-//! Charging the lines of an import to the rate limit of its caller.
+//! Charges the lines of an import to the rate limit of its caller.
 //!
-//! An import that has used up its caller's allowance waits for more of it instead of failing: its
-//! lines have no other way to be sent again than as a new stream.
+//! An import that reaches the rate limit waits instead of failing, because its client could send
+//! the remaining lines only in a new stream.
 
 use std::{net::IpAddr, pin::Pin, sync::Arc};
 
@@ -10,14 +10,14 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{admission::RateLimiter, authorization::identity, state::AppState};
 
-/// What the lines of one import are charged to.
+/// The charges of one import.
 pub(super) struct LineCharges {
     limiter: Option<Arc<RateLimiter>>,
     actor: Actor,
     address: IpAddr,
-    /// Whether the next line is paid for: the request itself pays for the first.
+    /// Whether the next line is already charged: the request itself was charged for the first line.
     paid: bool,
-    /// Until more is granted.
+    /// The wait for the next allowance.
     wait: Option<Pin<Box<Sleep>>>,
 }
 
@@ -26,7 +26,7 @@ impl LineCharges {
         Self { limiter: app.admission.rate_limiter.clone(), actor, address, paid: true, wait: None }
     }
 
-    /// Charges a line; if that is one too many, the import has to wait.
+    /// Charges a line. Returns false if the import has to wait.
     pub(super) fn charge(&mut self) -> bool {
         let Some(limiter) = &self.limiter else { return true };
         if std::mem::take(&mut self.paid) {
@@ -46,7 +46,7 @@ impl LineCharges {
         self.wait.is_some()
     }
 
-    /// Waits until a line may be charged again. Dropped before it is done, nothing is lost.
+    /// Waits until a line may be charged again. Cancel-safe.
     pub(super) async fn wait(&mut self) {
         if let Some(wait) = &mut self.wait {
             wait.as_mut().await;
@@ -54,7 +54,7 @@ impl LineCharges {
         self.wait = None;
     }
 
-    /// No line is charged any more.
+    /// Stops charging.
     pub(super) fn stop(&mut self) {
         self.wait = None;
     }

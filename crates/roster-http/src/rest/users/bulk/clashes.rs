@@ -1,9 +1,10 @@
-//! In a dry run: which names and addresses earlier lines of the same stream would hold.
+//! The names and addresses that earlier lines of a dry run would claim.
 //!
-//! Nothing is stored, so the store cannot know. Kept are digests, up to a bound; lines beyond it
-//! are held against the collection alone. A digest is seeded anew for each run and 64 bits long:
-//! among a million lines two of them meet by chance once in ten million runs. What a replacement
-//! would set free counts as still held: to know better takes the whole collection once more.
+//! A dry run stores nothing, so the store does not know them. They are kept as digests, up to a
+//! maximum; later lines are then compared only with the stored users. The digests are 64 bits long
+//! and have a new seed for each run: in a run of a million lines, the probability of a collision is
+//! one in ten million. A name that a replacement would release still counts as taken, because to
+//! know better would need a second pass over all users.
 
 use std::{
     collections::HashMap,
@@ -15,15 +16,15 @@ use roster_core::{
     Taken, User, UsernameOrigin,
 };
 
-/// Most names and addresses that a dry run remembers: what a hash map of 2^21 places holds.
+/// The maximum number of stored names and addresses: the capacity of a hash map of 2^21 buckets.
 const REMEMBERED_MAX: usize = (1 << 21) / 8 * 7;
 
-/// Of a claim, in two halves: with its holder it takes 12 bytes then, and 16 else.
+/// The digest of a claim, as two halves: an entry then takes 12 bytes instead of 16.
 type Digest = [u32; 2];
-/// Of a user's id. Where two of them meet by chance, a dry run replaces where it should refuse.
+/// The digest of a user's id. On a collision, a dry run reports a replacement instead of an error.
 type Holder = u32;
 
-/// What earlier lines would hold.
+/// The claims of earlier lines.
 #[derive(Debug)]
 pub(super) struct Clashes {
     held: HashMap<Digest, Holder>,
@@ -37,8 +38,8 @@ impl Clashes {
         Self { held: HashMap::new(), digests: RandomState::new(), rules, on_conflict }
     }
 
-    /// Holds what a line would come to against the lines before it.
-    pub(super) fn judge(&mut self, outcome: Outcome) -> Result<Outcome, Failure> {
+    /// Compares the outcome of a line with the claims of the lines before it.
+    pub(super) fn check(&mut self, outcome: Outcome) -> Result<Outcome, Failure> {
         let Ok(user) = User::from_record(&outcome.stored.record) else { return Ok(outcome) };
         let creates = match outcome.effect {
             Effect::Skipped => return Ok(outcome),
@@ -56,21 +57,21 @@ impl Clashes {
             self.remember(&claims, holder);
             return Ok(outcome);
         };
-        // Whom the store would have replaced is a holder too.
-        let alone = creates && held.iter().all(|(_, other)| *other == first);
+        // If the store would replace a stored user, that user is a second holder.
+        let has_one_holder = creates && held.iter().all(|(_, other)| *other == first);
         match self.on_conflict {
             OnConflict::Skip => Ok(Outcome { effect: Effect::Skipped, ..outcome }),
-            OnConflict::Replace if alone => {
+            OnConflict::Replace if has_one_holder => {
                 self.remember(&claims, first);
                 Ok(Outcome { effect: Effect::Changed(EventKind::Updated), ..outcome })
             }
             OnConflict::Fail | OnConflict::Replace => {
-                Err(Failure::Refused(Refusal::Taken(told(&held, &user))))
+                Err(Failure::Refused(Refusal::Taken(taken(&held, &user))))
             }
         }
     }
 
-    /// What the user holds alone.
+    /// The values of the user that must be unique.
     fn claims(&self, user: &User) -> Vec<(Claim, Digest)> {
         let keys = Keys::of(user);
         let email = keys.email.filter(|_| self.rules.email == Sharing::Unique);
@@ -97,7 +98,7 @@ impl Clashes {
     }
 }
 
-/// What a user may hold alone.
+/// A value that may have to be unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Claim {
     Username,
@@ -105,7 +106,7 @@ enum Claim {
     ExternalId,
 }
 
-fn told(held: &[(Claim, Holder)], user: &User) -> Taken {
+fn taken(held: &[(Claim, Holder)], user: &User) -> Taken {
     let given = user.profile.text(Attribute::Username);
     let by_default = given == user.profile.primary_value(Attribute::Emails);
     let origin = if by_default { UsernameOrigin::Email } else { UsernameOrigin::Given };

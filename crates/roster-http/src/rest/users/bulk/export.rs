@@ -1,10 +1,10 @@
 //! `GET /users` as `application/x-ndjson`: every user of the collection, in the order of ids.
 //!
-//! Short reads of one page each, one page ahead of what is being sent: a caller that reads slowly
-//! holds two pages of memory and nothing of the store. Each line is a record as it was committed
-//! at some moment at or after `Roster-Position`. A failure midway breaks the body off; a store that
-//! has no time just now is asked again first, for a caller would have to begin anew. No page is
-//! sent to somebody who has been shut out meanwhile.
+//! It is read in pages, one page ahead of the one that is sent, so a slow client uses two pages of
+//! memory and nothing of the store. Each line is a record as it was committed at or after
+//! `Roster-Position`. After an error the body ends without its end mark. An overloaded store is
+//! asked again first, because the client would have to start again from the beginning. Before each
+//! page is sent, the caller's credential is checked again.
 
 use std::time::Duration;
 
@@ -40,11 +40,11 @@ use crate::{
     transfers::Place,
 };
 
-/// Users that are read at a time: more than a page may have, which tells the engine that nobody
-/// waits for a page of their own.
+/// Users per read. It is more than a page may have, which tells the engine that this read has low
+/// priority.
 const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
 
-/// What belongs to pages, and why it has no place here.
+/// Parameters that apply only to pages, with the detail of the error for each.
 const OF_PAGES: [(&str, &str); 5] = [
     ("sort", "NDJSON comes in the order of ids; leave sort out"),
     ("q", "a search is answered in pages of JSON; use filter, or Accept: application/json"),
@@ -53,7 +53,7 @@ const OF_PAGES: [(&str, &str); 5] = [
     ("count", "NDJSON has no place for a total; count the lines"),
 ];
 
-/// Milliseconds after which a page is asked for again that the store had no time for.
+/// Pauses in milliseconds before a page is read again after a transient error.
 const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
@@ -73,8 +73,9 @@ pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Prob
     let mut response = body.into_response();
     describe(app, response.headers_mut(), first.position);
     let (directory, lease) = (app.directory.clone(), call.lease(app)?);
-    let walk = Walk { directory, lease, page, members, request_id: call.request_id().to_owned() };
-    tokio::spawn(walk.send(first, sender, place));
+    let export =
+        Export { directory, lease, page, members, request_id: call.request_id().to_owned() };
+    tokio::spawn(export.send(first, sender, place));
     Ok(response)
 }
 
@@ -85,8 +86,8 @@ fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
     respond::position(headers, app.directory.log_id(), position);
 }
 
-/// An export on its way.
-struct Walk {
+/// A running export.
+struct Export {
     directory: Directory,
     lease: Lease<ReadUsers>,
     page: PageQuery,
@@ -94,30 +95,30 @@ struct Walk {
     request_id: String,
 }
 
-impl Walk {
+impl Export {
     async fn send(mut self, first: Page, sender: BodySender, _place: Place) {
         let mut read = Ok(first);
         loop {
             let page = match read {
                 Ok(page) => page,
-                Err(error) => return self.broke_off(&error),
+                Err(error) => return self.log_failure(&error),
             };
             let Some(lines) = self.lines(&page) else {
-                let place = "a record that was to be cut".to_owned();
-                return self.broke_off(&StoreError::Corrupt { place });
+                let place = "a record that could not be projected".to_owned();
+                return self.log_failure(&StoreError::Corrupt { place });
             };
             let next = page.next.clone();
             drop(page);
             let Some(room) = self.room(&sender).await else { return };
-            // As late as can be: the page may have waited for its room.
+            // Checked as late as possible: the page may have waited for room.
             let may = match self.lease.permit().await {
                 Ok(may) => may,
-                Err(problem) => return self.stopped(&problem),
+                Err(problem) => return self.log_stop(&problem),
             };
             room.send(lines);
             let Some(next) = next else { return sender.finish() };
             self.page.after = Some(next);
-            // Only once the page before is being sent: two are in memory, and no more.
+            // Waits until the page before is being sent, so that at most two pages are in memory.
             if self.room(&sender).await.is_none() {
                 return;
             }
@@ -125,14 +126,15 @@ impl Walk {
         }
     }
 
-    /// Room for a page; none once the caller has gone away, or may have no more.
+    /// Waits for room for a page. Returns `None` if the client is gone or its credential is no
+    /// longer valid.
     async fn room<'s>(&mut self, sender: &'s BodySender) -> Option<Room<'s>> {
         let problem = tokio::select! {
             biased;
             problem = self.lease.over() => problem,
             room = sender.room() => return room.ok(),
         };
-        self.stopped(&problem);
+        self.log_stop(&problem);
         None
     }
 
@@ -148,7 +150,7 @@ impl Walk {
         self.directory.list(may, self.page.clone()).await
     }
 
-    /// The records of a page, a line each; nothing if one of them cannot be cut.
+    /// The records of a page, one per line; `None` if a record cannot be projected.
     fn lines(&self, page: &Page) -> Option<Vec<u8>> {
         let bytes = page.items.iter().map(|item| item.record.len() + 1).sum();
         let mut out = Vec::with_capacity(if self.members.is_none() { bytes } else { 0 });
@@ -162,14 +164,18 @@ impl Walk {
         Some(out)
     }
 
-    fn stopped(&self, problem: &Problem) {
+    fn log_stop(&self, problem: &Problem) {
         let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
-        tracing::warn!(request_id, code, "an export was stopped: its caller is let in no longer");
+        tracing::warn!(
+            request_id,
+            code,
+            "an export was stopped: its caller's credential is no longer valid"
+        );
     }
 
-    fn broke_off(&self, error: &StoreError) {
+    fn log_failure(&self, error: &StoreError) {
         let request_id = self.request_id.as_str();
         let cause: &dyn std::error::Error = error;
-        tracing::error!(request_id, cause, "an export broke off");
+        tracing::error!(request_id, cause, "an export failed");
     }
 }

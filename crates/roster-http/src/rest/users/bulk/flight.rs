@@ -1,7 +1,7 @@
-//! Batches that the store has been given and not yet answered.
+//! Batches that the store is executing.
 //!
-//! Several at a time, so that the next is read while the former are committed. They are given in
-//! the order of lines, each before the next, and their answers are taken in the same order.
+//! There are several at a time, so that the next lines are read while earlier ones are committed.
+//! They are sent in the order of lines, and their results are received in the same order.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Most batches of one import that the store is given at a time.
+/// The maximum number of batches of one import in the store.
 const IN_FLIGHT_MAX: usize = 3;
 
 type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -20,7 +20,7 @@ enum Slot<T> {
     Landed(T),
 }
 
-/// What the store has been given, the first first.
+/// The batches in the store, in order.
 pub(super) struct Flight<T> {
     slots: VecDeque<Slot<T>>,
 }
@@ -38,8 +38,8 @@ impl<T> Flight<T> {
         self.slots.len() >= IN_FLIGHT_MAX
     }
 
-    /// Sends one off. It is polled here and now: a store queues what it is given when it is first
-    /// polled, so the order of calls is the order of lines.
+    /// Sends a batch. The future is polled at once: a store enqueues a batch at the first poll, so
+    /// the order of calls is the order of lines.
     pub(super) async fn launch(&mut self, answer: impl Future<Output = T> + Send + 'static) {
         let mut answer: Answer<T> = Box::pin(answer);
         let at_once = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
@@ -49,8 +49,7 @@ impl<T> Flight<T> {
         });
     }
 
-    /// Waits for the first to land; for ever if there is none. Dropped before it is done, nothing
-    /// is lost.
+    /// Waits for the result of the first batch; forever if there is none. Cancel-safe.
     pub(super) async fn next(&mut self) -> T {
         poll_fn(|context| self.poll_next(context)).await
     }

@@ -1,8 +1,8 @@
-//! `POST /users` as `application/x-ndjson`: a user a line in, a verdict a line out.
+//! `POST /users` as `application/x-ndjson`: one user per line in, one result per line out.
 //!
-//! Each line is its own atomic step, in the order of lines, and its verdict follows its commit.
-//! What must be known before the first line is judged here; the rest runs on as two tasks, one
-//! that takes lines in and one that sends verdicts out, so that neither waits for the other.
+//! Each line is its own atomic write, in the order of lines, and its result follows its commit.
+//! Everything that must be known before the first line is checked here. Two tasks do the rest, one
+//! for lines and one for results, so that neither waits for the other.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response,
     let expects_continue = headers.contains_key(EXPECT);
     let (mut upload, lease, caller) = call.stream(app)?;
     let charges = LineCharges::new(app, caller.actor.clone(), client);
-    // hyper asks for a body that waits to be asked for only as long as no answer has begun.
+    // hyper sends `100 Continue` only while no response has begun.
     let first = if expects_continue { Some(upload.next().await) } else { None };
     let (body, sender) = StreamedBody::new(&peer);
     let (verdicts, parcels) = mpsc::channel(1);

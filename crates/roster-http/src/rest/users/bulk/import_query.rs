@@ -7,7 +7,7 @@ use crate::{
     problem::Problem,
 };
 
-/// How the lines of an import are carried out.
+/// How the lines of an import are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ImportQuery {
     pub(super) on_conflict: OnConflict,

@@ -1,8 +1,9 @@
-//! Taking in the lines of an import and having them carried out.
+//! Reads the lines of an import and executes them.
 //!
-//! The next lines are read while the store commits the former. Whatever becomes of the caller,
-//! the lines that came whole are carried out, unless the caller is let in no longer; only a stream
-//! that came to its end is told to be done. Nothing here waits for the verdicts to be read.
+//! The next lines are read while the store commits the batch before. If the client disconnects, all
+//! lines that arrived completely are still executed, unless the caller's credential is no longer
+//! valid. The `done` line is sent only if the stream ended normally. Nothing here waits for the
+//! client to read results.
 
 use std::{mem, sync::Arc};
 
@@ -34,26 +35,26 @@ use crate::{
     state::AppState,
 };
 
-/// After so many lines other tasks of this thread have their turn.
-const LINES_AT_A_STRETCH: u64 = 64;
-/// So they have after lines of so many bytes.
-const BYTES_AT_A_STRETCH: usize = 32 * 1024;
+/// Other tasks of this thread run after this number of lines.
+const YIELD_AFTER_LINES: u64 = 64;
+/// Other tasks of this thread run after this number of bytes.
+const YIELD_AFTER_BYTES: usize = 32 * 1024;
 
 type Piece = Result<Option<Bytes>, BodyFault>;
-type Landed = (Vec<Slot>, Vec<Result<Outcome, Failure>>);
+type Finished = (Vec<Slot>, Vec<Result<Outcome, Failure>>);
 
-/// How far the stream of lines has come.
+/// The state of the stream of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Open,
     Ended,
-    /// It broke off, or was too slow.
+    /// It was interrupted, or too slow.
     Broken,
-    /// Whoever sends it is let in no longer.
+    /// The caller's credential is no longer valid.
     Stopped,
 }
 
-/// An import that takes in its lines.
+/// A running import.
 pub(super) struct Intake {
     directory: Directory,
     lease: Lease<WriteUsers>,
@@ -64,19 +65,20 @@ pub(super) struct Intake {
     upload: Upload,
     source: Source,
     lines: Lines,
-    /// The line that is read next, once it may be charged.
+    /// The next line, which waits for the caller's rate limit.
     next: Option<Line>,
     charges: LineCharges,
     parser: JsonParser,
     /// The number of the last line that was read, from 1.
     number: u64,
     batch: Batch,
-    flight: Flight<Landed>,
+    flight: Flight<Finished>,
     clashes: Option<Clashes>,
     tally: Tally,
-    /// Gone once nobody takes verdicts any more.
+    /// `None` once the receiver of results is gone.
     verdicts: Option<mpsc::Sender<Parcel>>,
-    /// The first line that was not carried out since the caller is let in no longer, and why.
+    /// The first line that was not executed after the caller's credential became invalid, and the
+    /// problem.
     stopped: Option<(u64, Problem)>,
     failed: bool,
 }
@@ -115,7 +117,7 @@ impl Intake {
         }
     }
 
-    /// Carries out all lines. `first` is a piece that has come already.
+    /// Executes all lines. `first` is a part of the body that has already arrived.
     pub(super) async fn run(mut self, first: Option<Piece>) {
         if let Some(first) = first {
             self.take(first);
@@ -123,23 +125,23 @@ impl Intake {
         loop {
             self.read_lines().await;
             let open = self.source == Source::Open;
-            let slowed = self.charges.is_waiting();
-            if !open && !slowed && self.batch.is_empty() && self.flight.is_empty() {
+            let throttled = self.charges.is_waiting();
+            if !open && !throttled && self.batch.is_empty() && self.flight.is_empty() {
                 break;
             }
-            let hungry = open && !slowed && !self.batch.is_full();
+            let may_read = open && !throttled && !self.batch.is_full();
             let ready = !self.batch.is_empty() && self.may_launch();
             let waiting = ready && self.flight.is_empty();
-            let unfinished = open || slowed || !self.batch.is_empty();
+            let unfinished = open || throttled || !self.batch.is_empty();
             tokio::select! {
                 biased;
                 problem = self.lease.over(), if unfinished => self.stop(problem),
-                permit = permit(&self.batches), if ready && !hungry => self.launch(permit).await,
-                landed = self.flight.next(), if !self.flight.is_empty() => self.land(landed).await,
-                piece = self.upload.next(), if hungry => self.take(piece),
-                // The caller pauses and the store is idle: what has come need not wait.
-                permit = permit(&self.batches), if waiting && hungry => self.launch(permit).await,
-                () = self.charges.wait(), if slowed => {}
+                permit = permit(&self.batches), if ready && !may_read => self.launch(permit).await,
+                done = self.flight.next(), if !self.flight.is_empty() => self.finish(done).await,
+                piece = self.upload.next(), if may_read => self.take(piece),
+                // The client pauses and the store is idle, so the incomplete batch is sent now.
+                permit = permit(&self.batches), if waiting && may_read => self.launch(permit).await,
+                () = self.charges.wait(), if throttled => {}
             }
         }
         self.end().await;
@@ -152,23 +154,23 @@ impl Intake {
         tracing::info!(request_id, whole, created, replaced, skipped, failed, "an import ended");
         if whole {
             let done = self.tally.done();
-            self.tell(Parcel::Done(done)).await;
+            self.send(Parcel::Done(done)).await;
         }
-        // The last that is told; without a last line of its own, the answer is not whole.
+        // The last result. Without a `done` line, the response is incomplete.
         if let Some((number, problem)) = self.stopped.take() {
             let code = problem.code.as_str();
             tracing::warn!(
                 request_id,
                 code,
-                "an import was stopped: its caller is let in no longer"
+                "an import was stopped: its caller's credential is no longer valid"
             );
             let mut out = Vec::new();
             Verdict::Failed(problem).write(number, &self.base_url, &mut out);
-            self.tell(Parcel::Verdicts(out)).await;
+            self.send(Parcel::Verdicts(out)).await;
         }
     }
 
-    /// Nothing more is begun: neither the lines that wait nor those that would come.
+    /// Stops: neither waiting nor later lines are executed.
     fn stop(&mut self, problem: Problem) {
         let batch = mem::take(&mut self.batch);
         self.log(&problem);
@@ -177,7 +179,8 @@ impl Intake {
         self.charges.stop();
     }
 
-    /// A command that is alone goes before batches in the store: it waits for those in flight.
+    /// The store executes a single command before batches, so a batch of one waits for the batches
+    /// in flight.
     fn may_launch(&self) -> bool {
         self.flight.is_empty() || (!self.flight.is_full() && self.batch.drafts() != 1)
     }
@@ -186,15 +189,15 @@ impl Intake {
         match piece {
             Ok(Some(piece)) => self.lines.feed(piece),
             Ok(None) => self.source = Source::Ended,
-            // The line that broke off is no line.
+            // An incomplete last line is ignored.
             Err(_) => self.source = Source::Broken,
         }
     }
 
-    /// Reads lines until there are no more for now, or the batch is full, or the caller's rate
+    /// Reads lines until no complete line is available, the batch is full, or the caller's rate
     /// limit is reached.
     async fn read_lines(&mut self) {
-        let mut stretch = 0;
+        let mut bytes_since_yield = 0;
         while self.source != Source::Stopped
             && !self.batch.is_full()
             && let Some(line) = self.next.take().or_else(|| self.next_line())
@@ -209,9 +212,11 @@ impl Intake {
             if !blank {
                 self.batch.take(self.number, &line, &self.parser).await;
             }
-            stretch += line.len();
-            if self.number.is_multiple_of(LINES_AT_A_STRETCH) || stretch >= BYTES_AT_A_STRETCH {
-                stretch = 0;
+            bytes_since_yield += line.len();
+            if self.number.is_multiple_of(YIELD_AFTER_LINES)
+                || bytes_since_yield >= YIELD_AFTER_BYTES
+            {
+                bytes_since_yield = 0;
                 yield_now().await;
             }
         }
@@ -243,19 +248,19 @@ impl Intake {
         self.flight.launch(answer).await;
     }
 
-    async fn land(&mut self, (slots, results): Landed) {
+    async fn finish(&mut self, (slots, results): Finished) {
         let mut out = Vec::with_capacity(slots.len() * 80);
         for (number, result) in joined(slots, results) {
             let verdict = self.verdict(result);
             self.tally.count(&verdict);
             verdict.write(number, &self.base_url, &mut out);
         }
-        self.tell(Parcel::Verdicts(out)).await;
+        self.send(Parcel::Verdicts(out)).await;
     }
 
     fn verdict(&mut self, result: Result<Outcome, Problem>) -> Verdict {
         let result = match (&mut self.clashes, result) {
-            (Some(clashes), Ok(outcome)) => clashes.judge(outcome).map_err(Problem::from),
+            (Some(clashes), Ok(outcome)) => clashes.check(outcome).map_err(Problem::from),
             (_, result) => result,
         };
         match result {
@@ -274,7 +279,7 @@ impl Intake {
         }
     }
 
-    /// A store that fails does so for many lines: the first is enough.
+    /// Logs only the first failure, because a failing store fails many lines.
     fn log(&mut self, problem: &Problem) {
         if let Some(cause) = &problem.cause
             && !mem::replace(&mut self.failed, true)
@@ -285,24 +290,24 @@ impl Intake {
         }
     }
 
-    async fn tell(&mut self, parcel: Parcel) {
+    async fn send(&mut self, parcel: Parcel) {
         let Some(verdicts) = &self.verdicts else { return };
-        let told = match verdicts.try_send(parcel) {
+        let sent = match verdicts.try_send(parcel) {
             Err(mpsc::error::TrySendError::Full(parcel)) => {
                 self.upload.hold();
-                let told = verdicts.send(parcel).await;
+                let sent = verdicts.send(parcel).await;
                 self.upload.resume();
-                told.is_ok()
+                sent.is_ok()
             }
-            told => told.is_ok(),
+            sent => sent.is_ok(),
         };
-        if !told {
+        if !sent {
             self.verdicts = None;
         }
     }
 }
 
-/// Room for one batch; the semaphore is never closed.
+/// A permit for one batch. The semaphore is never closed.
 async fn permit(batches: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
     Arc::clone(batches).acquire_owned().await.ok()
 }

@@ -1,8 +1,7 @@
-//! Cutting a stream of pieces into lines.
+//! Splits a stream of pieces into lines.
 //!
-//! A line that lies within one piece is not copied. One that is too long is told as such and
-//! passed over without being kept, however long it is. Lines end with LF or CRLF; the last may do
-//! without.
+//! A line within one piece is not copied. A line that is too long is reported and skipped without
+//! storing it, whatever its length. Lines end with LF or CRLF; the last line may have no end.
 
 use bytes::{Buf as _, Bytes};
 
@@ -14,7 +13,7 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// How many bytes of it were kept.
+    /// The number of its stored bytes.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Whole(text) => text.len(),
@@ -23,32 +22,32 @@ impl Line {
     }
 }
 
-/// The lines of a stream, as far as its pieces have come.
+/// The lines of a stream, as far as it has arrived.
 #[derive(Debug)]
 pub(super) struct Lines {
     bytes_max: usize,
     piece: Bytes,
-    /// The beginning of a line that goes on in the next piece.
+    /// The beginning of a line that continues in the next piece.
     begun: Vec<u8>,
-    /// Whether the line that is being read is too long already.
+    /// Whether the current line is already too long.
     too_long: bool,
-    /// How many bytes were read that belong to lines, since the last call.
+    /// The number of bytes of lines since the last call.
     progress: u64,
 }
 
 impl Lines {
-    /// Lines of at most so many bytes.
+    /// Creates a splitter with this maximum length of a line.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { bytes_max, piece: Bytes::new(), begun: Vec::new(), too_long: false, progress: 0 }
     }
 
-    /// Gives the next piece. The lines of the one before must have been taken.
+    /// Adds the next piece. The lines of the previous one must have been taken.
     pub(super) fn feed(&mut self, piece: Bytes) {
         debug_assert!(self.piece.is_empty(), "a piece is taken whole before the next");
         self.piece = piece;
     }
 
-    /// The next line whose end has come.
+    /// The next complete line.
     pub(super) fn next(&mut self) -> Option<Line> {
         let Some(end) = self.piece.iter().position(|byte| *byte == b'\n') else {
             self.keep_rest();
@@ -58,13 +57,13 @@ impl Lines {
         self.piece.advance(1);
         if !self.too_long && self.begun.is_empty() {
             self.count(&part);
-            return Some(self.judge(part));
+            return Some(self.check(part));
         }
         self.keep(&part);
         Some(self.end())
     }
 
-    /// The line that the stream ended in.
+    /// The last line, if the stream ended without a line end.
     pub(super) fn last(&mut self) -> Option<Line> {
         (self.too_long || !self.begun.is_empty()).then(|| self.end())
     }
@@ -75,7 +74,7 @@ impl Lines {
     }
 
     fn keep(&mut self, part: &[u8]) {
-        // One more than the limit: it may turn out to be the CR of the line's end.
+        // One more than the limit, because the byte may be the CR of the line end.
         if self.begun.len() + part.len() > self.bytes_max + 1 {
             self.too_long = true;
             self.begun = Vec::new();
@@ -86,24 +85,24 @@ impl Lines {
         }
     }
 
-    /// Counts bytes of a line. Blank ones, and those of a line that is too long, say nothing.
+    /// Counts bytes of a line, except blank lines and lines that are too long.
     fn count(&mut self, part: &[u8]) {
         if !part.trim_ascii().is_empty() {
             self.progress += u64::try_from(part.len()).unwrap_or_default();
         }
     }
 
-    /// How many bytes were read since the last time that say something.
+    /// The number of bytes of useful lines since the last call.
     pub(super) fn take_progress(&mut self) -> u64 {
         std::mem::take(&mut self.progress)
     }
 
     fn end(&mut self) -> Line {
         let line = Bytes::from(std::mem::take(&mut self.begun));
-        if std::mem::take(&mut self.too_long) { Line::TooLong } else { self.judge(line) }
+        if std::mem::take(&mut self.too_long) { Line::TooLong } else { self.check(line) }
     }
 
-    fn judge(&self, mut line: Bytes) -> Line {
+    fn check(&self, mut line: Bytes) -> Line {
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
         }

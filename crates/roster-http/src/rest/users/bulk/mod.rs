@@ -1,8 +1,8 @@
-//! Bulk by content negotiation: the collection out and users in, one JSON text a line.
+//! Imports and exports by content negotiation: one JSON text per line.
 //!
-//! Both run on as tasks of their own once their answers have begun. What they hold in memory is
-//! bounded whatever the caller does: so many transfers at a time, so many batches and pages in
-//! each. Nothing here decides about users.
+//! Both continue as tasks after their responses have begun. Their memory is bounded, whatever the
+//! client does, by the number of transfers and of batches and pages in each. No decision about
+//! users is made here.
 
 mod batch;
 mod charges;

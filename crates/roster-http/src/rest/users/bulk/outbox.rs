@@ -1,9 +1,9 @@
-//! Verdicts between those who make them and a caller who may not read them yet.
+//! The queue of results that the client has not read yet.
 //!
-//! First in memory, beyond that in a file that has no name, so that an import never waits for its
-//! caller to read. Only when that file has its full size, or the disk has no room for it, does the
-//! import wait, and then the caller is held to the speed at which answers must be taken. The order
-//! is never changed.
+//! Results are kept in memory up to a limit, then in a file without a name, so that an import does
+//! not wait for its client to read. It waits only when that file has reached its maximum size or
+//! the disk has no room; then the minimum speed of reading applies to the client. The order is
+//! kept.
 
 use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
 
@@ -13,29 +13,28 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 use super::spill::{Spill, no_room};
 use crate::server::{BodySender, ConnectionMemory, HeldBytes};
 
-/// Most bytes of verdicts that are kept in memory.
+/// The maximum size of results in memory.
 const MEMORY_BYTES_MAX: usize = 256 * 1024;
 
-/// What is handed to the outbox.
+/// An item for the outbox.
 #[derive(Debug)]
 pub(super) enum Parcel {
-    /// Verdicts.
+    /// Results.
     Verdicts(Vec<u8>),
-    /// The last line: the answer is whole.
+    /// The last line, which completes the response.
     Done(String),
 }
 
-/// Where verdicts may be put aside.
+/// The directory for the file.
 #[derive(Clone)]
 pub(super) struct Aside {
     pub(super) directory: PathBuf,
     pub(super) has_room: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// What the caller makes us hold, which the verdicts add to.
+    /// The memory account of the connection, to which the results are added.
     pub(super) memory: Arc<ConnectionMemory>,
 }
 
-/// What the caller has not read yet, in its order: what is in memory, what is in the file, and
-/// what found no room there.
+/// The unread results, in order: those in memory, those in the file, and those without room.
 struct Outbox {
     aside: Aside,
     memory: VecDeque<(Bytes, HeldBytes)>,
@@ -44,8 +43,8 @@ struct Outbox {
     late: Option<Bytes>,
 }
 
-/// Sends all parcels to the caller, until there are no more or nobody takes them. Without a last
-/// line among them the body is broken off.
+/// Sends all items to the client, until there are no more or the client is gone. Without the last
+/// line, the body is aborted.
 pub(super) async fn deliver(
     mut parcels: mpsc::Receiver<Parcel>,
     sender: BodySender,
@@ -85,7 +84,7 @@ impl Outbox {
         self.spill.as_ref().is_none_or(Spill::is_empty)
     }
 
-    /// Whether nothing more can be taken in until something is taken out.
+    /// Whether nothing can be added before something is sent.
     fn is_full(&self) -> bool {
         self.late.is_some()
     }
@@ -109,7 +108,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// What comes next. Asked only if there is something.
+    /// The next item. Called only if there is one.
     async fn take(&mut self) -> io::Result<Bytes> {
         if let Some((lines, _held)) = self.memory.pop_front() {
             self.memory_bytes -= lines.len();
@@ -125,7 +124,7 @@ impl Outbox {
     }
 }
 
-/// Puts lines into the file, which is made when it is first needed.
+/// Appends lines to the file, which is created when it is first needed.
 fn put_aside(spill: Option<Spill>, aside: &Aside, lines: &[u8]) -> (Option<Spill>, io::Result<()>) {
     let spill = spill.map_or_else(|| Spill::create(&aside.directory, &aside.memory), Ok);
     let mut spill = match spill {

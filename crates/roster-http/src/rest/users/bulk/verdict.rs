@@ -1,23 +1,23 @@
-//! What a line came to, and what all of them did, as they stand on the wire.
+//! The result of a line, and the totals of all lines, as sent to the client.
 
 use roster_core::{Json, UserId, json::write_json};
 
 use crate::problem::Problem;
 
-/// What one line came to.
+/// The result of one line.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// A user was created. In a dry run it has no id.
     Created(Option<UserId>),
-    /// The user who held the name or address is now as the line says.
+    /// The user who held the name or address was replaced.
     Replaced(Option<UserId>),
-    /// Another user holds the name or address, and keeps it.
+    /// Another user holds the name or address and was not changed.
     Skipped,
-    /// The line was refused, or could not be carried out.
+    /// The line was rejected or failed.
     Failed(Problem),
 }
 
-/// How many lines came to what.
+/// The number of lines by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) created: u64,
@@ -27,7 +27,7 @@ pub(super) struct Tally {
 }
 
 impl Verdict {
-    /// Appends the verdict on the line of this number.
+    /// Appends the result of the line with this number.
     pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
         let of_user = |status: u16, id: Option<UserId>| match id {
             Some(id) => format!("{{\"line\":{number},\"status\":{status},\"id\":\"{id}\"}}\n"),
@@ -60,12 +60,12 @@ impl Tally {
         }
     }
 
-    /// How many lines have a verdict.
+    /// The number of lines with a result.
     pub(super) const fn lines(self) -> u64 {
         self.created + self.replaced + self.skipped + self.failed
     }
 
-    /// The last line of an answer, without which it is not whole.
+    /// The last line of a response, without which it is incomplete.
     pub(super) fn done(self) -> String {
         let Self { created, replaced, skipped, failed } = self;
         let lines = self.lines();

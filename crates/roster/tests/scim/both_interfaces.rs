@@ -1,19 +1,19 @@
-//! Both faces over one record, on random users of both.
+//! Both interfaces on the same records, with random users of both.
 
 use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    people::{Random, resource, taken, told},
+    people::{Random, attributes_of, random_users, resource},
     service::{Backend, Service, path},
     support::{ENTERPRISE_URN, ROSTER_URN, at, create, get, named, put, read, send, with},
 };
 
-/// As many of each face.
+/// The number of users of each interface.
 const USERS: usize = 40;
 
-/// What a user is, apart from what each copy of it has for itself.
-fn essence(mut user: Value) -> Value {
+/// A user without the members that differ between copies.
+fn comparable(mut user: Value) -> Value {
     let members = user.as_object_mut().expect("an object");
     for own in ["id", "version", "created_at", "updated_at", "meta", "groups"] {
         members.remove(own);
@@ -21,7 +21,7 @@ fn essence(mut user: Value) -> Value {
     user
 }
 
-/// A record as SCIM shows it unasked: without members of its own, and with the type of a primary
+/// A record as SCIM shows it by default: without `attributes`, and with a type for a primary
 /// address that has none.
 fn as_shown(mut record: Value) -> Value {
     record.as_object_mut().expect("an object").remove("attributes");
@@ -37,7 +37,7 @@ fn id(user: &Value) -> &str {
     user["id"].as_str().expect("an id")
 }
 
-/// What a client sends that knows the standard alone.
+/// What a client sends that knows only the standard schemas.
 fn standard(shown: &Value) -> Value {
     let mut standard = shown.clone();
     standard.as_object_mut().expect("an object").remove(ROSTER_URN);
@@ -45,36 +45,37 @@ fn standard(shown: &Value) -> Value {
     standard
 }
 
-pub(crate) async fn a_user_of_one_face_is_the_same_user_at_the_other(backend: Backend) {
+pub(crate) async fn both_interfaces_show_the_same_user(backend: Backend) {
     let (one, other) = (backend.open().await, backend.open().await);
-    let tables = told(&one).await;
-    for shown in taken(&one, &tables, &mut Random(1), USERS).await {
-        // Made by either, read by SCIM, made there again by SCIM, read by REST.
+    let tables = attributes_of(&one).await;
+    for shown in random_users(&one, &tables, &mut Random(1), USERS).await {
+        // Created by either interface, read by SCIM, created in the other service by SCIM, read by
+        // REST.
         let made = create(&other, shown.clone()).await;
-        assert_eq!(essence(made.clone()), essence(shown.clone()));
+        assert_eq!(comparable(made.clone()), comparable(shown.clone()));
         let (here, there) = (one.now(&shown).await, other.now(&made).await);
-        assert_eq!(essence(there), as_shown(essence(here.clone())));
-        // Nothing changes by sending back what either face shows.
+        assert_eq!(comparable(there), as_shown(comparable(here.clone())));
+        // Sending back what an interface shows changes nothing.
         assert_eq!(put(&one, &shown, shown.clone()).await.expect(200).json(), shown);
         assert_eq!(one.put(&here, here.clone()).await.expect(200).json(), here);
         assert_eq!(read(&one, &at(&shown)).await, shown);
     }
 }
 
-pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(backend: Backend) {
+pub(crate) async fn a_put_keeps_what_its_interface_does_not_show(backend: Backend) {
     let service = backend.open().await;
-    let tables = told(&service).await;
+    let tables = attributes_of(&service).await;
     let mut random = Random(2);
     let everybody = service.group("everybody").await;
-    for user in taken(&service, &tables, &mut random, USERS).await {
+    for user in random_users(&service, &tables, &mut random, USERS).await {
         service.join(&everybody, &user).await.expect(200);
         let (shown, record) = (read(&service, &at(&user)).await, service.now(&user).await);
         assert_eq!(shown["groups"][0]["value"], everybody["id"]);
-        // A client that knows the standard alone leaves what only Roster has as it is.
+        // A client that knows only the standard schemas does not change Roster's own members.
         assert_eq!(put(&service, &user, standard(&shown)).await.expect(200).json(), shown);
         assert_eq!(service.now(&user).await, record);
-        // So it does where it changes all that it knows of, but for the addresses: whether one is
-        // known to be the user's is said of that one.
+        // The same if it changes all standard members. Addresses are kept, because `email_verified`
+        // is about one address.
         let name = shown["userName"].as_str().expect("a name");
         let mut other = standard(&resource(&mut random, &tables, name, id(&user)));
         for kept in ["emails", "phoneNumbers", "active"] {
@@ -90,7 +91,7 @@ pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(backend: Backend
         let attributes = record.get("attributes").cloned();
         let record = service.now(&user).await;
         assert_eq!(record.get("attributes"), attributes.as_ref());
-        // The other face shows the whole user but for the groups, and keeps them.
+        // REST shows the whole user without the groups, and keeps them.
         let renamed = with(record, json!({"nickname": "another", "version": null}));
         let renamed = service.put(&user, renamed).await.expect(200).json();
         let now = read(&service, &at(&user)).await;
@@ -106,7 +107,7 @@ pub(crate) async fn a_put_by_one_face_keeps_what_it_cannot_show(backend: Backend
     assert_eq!(service.now(&user).await.get("attributes"), None);
 }
 
-/// A write by one face or the other, under this tag; tells whether it was by SCIM.
+/// Writes by one interface or the other, with this tag. Returns whether it was SCIM.
 async fn written(
     service: &Service,
     random: &mut Random,
@@ -132,12 +133,12 @@ async fn written(
 
 pub(crate) async fn one_version_serves_both_tags(backend: Backend) {
     let service = backend.open().await;
-    let tables = told(&service).await;
+    let tables = attributes_of(&service).await;
     let mut random = Random(3);
     let weak_or_strong = |version: i64| {
         move |by_scim| if by_scim { format!("W/\"{version}\"") } else { format!("\"{version}\"") }
     };
-    for user in taken(&service, &tables, &mut random, USERS).await {
+    for user in random_users(&service, &tables, &mut random, USERS).await {
         let mut version = 1;
         for _ in 0..4 {
             let (late, _) =

@@ -1,4 +1,5 @@
-//! Random filters over random users find exactly whom the judge finds by what is shown of them.
+//! Random filters over random users find the users that the evaluator in `judge` computes from what
+//! SCIM shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     judge::{Attribute, Condition, Place, Test},
-    people::{Random, TEXTS, resource, taken, told},
+    people::{Random, TEXTS, attributes_of, random_users, resource},
     service::{Backend, Service},
     support::{ROSTER_URN, USER_URN, escaped, get, put, read},
 };
@@ -17,9 +18,9 @@ const OF_TEXTS: [&str; 10] = ["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "l
 const OF_ORDER: [&str; 7] = ["eq", "ne", "gt", "ge", "lt", "le", "pr"];
 const OF_BYTES: [&str; 6] = ["eq", "ne", "co", "sw", "ew", "pr"];
 const OF_EQUALITY: [&str; 3] = ["eq", "ne", "pr"];
-/// Random users of both faces, some of whom were changed since.
+/// Creates random users of both interfaces, and changes some of them.
 async fn fill(service: &Service, tables: &[Attribute], random: &mut Random) {
-    for user in taken(service, tables, random, PEOPLE).await {
+    for user in random_users(service, tables, random, PEOPLE).await {
         service.clock.step(7);
         if random.once_in(3) {
             let (name, id) = (user["userName"].as_str(), user["id"].as_str().expect("an id"));
@@ -29,7 +30,7 @@ async fn fill(service: &Service, tables: &[Attribute], random: &mut Random) {
     }
 }
 
-/// All users as they are shown, with what is shown to those who ask for it.
+/// All users as SCIM shows them, with the attributes that are shown only on request.
 async fn shown(service: &Service) -> Vec<Value> {
     let mut page = read(service, "/Users?count=1000").await;
     let states = read(service, &format!("/Users?count=1000&attributes={ROSTER_URN}:status")).await;
@@ -41,7 +42,7 @@ async fn shown(service: &Service) -> Vec<Value> {
     page["Resources"].as_array().expect("users").clone()
 }
 
-/// Makes filters, and their texts.
+/// Generates filters and their texts.
 struct Maker<'a> {
     random: Random,
     tables: &'a [Attribute],
@@ -72,7 +73,7 @@ impl Maker<'_> {
     }
 
     fn place(&mut self, within: Option<&Attribute>) -> Place {
-        // There is no asking for where a resource is, nor yet for the groups of a user.
+        // Filters on `location` and `groups` are not supported.
         let asked = |one: &&Attribute| !["groups", "location"].contains(&one.name.as_str());
         let parts = |of: &Attribute| of.parts.iter().filter(asked).cloned().collect::<Vec<_>>();
         if let Some(attribute) = within {
@@ -111,7 +112,7 @@ impl Maker<'_> {
         }
         let literal = self.literal(&place, operator);
         let by_text = ["co", "sw", "ew"].contains(&operator);
-        // Of the client's own values not every kind goes with every operator.
+        // For the values of `attributes`, not every type supports every operator.
         let goes = literal.is_string()
             || (literal.is_number() && !by_text)
             || (literal.is_boolean() && OF_EQUALITY.contains(&operator));
@@ -119,7 +120,7 @@ impl Maker<'_> {
         Test { place, operator, literal }
     }
 
-    /// A value that somebody has there, a piece of it, or something else.
+    /// A value that some user has there, a part of it, or another value.
     fn literal(&mut self, place: &Place, operator: &str) -> Value {
         if place.kind() == "boolean" {
             return json!(self.random.once_in(2));
@@ -165,7 +166,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A word in whatever case.
+    /// A word in lower or upper case.
     fn cased(&mut self, word: &str) -> String {
         if self.random.once_in(5) { word.to_uppercase() } else { word.to_owned() }
     }
@@ -201,7 +202,7 @@ impl Maker<'_> {
         }
     }
 
-    /// With brackets only where they change the meaning, and at times where they do not.
+    /// Joins conditions, with parentheses where they are needed and sometimes where they are not.
     fn joined(&mut self, parts: &[Condition], word: &str) -> String {
         let mut texts = Vec::new();
         for part in parts {
@@ -226,9 +227,9 @@ fn ids(users: &[Value]) -> Vec<&str> {
     users.iter().map(|user| user["id"].as_str().expect("an id")).collect()
 }
 
-pub(crate) async fn a_filter_finds_exactly_those_who_are_shown_to_meet_it(backend: Backend) {
+pub(crate) async fn random_filters_find_the_expected_users(backend: Backend) {
     let service = backend.open().await;
-    let tables = told(&service).await;
+    let tables = attributes_of(&service).await;
     fill(&service, &tables, &mut Random(20_261_121)).await;
     let users = shown(&service).await;
     assert!(users.len() > 100, "{} users", users.len());
@@ -262,12 +263,12 @@ pub(crate) async fn a_filter_finds_exactly_those_who_are_shown_to_meet_it(backen
         some += usize::from(!found.is_empty() && found.len() < users.len());
         note(&condition, &mut places, &mut by_operator);
     }
-    assert!(some > FILTERS / 3, "{some} filters tell some from others");
+    assert!(some > FILTERS / 3, "{some} filters find some users but not all");
     assert!(places.len() > 60, "{} places: {places:?}", places.len());
     assert_eq!(by_operator.len(), OF_TEXTS.len(), "{by_operator:?}");
 }
 
-/// Takes note of what was asked for.
+/// Records the attributes and operators of a filter.
 fn note(
     condition: &Condition,
     places: &mut BTreeSet<String>,
