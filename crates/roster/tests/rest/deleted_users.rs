@@ -1,4 +1,4 @@
-//! Users that left: kept for a while, listed, restored, and purged for good.
+//! Deleted users: stored for a while, listed, restored, and purged.
 
 use roster_core::{Guard, Rules, Sharing};
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ pub(crate) async fn a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge
     assert_eq!(reply.json(), expected);
     let listed = service.get("/deleted-users").await.expect(200);
     assert_eq!(listed.json()["items"], json!([expected]));
-    // It is no longer in the collection, whatever is asked of that.
+    // It is no longer in the collection.
     assert_eq!(service.get("/users?email=ada@example.com").await.json()["items"], json!([]));
 }
 
@@ -108,7 +108,7 @@ pub(crate) async fn those_who_left_last_are_listed_first_and_nobody_twice(backen
     let service = backend.open().await;
     for name in ["a", "b", "c", "d", "e"] {
         service.left(json!({"username": name})).await;
-        // Two leave at once: their ids keep them apart.
+        // Two are deleted at the same time: their ids decide the order.
         service.clock.step(if name == "b" { 0 } else { 1000 });
     }
     let order = ["a", "b", "c", "d", "e"];
@@ -186,7 +186,7 @@ pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(backend: 
         let faults = reply.refused(400, "invalid-query").faults();
         assert_eq!(faults, [(parameter.to_owned(), code.to_owned())], "{query}");
     }
-    // What takes no parameter, and what takes a dry run alone.
+    // Operations without parameters, and those that take only a dry run.
     let user = service.left(json!({"username": "ada"})).await;
     for (method, target, query) in [
         ("GET", kept(&user), "dry_run=true"),
@@ -236,7 +236,7 @@ pub(crate) async fn a_restored_user_is_back_as_it_was_with_the_next_version(back
     assert_eq!(names(&service.get("/users?email=ADA@example.com").await), ["ada"]);
     service.get(&kept(&user)).await.refused(404, "user-not-found");
     assert_eq!(service.get("/deleted-users").await.json()["items"], json!([]));
-    // It may leave and come back as often as it likes.
+    // It may be deleted and restored any number of times.
     service.delete(&path(&user)).await.expect(204);
     assert_eq!(restore(&service, &user).await.expect(200).json()["version"], 5);
 }
@@ -271,7 +271,7 @@ pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
             assert_eq!(reply.faults(), [at(pointer, code)]);
             let detail = reply.json()["detail"].as_str().expect("a detail").to_owned();
             assert!(detail.contains("by now; change or delete that user"), "{detail}");
-            // Whose it is now is not told.
+            // The response does not say who has it now.
             assert!(!reply.text().contains(other["id"].as_str().expect("an id")));
         }
         service.delete(&path(&other)).await.expect(204);
@@ -399,7 +399,7 @@ pub(crate) async fn a_restore_or_purge_that_comes_twice_happens_once(backend: Ba
     reused.refused(422, "idempotency-key-reused");
     ask("DELETE", kept(&user), "\"\"").await.refused(400, "invalid-idempotency-key");
     ask("POST", restoring(&user), "a b").await.refused(400, "invalid-idempotency-key");
-    // What the purged person did with a key before is forgotten with the rest.
+    // Stored results of the purged user's requests are deleted too.
     ask("POST", restoring(&user), "\"one\"").await.refused(404, "user-not-found");
 }
 

@@ -1,5 +1,5 @@
-//! `filter`: which users it means, what is wrong with one that is none, and how it goes together
-//! with the rest of a list's question.
+//! `filter`: the users that match, the errors of invalid filters, and the combination with other
+//! parameters.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// A value as it stands in a query, a space as a plus sign.
+/// A value for a query, with spaces as plus signs.
 pub(crate) fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
         b' ' => "+".to_owned(),
@@ -96,7 +96,7 @@ async fn fill(service: &Service) -> Vec<Value> {
     users
 }
 
-/// Holds each filter against the users that it means, in pages of two sizes and in one stream.
+/// Checks the users of each filter, in pages of two sizes and in one stream.
 async fn each(backend: Backend, rows: &[(&str, &[&str])]) {
     let service = backend.open().await;
     fill(&service).await;
@@ -174,7 +174,7 @@ pub(crate) async fn each_member_is_compared_in_its_own_way(backend: Backend) {
         (r#"phone_number sw "+44 (20)""#, ADA),
         (r#"phone_numbers co "079""#, ADA),
         (r#"phone_number eq "44207946""#, NONE),
-        // What is true or false, and parts.
+        // Booleans, and parts of values.
         ("email_verified eq true", EMILE),
         ("email_verified ne true", &["Ada", "grace", "bob", "zoe"]),
         (r#"manager.id eq "17""#, ADA),
@@ -220,13 +220,13 @@ pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(backend: Ba
         (r#"((title pr))  AND  (status eq "active")"#, ADA),
         ("  title pr  ", ADA),
         ("title pr and not (title pr)", NONE),
-        // One entry meets all of it, or each of several a part.
+        // One entry matches all conditions, or several entries match one each.
         (r#"emails.type eq "work" and emails.value ew "b.example""#, ADA),
         (r#"emails[type eq "work" and value ew "b.example"]"#, NONE),
         (r#"emails[type eq "home" and value ew "B.Example"]"#, &["Ada", "grace"]),
         (r#"emails[not (type eq "home")]"#, WITH_EMAIL),
         (r#"not (emails.type eq "home")"#, &["\u{c9}mile", "bob", "zoe"]),
-        // Where there is no address there is one null, which differs too.
+        // Without an address the value is null, which differs too.
         (r#"emails.type ne "home""#, ALL),
         ("emails[primary eq true]", &["Ada", "\u{c9}mile"]),
         ("emails[type eq null]", &["grace", "\u{c9}mile"]),
@@ -345,7 +345,7 @@ pub(crate) async fn a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped(back
         let reply = service.get(&format!("/users?{broken}")).await;
         reply.refused(400, "invalid-query");
     }
-    // An address in a parameter of its own is taken as it is.
+    // In its own parameter, a plus sign of an address is not a space.
     assert_eq!(walk(&service, "email=ada@work.example&filter=title+pr").await, ADA);
 }
 
@@ -409,7 +409,7 @@ pub(crate) async fn a_cursor_goes_with_its_filter_alone(backend: Backend) {
     let plain = service.get("/users?limit=1").await.expect(200);
     let plain = plain.json()["next_cursor"].as_str().expect("more").to_owned();
     service.get(&format!("{target}&cursor={plain}")).await.refused(400, "invalid-cursor");
-    // The same question in other words is the same question.
+    // The same filter in another spelling is the same query.
     let same = of(r#"( FAMILY_NAME  pr ) and Status EQ "ACTIVE""#);
     let second = service.get(&format!("/users?{same}&cursor={cursor}")).await.expect(200);
     assert_eq!(names(&second), ["\u{c9}mile", "zoe"]);

@@ -1,4 +1,4 @@
-//! Keys over HTTP: made, shown once, listed, rotated, revoked.
+//! Keys over HTTP: creating, showing once, listing, rotating, revoking.
 
 use std::collections::BTreeSet;
 

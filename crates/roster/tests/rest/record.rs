@@ -1,4 +1,4 @@
-//! The record through HTTP: what may be sent, what comes back, and what is refused.
+//! The record over HTTP: valid bodies, their results, and errors.
 
 use roster_core::ViolationCode;
 use serde_json::{Value, json};
@@ -29,8 +29,8 @@ pub(crate) async fn the_default_username_does_not_follow_the_email(backend: Back
     assert_eq!(user["email"], "king@example.com");
 }
 
-/// Each row: the body of a PUT over home `a`, work `b` (primary), and the list it comes to, or
-/// none where the two contradict each other.
+/// Each row: the body of a PUT on a user with home `a` and work `b` (primary), and the resulting
+/// list, or `None` if short form and list contradict each other.
 fn rows() -> Vec<(Value, Option<Value>)> {
     let (a, b, c) = ("a@x.org", "b@x.org", "c@x.org");
     let as_stored = json!([{"value": a, "type": "home"},
@@ -144,7 +144,7 @@ pub(crate) async fn all_faults_are_told_at_once(backend: Backend) {
     assert_eq!(faults, expected);
 }
 
-/// A body for each code, with the place that is told.
+/// A body for each code, with the pointer of its error.
 fn violations() -> Vec<(Value, &'static str, &'static str)> {
     let over = |count: usize| "x".repeat(count + 1);
     let deep = (0..8).fold(json!(1), |inner, _| json!({"a": inner}));
@@ -217,7 +217,7 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
 
 pub(crate) async fn every_fault_of_a_user_is_told_by_its_code(backend: Backend) {
     let service = backend.open().await;
-    // Given where there is a stored user alone; elsewhere tested.
+    // Only possible with a stored user, and tested there.
     let mut told = vec!["id-mismatch"];
     for (body, place, code) in violations() {
         let reply = service.post(body.clone()).await.refused(422, "invalid-user");
@@ -240,7 +240,7 @@ pub(crate) async fn what_just_fits_is_taken(backend: Backend) {
         "addresses": [{"formatted": format!("\t\r\n{}", "x".repeat(1021))}],
         "picture": format!("https://x.org/{}", "p".repeat(2034))});
     let user = service.user(body).await;
-    // Composed by NFC before it is counted, which no schema can say.
+    // NFC is applied before the length is checked, which no schema can express.
     let title = json!({"title": "e\u{301}".repeat(256)});
     let request = service.request("PATCH", &path(&user)).json(&title);
     let reply = request.unwitnessed().await.expect(200);

@@ -52,7 +52,7 @@ pub(crate) async fn users_are_found_by_the_beginnings_of_words(backend: Backend)
         ("amaz", &["grace.h"]),
         ("rear adm", &["grace.h"]),
         ("h", &["grace.h", "hidden"]),
-        // All addresses, not the primary one alone.
+        // All addresses, not only the primary one.
         ("first", &["emails"]),
         ("tag", &["emails"]),
         ("example", &["ada", "emails"]),

@@ -1,4 +1,4 @@
-//! Whole answers, held against snapshots: every success, and every refusal at least once.
+//! Whole responses, compared with snapshots: every success, and every error at least once.
 
 use roster_core::{Guard, Rules, Sharing};
 use roster_http::server::ServerSettings;

@@ -1,4 +1,4 @@
-//! What the service says of itself: advertised is exactly what works.
+//! Discovery: it lists exactly what works.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ pub(crate) async fn what_is_told_cannot_be_filtered_or_changed(backend: Backend)
     for target in ["/ServiceProviderConfig", "/ResourceTypes", "/Schemas"] {
         let filtered = format!("{target}?filter=id%20pr");
         refused(get(&service, &filtered).await, 403, None);
-        // Paging and order are passed over.
+        // Parameters of paging and sorting are ignored.
         let paged = format!("{target}?startIndex=2&count=1&sortBy=id");
         let paged = ask(&service, "GET", &paged).unwitnessed().await.expect(200).json();
         assert_eq!(paged, read(&service, target).await);

@@ -1,4 +1,4 @@
-//! Where other servers are known to fail: each probe by itself, as a client sends it.
+//! Requests at which other servers are known to fail, as clients send them.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn with_two_addresses(service: &Service) -> Value {
     create(service, with(named("ada"), json!({"title": "Countess", "emails": emails}))).await
 }
 
-/// The filter as it stands in a URL.
+/// The filter as part of a URL.
 fn filtered(filter: &str) -> String {
     format!("/Users?filter={}", escaped(filter))
 }

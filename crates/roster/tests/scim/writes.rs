@@ -1,4 +1,4 @@
-//! Preconditions, preferences and what writes leave behind.
+//! Preconditions, preferences and the results of writes.
 
 use serde_json::json;
 
