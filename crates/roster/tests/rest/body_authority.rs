@@ -191,9 +191,7 @@ pub(crate) async fn nothing_is_done_for_a_key_that_expires_during_the_body(backe
     nothing_is_done_after(&service, key["key"].as_str(), expire).await;
 }
 
-pub(crate) async fn nothing_is_done_for_nobody_once_the_first_key_closed_the_service(
-    backend: Backend,
-) {
+pub(crate) async fn the_first_key_rejects_uploads_without_a_credential(backend: Backend) {
     let service = backend.open().await;
     let close = async || drop(service.close().await);
     nothing_is_done_after(&service, None, close).await;

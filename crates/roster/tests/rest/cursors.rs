@@ -98,7 +98,7 @@ pub(crate) async fn an_altered_cursor_is_refused(backend: Backend) {
     service.get(&format!("/users?limit=1&cursor={good}")).await.expect(200);
 }
 
-pub(crate) async fn a_cursor_goes_with_its_order_and_conditions_alone(backend: Backend) {
+pub(crate) async fn a_cursor_is_valid_for_its_order_and_conditions_only(backend: Backend) {
     let service = backend.open().await;
     fill(&service, 3).await;
     let good = cursor(&service.get("/users?limit=1&sort=name&status=active").await.expect(200));

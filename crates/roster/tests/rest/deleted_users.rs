@@ -44,7 +44,7 @@ async fn walk(service: &Service, query: &str) -> Vec<String> {
     panic!("the list ends");
 }
 
-pub(crate) async fn deleted_users_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_deleted_users(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let ada = service.left(json!({"email": "ada@example.com", "name": "Ada"})).await;
@@ -104,7 +104,7 @@ pub(crate) async fn a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge
     assert_eq!(service.get("/users?email=ada@example.com").await.json()["items"], json!([]));
 }
 
-pub(crate) async fn those_who_left_last_are_listed_first_and_nobody_twice(backend: Backend) {
+pub(crate) async fn the_last_deleted_users_are_first_and_each_once(backend: Backend) {
     let service = backend.open().await;
     for name in ["a", "b", "c", "d", "e"] {
         service.left(json!({"username": name})).await;
@@ -142,7 +142,7 @@ pub(crate) async fn a_walk_over_deleted_users_goes_on_when_the_last_one_is_purge
     assert_eq!((names(&second), &second.json()["total"]), (vec!["d".into()], &json!(2)));
 }
 
-pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(backend: Backend) {
+pub(crate) async fn a_cursor_of_deleted_users_is_valid_for_its_list_and_order(backend: Backend) {
     let service = backend.open().await;
     for name in ["a", "b", "c"] {
         service.left(json!({"username": name})).await;
@@ -167,7 +167,7 @@ pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(backe
     service.get(&format!("/deleted-users?limit=9&cursor={deleted}")).await.expect(200);
 }
 
-pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(backend: Backend) {
+pub(crate) async fn every_error_of_a_query_for_deleted_users_is_listed(backend: Backend) {
     let service = backend.open().await;
     let rows = [
         ("limit=0", "limit", "out-of-range"),
@@ -253,7 +253,7 @@ pub(crate) async fn a_restore_below_a_base_path_tells_the_whole_path(backend: Ba
     service.get(&location).await.expect(200);
 }
 
-pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
+pub(crate) async fn a_user_with_taken_names_is_not_restored(backend: Backend) {
     let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
     let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let body = json!({"username": "ada", "email": "ada@x.org", "external_id": "e1"});
@@ -288,7 +288,7 @@ pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
     restore(&service, &user).await.expect(200);
 }
 
-pub(crate) async fn only_who_has_left_is_restored_or_purged(backend: Backend) {
+pub(crate) async fn only_deleted_users_are_restored_or_purged(backend: Backend) {
     let service = backend.open().await;
     let live = service.user(json!({"username": "ada"})).await;
     let strange = ["/deleted-users/ada", "/deleted-users/%2e%2e", "/deleted-users/a%2Fb"];
@@ -346,7 +346,7 @@ pub(crate) async fn a_guarded_purge_needs_a_precondition(backend: Backend) {
     held(kept(&user)).await.expect(204);
 }
 
-pub(crate) async fn a_dry_run_restores_and_purges_nobody(backend: Backend) {
+pub(crate) async fn a_dry_run_neither_restores_nor_purges(backend: Backend) {
     let service = backend.open().await;
     let user = service.left(json!({"username": "ada", "email": "ada@example.com"})).await;
     let mut expected = user.clone();

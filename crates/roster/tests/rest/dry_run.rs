@@ -66,7 +66,7 @@ pub(crate) async fn a_dry_write_shows_what_the_write_then_does(backend: Backend)
     assert_eq!(service.head().await.position, 5);
 }
 
-pub(crate) async fn a_dry_delete_shows_who_would_leave(backend: Backend) {
+pub(crate) async fn a_dry_delete_shows_the_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "attributes": {"n": 1e2}})).await;
     let other = service.left(json!({"username": "grace"})).await;
@@ -198,7 +198,7 @@ pub(crate) async fn a_dry_run_is_always_shown(backend: Backend) {
     }
 }
 
-pub(crate) async fn dry_runs_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_dry_runs(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let user = service.user(json!({"username": "ada", "name": "Ada"})).await;

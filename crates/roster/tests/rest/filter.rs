@@ -239,7 +239,7 @@ pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(backend: Ba
     each(backend, rows).await;
 }
 
-pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(backend: Backend) {
+pub(crate) async fn every_error_of_a_filter_has_its_position(backend: Backend) {
     let service = backend.open().await;
     let rows = [
         ("", 0, "the name of a member was expected"),
@@ -302,7 +302,7 @@ pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(backend: Backe
     }
 }
 
-pub(crate) async fn the_limits_of_a_filter_are_held(backend: Backend) {
+pub(crate) async fn the_limits_of_a_filter_are_enforced(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let nested = |depth: usize| format!("{}title pr{}", "(".repeat(depth), ")".repeat(depth));
@@ -349,7 +349,7 @@ pub(crate) async fn a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped(back
     assert_eq!(walk(&service, "email=ada@work.example&filter=title+pr").await, ADA);
 }
 
-pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(backend: Backend) {
+pub(crate) async fn a_filter_is_combined_with_orders_conditions_and_words(backend: Backend) {
     let service = backend.open().await;
     let users = fill(&service).await;
     let with_family = of("family_name pr");
@@ -389,7 +389,7 @@ pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(backend: Back
     }
 }
 
-pub(crate) async fn a_cursor_goes_with_its_filter_alone(backend: Backend) {
+pub(crate) async fn a_cursor_is_valid_for_its_filter_only(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let target = format!("/users?limit=1&{}", of(r#"family_name pr and status eq "active""#));
@@ -432,7 +432,7 @@ pub(crate) async fn a_change_moves_users_into_and_out_of_a_filter_at_once(backen
     assert_eq!(walk(&service, &query).await, ZOE);
 }
 
-pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(backend: Backend) {
+pub(crate) async fn an_invalid_query_is_reported_before_an_invalid_filter(backend: Backend) {
     let service = backend.open().await;
     let reply = service.get("/users?filter=nope&limit=0&colour=red").await;
     let faults = reply.refused(400, "invalid-query").faults();
@@ -449,7 +449,7 @@ pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(backend: Backe
     lines.refused(400, "invalid-filter");
 }
 
-pub(crate) async fn filters_and_searches_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_filters_and_searches(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let mut page = Transcript::of(&service);

@@ -65,7 +65,7 @@ pub(crate) async fn our_own_names_pass_with_any_port(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_host_with_a_port_passes_with_that_port_alone(backend: Backend) {
+pub(crate) async fn a_host_with_a_port_is_accepted_with_that_port_only(backend: Backend) {
     let service = backend.open().await;
     let get = |host: &str| service.request("GET", "/users").host(host).send();
     get("port.example:8443").await.expect(200);
@@ -85,7 +85,7 @@ pub(crate) async fn exactly_one_valid_host_is_needed(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_target_in_absolute_form_is_held_to_the_same_names(backend: Backend) {
+pub(crate) async fn a_target_in_absolute_form_must_have_the_same_names(backend: Backend) {
     let service = backend.open().await;
     let absolute = |authority: &str| service.request("GET", &format!("http://{authority}/livez"));
     // Not checked with the description, which has only paths.
@@ -171,7 +171,7 @@ pub(crate) async fn health_answers_under_any_name(backend: Backend) {
     }
 }
 
-pub(crate) async fn limits_are_held_before_the_routes(backend: Backend) {
+pub(crate) async fn limits_are_checked_before_the_routes(backend: Backend) {
     let service = backend.open().await;
     let long = "x".repeat(20_000);
     for (method, target) in guarded(&service).await {

@@ -128,7 +128,7 @@ pub(crate) async fn a_count_is_given_when_it_is_asked_for(backend: Backend) {
     assert_eq!(total("").await, None);
 }
 
-pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(backend: Backend) {
+pub(crate) async fn every_error_of_a_query_names_its_parameter(backend: Backend) {
     let service = backend.open().await;
     let (out, value) = ("out-of-range", "invalid-value");
     let long = format!("username={}", "x".repeat(257));

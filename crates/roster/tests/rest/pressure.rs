@@ -77,7 +77,7 @@ pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(backend:
     }
 }
 
-pub(crate) async fn without_a_limit_nothing_is_told_of_one(backend: Backend) {
+pub(crate) async fn without_a_limit_there_are_no_rate_limit_headers(backend: Backend) {
     let service = backend.open().await;
     let reply = service.get("/users").await.expect(200);
     assert_eq!((reply.find("ratelimit"), reply.find("ratelimit-policy")), (None, None));
@@ -140,7 +140,7 @@ pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(backend
     }
 }
 
-pub(crate) async fn a_class_that_stands_still_leaves_the_others_alone(backend: Backend) {
+pub(crate) async fn a_blocked_class_does_not_affect_the_others(backend: Backend) {
     let service = backend.open_with(narrow()).await;
     let user = service.user(json!({"username": "ada"})).await;
     let body = json!({"username": "grace"});

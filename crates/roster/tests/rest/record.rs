@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::service::{Backend, path};
 
-pub(crate) async fn an_email_alone_makes_a_user(backend: Backend) {
+pub(crate) async fn an_email_is_enough_for_a_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"email": "Ada@Example.com", "name": "Ada"})).await;
     assert_eq!(user["username"], "Ada@Example.com");
@@ -14,7 +14,7 @@ pub(crate) async fn an_email_alone_makes_a_user(backend: Backend) {
     assert_eq!(user["emails"], json!([{"value": "Ada@Example.com", "primary": true}]));
 }
 
-pub(crate) async fn a_username_alone_makes_a_user(backend: Backend) {
+pub(crate) async fn a_username_is_enough_for_a_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     assert_eq!(user.get("email"), None);
@@ -124,7 +124,7 @@ pub(crate) async fn an_unknown_member_is_refused_with_the_one_that_was_meant(bac
     assert_eq!(reply.json()["detail"], "4 members need attention");
 }
 
-pub(crate) async fn all_faults_are_told_at_once(backend: Backend) {
+pub(crate) async fn all_errors_are_listed_at_once(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "", "email": "ada", "name": 7, "status": "away",
         "locale": "english please", "addresses": [{"country": "XX"}], "nmae": "x"});
@@ -215,7 +215,7 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-pub(crate) async fn every_fault_of_a_user_is_told_by_its_code(backend: Backend) {
+pub(crate) async fn every_error_of_a_user_has_its_code(backend: Backend) {
     let service = backend.open().await;
     // Only possible with a stored user, and tested there.
     let mut told = vec!["id-mismatch"];

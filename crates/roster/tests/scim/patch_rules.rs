@@ -27,7 +27,7 @@ async fn ada(service: &Service) -> Value {
     create(service, with(named("ada"), members)).await
 }
 
-pub(crate) async fn p1_operations_go_in_order_and_none_goes_alone(backend: Backend) {
+pub(crate) async fn p1_operations_are_in_order_and_atomic(backend: Backend) {
     let service = backend.open().await;
     let user = ada(&service).await;
     let replace = |value: &str| json!({"op": "replace", "path": "title", "value": value});

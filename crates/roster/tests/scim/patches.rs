@@ -126,7 +126,7 @@ pub(crate) async fn what_providers_send_is_understood(backend: Backend) {
     assert_eq!(post(&service, named("bob")).await.status(), 409);
 }
 
-pub(crate) async fn a_patch_is_held_to_the_version_that_is_named(backend: Backend) {
+pub(crate) async fn a_patch_checks_the_named_version(backend: Backend) {
     let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let send = |tag: &str, title: &str| {

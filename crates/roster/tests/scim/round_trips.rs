@@ -97,7 +97,7 @@ pub(crate) async fn users_that_scim_tolerated_are_imported_as_they_were_exported
     assert_eq!(own_members(&exported(&empty).await), own_members(&lines));
 }
 
-pub(crate) async fn a_line_that_is_no_whole_record_is_held_to_every_rule(backend: Backend) {
+pub(crate) async fn a_line_that_is_no_whole_record_must_follow_every_rule(backend: Backend) {
     let service = backend.open().await;
     tolerated(&service).await;
     let lines = exported(&service).await;

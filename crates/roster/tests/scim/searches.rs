@@ -241,7 +241,9 @@ async fn walk(service: &Service, count: u64, mut between: impl AsyncFnMut(usize)
     seen
 }
 
-pub(crate) async fn a_walk_over_everything_loses_nobody_when_others_leave(backend: Backend) {
+pub(crate) async fn a_walk_over_everything_misses_no_user_when_others_are_deleted(
+    backend: Backend,
+) {
     for count in [3, 7, 10] {
         let service = backend.open().await;
         let mut places = Vec::new();

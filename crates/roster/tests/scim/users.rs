@@ -79,7 +79,7 @@ pub(crate) async fn c4_an_id_is_the_services_own_and_stays(backend: Backend) {
     assert_eq!(shown.get("userName"), None);
 }
 
-pub(crate) async fn c5_an_external_id_is_the_clients_own_and_told_apart_by_case(backend: Backend) {
+pub(crate) async fn c5_an_external_id_is_the_clients_and_case_sensitive(backend: Backend) {
     let service = backend.open().await;
     let one = create(&service, with(named("ada"), json!({"externalId": "Ab-7"}))).await;
     let other = create(&service, with(named("bob"), json!({"externalId": "aB-7"}))).await;
@@ -139,7 +139,7 @@ pub(crate) async fn c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name(bac
     }
 }
 
-pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(backend: Backend) {
+pub(crate) async fn c9_a_deleted_user_is_gone_and_its_name_is_free(backend: Backend) {
     let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let delete = || ask(&service, "DELETE", &at(&user)).send();
@@ -219,9 +219,7 @@ pub(crate) async fn c11_one_value_at_most_is_primary(backend: Backend) {
     assert_eq!(now["roles"], json!([more, other]));
 }
 
-pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standards(
-    backend: Backend,
-) {
+pub(crate) async fn c12_countries_languages_and_zones_follow_their_standards(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let strict = service.new_key(&["scim", "scim:strict"]).await;

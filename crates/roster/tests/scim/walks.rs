@@ -56,7 +56,7 @@ impl Walk {
     }
 }
 
-pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(backend: Backend) {
+pub(crate) async fn paging_by_index_misses_no_user_when_others_are_deleted(backend: Backend) {
     let service = backend.open().await;
     let users = crowd(&service).await;
     let mut walk = Walk::new(7);
@@ -129,7 +129,7 @@ pub(crate) async fn walks_that_cross_between_processes_lose_nobody(backend: Back
     }
 }
 
-pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(backend: Backend) {
+pub(crate) async fn paging_by_cursor_misses_no_user_when_others_are_deleted(backend: Backend) {
     let service = backend.open().await;
     let users = crowd(&service).await;
     let mut seen = Vec::new();
@@ -149,7 +149,7 @@ pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(backend: Bac
     assert!(living(&service).await.is_subset(&once));
 }
 
-pub(crate) async fn two_walks_at_once_lose_nobody(backend: Backend) {
+pub(crate) async fn two_simultaneous_readers_miss_no_user(backend: Backend) {
     let service = backend.open().await;
     let users = crowd(&service).await;
     let (mut first, mut second) = (Walk::new(5), Walk::new(5));
@@ -171,7 +171,7 @@ pub(crate) async fn two_walks_at_once_lose_nobody(backend: Backend) {
     }
 }
 
-pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(backend: Backend) {
+pub(crate) async fn an_index_without_a_stored_position_is_found(backend: Backend) {
     let service = backend.open().await;
     crowd(&service).await;
     let page = read(&service, "/Users?startIndex=41&count=3").await;

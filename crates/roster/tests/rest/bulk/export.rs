@@ -244,7 +244,7 @@ pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(backend: Ba
     held("if-none-match", &tag).await.expect(200);
 }
 
-pub(crate) async fn who_has_an_export_goes_on_from_its_position(backend: Backend) {
+pub(crate) async fn events_continue_from_the_position_of_an_export(backend: Backend) {
     let service = backend.open().await;
     let all = fill(&service).await;
     let position = export(&service, "").await.header("roster-position").to_owned();

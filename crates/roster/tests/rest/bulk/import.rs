@@ -64,7 +64,7 @@ pub(super) fn every_kind() -> Vec<Vec<u8>> {
     all
 }
 
-pub(crate) async fn a_line_comes_to_what_a_request_of_its_own_would(backend: Backend) {
+pub(crate) async fn a_line_has_the_result_of_a_single_request(backend: Backend) {
     let (one, other) = (backend.open().await, backend.open().await);
     let ada = json!({"username": "ada", "email": "ada@x.org"});
     let (mut created, mut refused) = (Vec::new(), 0);
@@ -231,7 +231,7 @@ pub(crate) async fn verdicts_come_in_the_order_of_many_lines(backend: Backend) {
     assert_eq!(logged.iter().collect::<Vec<_>>(), ids);
 }
 
-pub(crate) async fn a_line_that_is_alone_in_its_batch_waits_for_its_turn(backend: Backend) {
+pub(crate) async fn a_line_alone_in_its_batch_keeps_its_order(backend: Backend) {
     // Two full batches, then one of a single line that depends on the line before it.
     for round in 0..8 {
         let service = backend.open().await;
@@ -311,7 +311,7 @@ pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(backend: Backen
     assert_eq!(users(request.send().await), Vec::<Value>::new());
 }
 
-pub(crate) async fn streams_of_users_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_imports_and_exports(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let body = "{\"username\":\"ada\",\"email\":\"ada@x.org\"}\n\n{\"emial\":\"g@x.org\"}\n\

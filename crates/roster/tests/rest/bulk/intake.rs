@@ -178,9 +178,7 @@ pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) 
     assert!(talk.head().await.starts_with("400 Bad Request\r\n"));
 }
 
-pub(crate) async fn lines_that_the_store_fails_are_told_so_and_the_stream_goes_on(
-    backend: Backend,
-) {
+pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: Backend) {
     let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     talk.head().await;

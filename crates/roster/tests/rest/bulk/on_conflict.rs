@@ -43,7 +43,7 @@ async fn with_two(backend: &Backend, rules: Rules) -> (Service, [Value; 2]) {
     (service, users)
 }
 
-pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(backend: Backend) {
+pub(crate) async fn existing_users_are_kept_skipped_or_replaced(backend: Backend) {
     let (name, address, invalid) = ("username-taken", "email-taken", "invalid-user");
     for (query, expected) in [
         ("", [name, address, name, "201", name, address, invalid, "201"]),

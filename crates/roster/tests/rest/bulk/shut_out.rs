@@ -122,7 +122,7 @@ pub(crate) async fn a_key_that_is_revoked_ends_its_import(backend: Backend) {
     assert!(of_other.rest().await.1, "the other key's import is whole");
 }
 
-pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(backend: Backend) {
+pub(crate) async fn lines_begun_before_the_end_of_a_key_have_results(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:write"]).await;
@@ -185,7 +185,7 @@ pub(crate) async fn the_first_key_ends_the_streams_of_an_open_service(backend: B
     tokio::join!(import_ends(&service, import, 401, "unauthenticated"), export_ends(export));
 }
 
-pub(crate) async fn streams_end_when_nobody_can_say_who_may(backend: Backend) {
+pub(crate) async fn streams_end_when_keys_cannot_be_read(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read", "users:write"]).await;
