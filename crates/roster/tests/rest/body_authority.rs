@@ -1,8 +1,8 @@
-//! Requests whose caller loses access while the body is on its way.
+//! Requests whose caller loses access while the body is being sent.
 //!
-//! The cases are made from the route table: every operation whose description has a request body,
-//! in each of its media types. All but the last byte of each is sent, then the caller loses access,
-//! then the last byte is sent.
+//! The cases come from the route table: every operation with a request body, in each of its media
+//! types. All but the last byte of each body is sent, then the caller loses access, then the last
+//! byte is sent.
 
 use roster_core::UserSchema;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Fixture {
         route.replace("{key_id}", "3hGk9PzQ7a")
     }
 
-    /// A body that the operation would carry out.
+    /// A body for which the operation would succeed.
     fn body(operation: Operation) -> Value {
         let scim_user = json!({"schemas": [USER_URN], "userName": "grace"});
         let scim_group = json!({"schemas": [GROUP_URN], "displayName": "painters"});
@@ -117,7 +117,7 @@ fn without_body(fixture: &Fixture) -> Vec<(Operation, String, String)> {
     changing.map(case).collect()
 }
 
-/// All that callers could have changed, without what shows that a key was used.
+/// The data that callers could have changed, without the times of last use of keys.
 async fn everything(service: &Service) -> Vec<Value> {
     let mut all = vec![json!(service.head().await.position)];
     for target in ["/users", "/groups"] {
@@ -129,7 +129,8 @@ async fn everything(service: &Service) -> Vec<Value> {
     all
 }
 
-/// Begins every upload, lets `change` happen, ends them all: each is refused, nothing is changed.
+/// Begins every upload, runs `change`, and finishes the uploads. Each must be rejected and change
+/// nothing.
 async fn nothing_is_done_after<F: Future<Output = ()>>(
     service: &Service,
     key: Option<&str>,
@@ -192,9 +193,7 @@ pub(crate) async fn nothing_is_done_for_a_key_that_expires_during_the_body(backe
     nothing_is_done_after(&service, key["key"].as_str(), expire).await;
 }
 
-pub(crate) async fn nothing_is_done_for_nobody_once_the_first_key_closed_the_service(
-    backend: Backend,
-) {
+pub(crate) async fn the_first_key_rejects_uploads_without_a_credential(backend: Backend) {
     let service = backend.open().await;
     let close = async || drop(service.close().await);
     nothing_is_done_after(&service, None, close).await;

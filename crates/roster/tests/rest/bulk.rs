@@ -1,4 +1,4 @@
-//! Users in and out, a line each.
+//! Imports and exports, one user per line.
 
 pub(crate) mod export;
 pub(crate) mod import;
@@ -13,13 +13,13 @@ use crate::{client::Reply, service::Service};
 
 const NDJSON: &str = "application/x-ndjson";
 
-/// Sends a stream of lines whole.
+/// Sends a complete stream of lines.
 async fn import(service: &Service, query: &str, lines: impl Into<Vec<u8>>) -> Reply {
     let request = service.request("POST", &format!("/users{query}"));
     request.body(NDJSON, lines).send().await
 }
 
-/// Sends a stream of lines whole, for cases that are not about streams.
+/// Sends a complete stream of lines, for cases that are not about streams.
 pub(crate) async fn import_lines(service: &Service, lines: String) -> Reply {
     import(service, "", lines).await
 }
@@ -29,7 +29,7 @@ pub(crate) fn verdicts_of(reply: Reply) -> Vec<Value> {
     verdicts(reply)
 }
 
-/// The verdicts of a whole answer, whose last line has counted them.
+/// The results of a complete response. Checks the counts in its last line.
 fn verdicts(reply: Reply) -> Vec<Value> {
     let reply = reply.expect(200);
     assert_eq!(reply.header("content-type"), NDJSON);
@@ -37,7 +37,7 @@ fn verdicts(reply: Reply) -> Vec<Value> {
     counted(reply.text().lines().map(read).collect())
 }
 
-/// Holds the last of these lines against those before it, which it leaves.
+/// Checks the last of these lines against the others, and removes it.
 fn counted(mut lines: Vec<Value>) -> Vec<Value> {
     let done = lines.pop().expect("a last line");
     let count = |wanted: &dyn Fn(&Value) -> bool| lines.iter().filter(|line| wanted(line)).count();

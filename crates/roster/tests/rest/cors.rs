@@ -24,7 +24,7 @@ fn from_page<'a>(service: &'a Service, method: &str, target: &str, origin: &str)
     request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "cors")
 }
 
-/// What a browser asks before.
+/// The preflight of a browser.
 fn preflight<'a>(service: &'a Service, wanted: &str, target: &str, origin: &str) -> Request<'a> {
     let request = from_page(service, "OPTIONS", target, origin).without("authorization");
     let request = request.header("access-control-request-method", wanted);
@@ -35,7 +35,7 @@ fn names(list: &str) -> BTreeSet<&str> {
     list.split(',').map(str::trim).collect()
 }
 
-/// Everything that an answer says of CORS.
+/// The CORS headers of a response.
 fn told(reply: &Reply) -> Vec<&str> {
     let headers = reply.exchange.response_headers.iter();
     let names = headers.map(|(name, _)| name.as_str());
@@ -67,7 +67,7 @@ pub(crate) async fn pages_of_a_listed_origin_read_and_write_with_a_key(backend: 
         granted(&from_page(&service, "DELETE", &target, origin).send().await.expect(204), origin);
     }
     granted(&from_page(&service, "GET", "/livez", ADMIN).send().await.expect(200), ADMIN);
-    // Who is no page gets the same answers as ever, marked for caches.
+    // Other clients get the same responses as without CORS, plus `Vary` for caches.
     let plain = service.get("/users").await.expect(200);
     assert!(told(&plain).is_empty() && varies(&plain));
 }
@@ -123,7 +123,8 @@ pub(crate) async fn an_unlisted_origin_gets_no_cors_headers(backend: Backend) {
     }
     let both = from_page(&service, "GET", "/users", ADMIN).header("origin", OTHER).send().await;
     assert!(told(&both.refused(403, "foreign-origin")).is_empty());
-    // What a page loads without asking names no origin, and is not for a listed one either.
+    // A resource that a page embeds is requested without `Origin`, and is rejected for a listed
+    // origin too.
     let loaded = service.request("GET", "/users").header("sec-fetch-site", "cross-site");
     assert!(told(&loaded.send().await.refused(403, "foreign-origin")).is_empty());
     let elsewhere = from_page(&service, "GET", "/users", ADMIN).host("evil.example").send().await;

@@ -1,4 +1,4 @@
-//! Cursors and pages: how a walk goes on, and what opens no cursor.
+//! Cursors and pages: continuing a list, and invalid cursors.
 
 use roster_core::{
     Rules, Sharing, Stored, UserId,
@@ -98,7 +98,7 @@ pub(crate) async fn an_altered_cursor_is_refused(backend: Backend) {
     service.get(&format!("/users?limit=1&cursor={good}")).await.expect(200);
 }
 
-pub(crate) async fn a_cursor_goes_with_its_order_and_conditions_alone(backend: Backend) {
+pub(crate) async fn a_cursor_is_valid_for_its_order_and_conditions_only(backend: Backend) {
     let service = backend.open().await;
     fill(&service, 3).await;
     let good = cursor(&service.get("/users?limit=1&sort=name&status=active").await.expect(200));
@@ -113,7 +113,7 @@ pub(crate) async fn a_cursor_goes_with_its_order_and_conditions_alone(backend: B
         let reply = service.get(&format!("/users?{query}&cursor={good}")).await;
         reply.refused(400, "invalid-cursor");
     }
-    // The page's size, members and count are not part of the question.
+    // The page size, `fields` and `count` may change between pages.
     let target = format!("/users?status=active&sort=name&limit=7&fields=id&cursor={good}");
     assert_eq!(
         service.get(&target).await.expect(200).json()["items"].as_array().map(Vec::len),
@@ -137,7 +137,7 @@ pub(crate) async fn paging_returns_every_user_that_exists_throughout_once(backen
     let service = backend.open().await;
     let users = fill(&service, 6).await;
     let first = service.get("/users?limit=2").await.expect(200);
-    // The row that the cursor stands on goes away, one behind it too, and one comes.
+    // The row of the cursor is deleted, a later one too, and one is created.
     service.delete(&path(&users[1])).await.expect(204);
     service.delete(&path(&users[3])).await.expect(204);
     service.patch(&users[2], json!({"name": "Moved"})).await.expect(200);

@@ -1,4 +1,4 @@
-//! Users that left: kept for a while, listed, restored, and purged for good.
+//! Deleted users: stored for a while, listed, restored, and purged.
 
 use roster_core::{Guard, Rules, Sharing};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ async fn walk(service: &Service, query: &str) -> Vec<String> {
     panic!("the list ends");
 }
 
-pub(crate) async fn deleted_users_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_deleted_users(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let ada = service.left(json!({"email": "ada@example.com", "name": "Ada"})).await;
@@ -100,15 +100,15 @@ pub(crate) async fn a_deleted_user_is_kept_with_the_moments_of_leaving_and_purge
     assert_eq!(reply.json(), expected);
     let listed = service.get("/deleted-users").await.expect(200);
     assert_eq!(listed.json()["items"], json!([expected]));
-    // It is no longer in the collection, whatever is asked of that.
+    // It is no longer in the collection.
     assert_eq!(service.get("/users?email=ada@example.com").await.json()["items"], json!([]));
 }
 
-pub(crate) async fn those_who_left_last_are_listed_first_and_nobody_twice(backend: Backend) {
+pub(crate) async fn the_last_deleted_users_are_first_and_each_once(backend: Backend) {
     let service = backend.open().await;
     for name in ["a", "b", "c", "d", "e"] {
         service.left(json!({"username": name})).await;
-        // Two leave at once: their ids keep them apart.
+        // Two are deleted at the same time: their ids decide the order.
         service.clock.step(if name == "b" { 0 } else { 1000 });
     }
     let order = ["a", "b", "c", "d", "e"];
@@ -142,7 +142,7 @@ pub(crate) async fn a_walk_over_deleted_users_goes_on_when_the_last_one_is_purge
     assert_eq!((names(&second), &second.json()["total"]), (vec!["d".into()], &json!(2)));
 }
 
-pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(backend: Backend) {
+pub(crate) async fn a_cursor_of_deleted_users_is_valid_for_its_list_and_order(backend: Backend) {
     let service = backend.open().await;
     for name in ["a", "b", "c"] {
         service.left(json!({"username": name})).await;
@@ -167,7 +167,7 @@ pub(crate) async fn a_cursor_of_deleted_users_goes_with_its_list_and_order(backe
     service.get(&format!("/deleted-users?limit=9&cursor={deleted}")).await.expect(200);
 }
 
-pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(backend: Backend) {
+pub(crate) async fn every_error_of_a_query_for_deleted_users_is_listed(backend: Backend) {
     let service = backend.open().await;
     let rows = [
         ("limit=0", "limit", "out-of-range"),
@@ -186,7 +186,7 @@ pub(crate) async fn every_fault_of_the_query_for_deleted_users_is_told(backend: 
         let faults = reply.refused(400, "invalid-query").faults();
         assert_eq!(faults, [(parameter.to_owned(), code.to_owned())], "{query}");
     }
-    // What takes no parameter, and what takes a dry run alone.
+    // Operations without parameters, and those that take only a dry run.
     let user = service.left(json!({"username": "ada"})).await;
     for (method, target, query) in [
         ("GET", kept(&user), "dry_run=true"),
@@ -236,7 +236,7 @@ pub(crate) async fn a_restored_user_is_back_as_it_was_with_the_next_version(back
     assert_eq!(names(&service.get("/users?email=ADA@example.com").await), ["ada"]);
     service.get(&kept(&user)).await.refused(404, "user-not-found");
     assert_eq!(service.get("/deleted-users").await.json()["items"], json!([]));
-    // It may leave and come back as often as it likes.
+    // It may be deleted and restored any number of times.
     service.delete(&path(&user)).await.expect(204);
     assert_eq!(restore(&service, &user).await.expect(200).json()["version"], 5);
 }
@@ -253,7 +253,7 @@ pub(crate) async fn a_restore_below_a_base_path_tells_the_whole_path(backend: Ba
     service.get(&location).await.expect(200);
 }
 
-pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
+pub(crate) async fn a_user_with_taken_names_is_not_restored(backend: Backend) {
     let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
     let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let body = json!({"username": "ada", "email": "ada@x.org", "external_id": "e1"});
@@ -271,7 +271,7 @@ pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
             assert_eq!(reply.faults(), [at(pointer, code)]);
             let detail = reply.json()["detail"].as_str().expect("a detail").to_owned();
             assert!(detail.contains("by now; change or delete that user"), "{detail}");
-            // Whose it is now is not told.
+            // The response does not say who has it now.
             assert!(!reply.text().contains(other["id"].as_str().expect("an id")));
         }
         service.delete(&path(&other)).await.expect(204);
@@ -288,7 +288,7 @@ pub(crate) async fn who_others_stand_in_for_is_not_restored(backend: Backend) {
     restore(&service, &user).await.expect(200);
 }
 
-pub(crate) async fn only_who_has_left_is_restored_or_purged(backend: Backend) {
+pub(crate) async fn only_deleted_users_are_restored_or_purged(backend: Backend) {
     let service = backend.open().await;
     let live = service.user(json!({"username": "ada"})).await;
     let strange = ["/deleted-users/ada", "/deleted-users/%2e%2e", "/deleted-users/a%2Fb"];
@@ -346,7 +346,7 @@ pub(crate) async fn a_guarded_purge_needs_a_precondition(backend: Backend) {
     held(kept(&user)).await.expect(204);
 }
 
-pub(crate) async fn a_dry_run_restores_and_purges_nobody(backend: Backend) {
+pub(crate) async fn a_dry_run_neither_restores_nor_purges(backend: Backend) {
     let service = backend.open().await;
     let user = service.left(json!({"username": "ada", "email": "ada@example.com"})).await;
     let mut expected = user.clone();
@@ -399,7 +399,7 @@ pub(crate) async fn a_restore_or_purge_that_comes_twice_happens_once(backend: Ba
     reused.refused(422, "idempotency-key-reused");
     ask("DELETE", kept(&user), "\"\"").await.refused(400, "invalid-idempotency-key");
     ask("POST", restoring(&user), "a b").await.refused(400, "invalid-idempotency-key");
-    // What the purged person did with a key before is forgotten with the rest.
+    // Stored results of the purged user's requests are deleted too.
     ask("POST", restoring(&user), "\"one\"").await.refused(404, "user-not-found");
 }
 

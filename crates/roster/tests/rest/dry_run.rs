@@ -1,4 +1,4 @@
-//! `dry_run`: everything is judged as it would be, and nothing is stored.
+//! `dry_run`: everything is checked as in a write, and nothing is stored.
 
 use roster_core::{Guard, Rules, Sharing};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
 
 const NOBODY: &str = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
-/// A record without what only a write itself makes.
+/// A record without the members that only a write sets.
 fn without_server_made(mut record: Value) -> Value {
     for member in ["id", "version", "created_at", "updated_at"] {
         record.as_object_mut().expect("an object").remove(member);
@@ -28,7 +28,7 @@ async fn visible(service: &Service) -> Vec<String> {
     seen
 }
 
-/// Holds a dry run to what it may say of itself.
+/// Checks the response of a dry run.
 fn is_rehearsal(reply: &Reply) {
     assert_eq!(reply.header("dry-run"), "true");
     assert_eq!(reply.header("content-type"), "application/json");
@@ -66,7 +66,7 @@ pub(crate) async fn a_dry_write_shows_what_the_write_then_does(backend: Backend)
     assert_eq!(service.head().await.position, 5);
 }
 
-pub(crate) async fn a_dry_delete_shows_who_would_leave(backend: Backend) {
+pub(crate) async fn a_dry_delete_shows_the_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "attributes": {"n": 1e2}})).await;
     let other = service.left(json!({"username": "grace"})).await;
@@ -85,7 +85,7 @@ pub(crate) async fn a_dry_delete_shows_who_would_leave(backend: Backend) {
     assert_eq!(visible(&service).await, before);
 }
 
-/// Requests of every kind that are refused, over ada at version 1 and grace, who holds `g@x.org`.
+/// Failing requests of every kind, on ada at version 1 and grace, who has `g@x.org`.
 fn faulty<'a>(service: &'a Service, ada: &str, query: &str) -> Vec<(Request<'a>, u16)> {
     let to = |method: &str, path: &str| service.request(method, &format!("{path}{query}"));
     let json = |method: &str, path: &str, body: Value| to(method, path).json(&body);
@@ -198,7 +198,7 @@ pub(crate) async fn a_dry_run_is_always_shown(backend: Backend) {
     }
 }
 
-pub(crate) async fn dry_runs_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_dry_runs(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let user = service.user(json!({"username": "ada", "name": "Ada"})).await;

@@ -1,4 +1,4 @@
-//! What a caller sees when the store fails: a code, and never the cause.
+//! The responses when the store fails: a code, and never the cause.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
     store::Fault,
 };
 
-/// One request of each operation that asks the store.
+/// One request of each operation that uses the store.
 async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let user = path(&service.user(json!({"username": "ada"})).await);
     let mut all: Vec<(&str, String)> =
@@ -154,7 +154,7 @@ pub(crate) async fn readiness_follows_the_store_and_the_disk(backend: Backend) {
     service.get("/readyz").await.expect(200);
 }
 
-/// An answer of the store serves for a second.
+/// A result of the store is used for a second.
 async fn readiness_becomes(service: &Service, status: u16) {
     let began = Instant::now();
     while service.get("/readyz").await.status() != status {
@@ -181,7 +181,7 @@ pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(backend: B
     let service = backend.open().await;
     service.store.fail(Fault::Hang);
     let began = Instant::now();
-    // They go away without an answer, and so free no place for another question.
+    // They disconnect without a response, and so release no place for another query.
     while service.store.healths() == 0 || began.elapsed() < Duration::from_millis(500) {
         let asked = join_all((0..5).map(|_| service.get("/readyz")));
         assert!(timeout(Duration::from_millis(100), asked).await.is_err(), "the store hangs");

@@ -1,5 +1,5 @@
-//! `filter`: which users it means, what is wrong with one that is none, and how it goes together
-//! with the rest of a list's question.
+//! `filter`: the users that match, the errors of invalid filters, and the combination with other
+//! parameters.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// A value as it stands in a query, a space as a plus sign.
+/// A value for a query, with spaces as plus signs.
 pub(crate) fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
         b' ' => "+".to_owned(),
@@ -96,7 +96,7 @@ async fn fill(service: &Service) -> Vec<Value> {
     users
 }
 
-/// Holds each filter against the users that it means, in pages of two sizes and in one stream.
+/// Checks the users of each filter, in pages of two sizes and in one stream.
 async fn each(backend: Backend, rows: &[(&str, &[&str])]) {
     let service = backend.open().await;
     fill(&service).await;
@@ -174,7 +174,7 @@ pub(crate) async fn each_member_is_compared_in_its_own_way(backend: Backend) {
         (r#"phone_number sw "+44 (20)""#, ADA),
         (r#"phone_numbers co "079""#, ADA),
         (r#"phone_number eq "44207946""#, NONE),
-        // What is true or false, and parts.
+        // Booleans, and parts of values.
         ("email_verified eq true", EMILE),
         ("email_verified ne true", &["Ada", "grace", "bob", "zoe"]),
         (r#"manager.id eq "17""#, ADA),
@@ -220,13 +220,13 @@ pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(backend: Ba
         (r#"((title pr))  AND  (status eq "active")"#, ADA),
         ("  title pr  ", ADA),
         ("title pr and not (title pr)", NONE),
-        // One entry meets all of it, or each of several a part.
+        // One entry matches all conditions, or several entries match one each.
         (r#"emails.type eq "work" and emails.value ew "b.example""#, ADA),
         (r#"emails[type eq "work" and value ew "b.example"]"#, NONE),
         (r#"emails[type eq "home" and value ew "B.Example"]"#, &["Ada", "grace"]),
         (r#"emails[not (type eq "home")]"#, WITH_EMAIL),
         (r#"not (emails.type eq "home")"#, &["\u{c9}mile", "bob", "zoe"]),
-        // Where there is no address there is one null, which differs too.
+        // Without an address the value is null, which differs too.
         (r#"emails.type ne "home""#, ALL),
         ("emails[primary eq true]", &["Ada", "\u{c9}mile"]),
         ("emails[type eq null]", &["grace", "\u{c9}mile"]),
@@ -239,7 +239,7 @@ pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(backend: Ba
     each(backend, rows).await;
 }
 
-pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(backend: Backend) {
+pub(crate) async fn every_error_of_a_filter_has_its_position(backend: Backend) {
     let service = backend.open().await;
     let rows = [
         ("", 0, "the name of a member was expected"),
@@ -302,7 +302,7 @@ pub(crate) async fn every_fault_of_a_filter_is_told_with_its_byte(backend: Backe
     }
 }
 
-pub(crate) async fn the_limits_of_a_filter_are_held(backend: Backend) {
+pub(crate) async fn the_limits_of_a_filter_are_enforced(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let nested = |depth: usize| format!("{}title pr{}", "(".repeat(depth), ")".repeat(depth));
@@ -345,11 +345,11 @@ pub(crate) async fn a_plus_sign_in_a_filter_is_a_space_unless_it_is_escaped(back
         let reply = service.get(&format!("/users?{broken}")).await;
         reply.refused(400, "invalid-query");
     }
-    // An address in a parameter of its own is taken as it is.
+    // In its own parameter, a plus sign of an address is not a space.
     assert_eq!(walk(&service, "email=ada@work.example&filter=title+pr").await, ADA);
 }
 
-pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(backend: Backend) {
+pub(crate) async fn a_filter_is_combined_with_orders_conditions_and_words(backend: Backend) {
     let service = backend.open().await;
     let users = fill(&service).await;
     let with_family = of("family_name pr");
@@ -389,7 +389,7 @@ pub(crate) async fn a_filter_goes_with_orders_conditions_and_words(backend: Back
     }
 }
 
-pub(crate) async fn a_cursor_goes_with_its_filter_alone(backend: Backend) {
+pub(crate) async fn a_cursor_is_valid_for_its_filter_only(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let target = format!("/users?limit=1&{}", of(r#"family_name pr and status eq "active""#));
@@ -409,7 +409,7 @@ pub(crate) async fn a_cursor_goes_with_its_filter_alone(backend: Backend) {
     let plain = service.get("/users?limit=1").await.expect(200);
     let plain = plain.json()["next_cursor"].as_str().expect("more").to_owned();
     service.get(&format!("{target}&cursor={plain}")).await.refused(400, "invalid-cursor");
-    // The same question in other words is the same question.
+    // The same filter in another spelling is the same query.
     let same = of(r#"( FAMILY_NAME  pr ) and Status EQ "ACTIVE""#);
     let second = service.get(&format!("/users?{same}&cursor={cursor}")).await.expect(200);
     assert_eq!(names(&second), ["\u{c9}mile", "zoe"]);
@@ -432,7 +432,7 @@ pub(crate) async fn a_change_moves_users_into_and_out_of_a_filter_at_once(backen
     assert_eq!(walk(&service, &query).await, ZOE);
 }
 
-pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(backend: Backend) {
+pub(crate) async fn an_invalid_query_is_reported_before_an_invalid_filter(backend: Backend) {
     let service = backend.open().await;
     let reply = service.get("/users?filter=nope&limit=0&colour=red").await;
     let faults = reply.refused(400, "invalid-query").faults();
@@ -449,7 +449,7 @@ pub(crate) async fn a_faulty_query_is_told_before_a_faulty_filter(backend: Backe
     lines.refused(400, "invalid-filter");
 }
 
-pub(crate) async fn filters_and_searches_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_filters_and_searches(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let mut page = Transcript::of(&service);

@@ -77,7 +77,7 @@ pub(crate) async fn a_group_is_made_read_changed_and_deleted(backend: Backend) {
     service.get(&of).await.refused(404, "group-not-found");
 }
 
-pub(crate) async fn a_group_that_is_not_valid_is_told_all_its_faults(backend: Backend) {
+pub(crate) async fn all_errors_of_an_invalid_group_are_listed(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"name": "x", "external_id": 7, "members": []});
     let refused = post(&service, &body).send().await.refused(422, "invalid-group");
@@ -113,7 +113,7 @@ pub(crate) async fn no_two_groups_have_one_name(backend: Backend) {
     patch(&service, &other, body).await.refused(409, "group-name-taken");
 }
 
-pub(crate) async fn a_write_of_a_group_is_held_to_its_version(backend: Backend) {
+pub(crate) async fn a_write_of_a_group_checks_its_version(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
@@ -163,7 +163,7 @@ pub(crate) async fn members_join_and_leave_and_the_group_changes(backend: Backen
     gone.refused(404, "member-not-found");
 }
 
-pub(crate) async fn nobody_else_joins_a_group(backend: Backend) {
+pub(crate) async fn only_users_and_groups_can_be_members(backend: Backend) {
     let service = backend.open().await;
     let gone = service.left(json!({"username": "ada"})).await;
     let group = service.group("team").await;
@@ -202,7 +202,7 @@ pub(crate) async fn groups_stand_within_groups_and_form_no_circle(backend: Backe
     service.join(&above, &top).await.expect(200);
 }
 
-pub(crate) async fn a_full_group_takes_nobody(backend: Backend) {
+pub(crate) async fn a_full_group_rejects_members(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
     let mut groups = Vec::new();

@@ -1,4 +1,4 @@
-//! The guards in front of the routes, and what a body must be before it is read.
+//! The guards before the routes, and the checks of a body before it is read.
 
 use roster_http::server::ServerSettings;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::{
     service::{Backend, Service, Setup, kept, path},
 };
 
-/// A group that nobody made.
+/// An unused group id.
 const NO_GROUP: &str = "/groups/019a9f2e-0000-7000-8000-000000000000";
 
 /// Each operation that takes a body, with a path.
@@ -26,7 +26,7 @@ fn with_body(user: &str) -> [(&'static str, &str); 8] {
     ]
 }
 
-/// One request of each operation that a guard stands before, about users who are there.
+/// One request of each guarded operation, on existing users.
 pub(crate) async fn guarded(service: &Service) -> Vec<(String, String)> {
     let user = path(&service.user(json!({"username": "ada"})).await);
     let gone = kept(&service.left(json!({"username": "grace"})).await);
@@ -66,7 +66,7 @@ pub(crate) async fn our_own_names_pass_with_any_port(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_host_with_a_port_passes_with_that_port_alone(backend: Backend) {
+pub(crate) async fn a_host_with_a_port_is_accepted_with_that_port_only(backend: Backend) {
     let service = backend.open().await;
     let get = |host: &str| service.request("GET", "/users").host(host).send();
     get("port.example:8443").await.expect(200);
@@ -86,10 +86,10 @@ pub(crate) async fn exactly_one_valid_host_is_needed(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_target_in_absolute_form_is_held_to_the_same_names(backend: Backend) {
+pub(crate) async fn a_target_in_absolute_form_must_have_the_same_names(backend: Backend) {
     let service = backend.open().await;
     let absolute = |authority: &str| service.request("GET", &format!("http://{authority}/livez"));
-    // Not through the description, which knows paths alone.
+    // Not checked with the description, which has only paths.
     assert_eq!(absolute("roster.test").unwitnessed().await.status(), 200);
     let users = service.request("GET", "http://evil.example/users");
     assert_eq!(users.unwitnessed().await.status(), 421);
@@ -172,7 +172,7 @@ pub(crate) async fn health_answers_under_any_name(backend: Backend) {
     }
 }
 
-pub(crate) async fn limits_are_held_before_the_routes(backend: Backend) {
+pub(crate) async fn limits_are_checked_before_the_routes(backend: Backend) {
     let service = backend.open().await;
     let long = "x".repeat(20_000);
     for (method, target) in guarded(&service).await {
@@ -259,7 +259,7 @@ pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(backend: B
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
     for (method, target) in with_body(&user) {
         let request = service.request(method, target).body("application/json", body.as_str());
-        // Not one byte of it is sent: the length alone decides.
+        // No byte of the body is sent: only the length is checked.
         let reply = request.sending(0).send().await.refused(413, "body-too-large");
         assert_eq!(reply.header("connection"), "close");
     }

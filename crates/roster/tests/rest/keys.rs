@@ -1,4 +1,4 @@
-//! Keys over HTTP: made, shown once, listed, rotated, revoked.
+//! Keys over HTTP: creating, showing once, listing, rotating, revoking.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ pub(crate) async fn a_key_is_shown_once_and_never_again(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_key_that_is_not_valid_is_told_all_its_faults(backend: Backend) {
+pub(crate) async fn all_errors_of_an_invalid_key_are_listed(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"name": "", "scopes": ["root"], "expires_at": 7, "secret": "x"});
     let refused = service.request("POST", "/keys").json(&body).send().await;
@@ -90,7 +90,7 @@ pub(crate) async fn both_secrets_of_a_rotated_key_open_for_a_while(backend: Back
     }
 }
 
-pub(crate) async fn a_revoked_key_opens_nothing_at_once_and_for_good(backend: Backend) {
+pub(crate) async fn a_revoked_key_stops_working_at_once_and_forever(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read"]).await;
@@ -104,7 +104,7 @@ pub(crate) async fn a_revoked_key_opens_nothing_at_once_and_for_good(backend: Ba
     rotate(&service, &key, "").await.refused(409, "key-ended");
 }
 
-pub(crate) async fn an_expired_key_opens_nothing(backend: Backend) {
+pub(crate) async fn an_expired_key_is_401(backend: Backend) {
     let service = backend.open().await;
     let admin = service.close().await;
     service.clock.step(365 * 24 * 3600 * 1000);

@@ -50,7 +50,7 @@ pub(crate) async fn every_order_holds_in_both_directions_and_at_every_page_size(
         ("created_at", created),
         ("updated_at", ["Alice", "bob", "dora", "\u{e9}mile", "charlie"]),
         ("username", ["Alice", "bob", "charlie", "dora", "\u{e9}mile"]),
-        // Those without stand last; ties break by id.
+        // Users without the member are last; ties are ordered by id.
         ("email", ["\u{e9}mile", "dora", "charlie", "Alice", "bob"]),
         ("family_name", ["dora", "charlie", "Alice", "bob", "\u{e9}mile"]),
         ("name", ["bob", "charlie", "Alice", "dora", "\u{e9}mile"]),
@@ -128,7 +128,7 @@ pub(crate) async fn a_count_is_given_when_it_is_asked_for(backend: Backend) {
     assert_eq!(total("").await, None);
 }
 
-pub(crate) async fn every_fault_of_the_query_is_told_by_its_parameter(backend: Backend) {
+pub(crate) async fn every_error_of_a_query_names_its_parameter(backend: Backend) {
     let service = backend.open().await;
     let (out, value) = ("out-of-range", "invalid-value");
     let long = format!("username={}", "x".repeat(257));
@@ -188,7 +188,7 @@ pub(crate) async fn polling_an_unchanged_list_costs_no_page(backend: Backend) {
         assert_eq!(reply.header("roster-position"), first.header("roster-position"));
     }
     assert_eq!(service.store.pages(), pages);
-    // Another question has another tag, and a change of anybody another position.
+    // Another query has another tag, and any change another position.
     poll("/users?limit=3&sort=name", &tag).await.expect(200);
     poll("/users", &tag).await.expect(200);
     service.patch(&user, json!({"name": "New"})).await.expect(200);

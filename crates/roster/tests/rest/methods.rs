@@ -121,7 +121,7 @@ pub(crate) async fn options_names_every_method_that_is_offered(backend: Backend)
     service.request("OPTIONS", "/nothing").send().await.refused(404, "not-found");
 }
 
-pub(crate) async fn a_known_method_that_is_not_offered_is_405_and_told_what_is(backend: Backend) {
+pub(crate) async fn a_known_method_that_is_not_offered_is_405_with_allow(backend: Backend) {
     let service = backend.open().await;
     for (target, allow) in targets(&service).await {
         for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "QUERY"] {

@@ -1,4 +1,4 @@
-//! How long a caller waits: as long as is set, or less where it says so.
+//! Waits: the configured maximum, or a shorter preferred one.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::{
     store::Fault,
 };
 
-/// Longer than nobody waits here, and much less than the store hangs.
+/// Longer than a request with `wait=0` takes, and much shorter than the store hangs.
 const SOON: Duration = Duration::from_secs(10);
 
 fn late(reply: Reply, expected: &str) {
@@ -38,7 +38,7 @@ pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(b
         let began = Instant::now();
         let reply = request.send().await;
         assert!(began.elapsed() < SOON, "{target}");
-        // What says the same to everybody asks no store.
+        // Static documents do not use the store.
         if ![200, 404, 501].contains(&reply.status()) {
             late(reply, "there was no answer within 0 s, as you asked for");
             late_ones += 1;
@@ -83,7 +83,7 @@ pub(crate) async fn a_search_takes_no_longer_than_a_list(backend: Backend) {
     }
 }
 
-/// One write of each kind, on a user that is there and one that has left.
+/// One write of each kind, on an existing user and a deleted one.
 async fn writes(service: &Service) -> Vec<(&'static str, String)> {
     let user = path(&service.user(json!({"username": "ada"})).await);
     let gone = service.left(json!({"username": "grace"})).await;
@@ -108,7 +108,7 @@ pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(backend: Bac
             let request = service.request(method, &format!("{target}{dry}"));
             let body = matches!(*method, "POST" | "PUT" | "PATCH") && !target.ends_with("/restore");
             let request = if body { request.json(&json!({"username": "mary"})) } else { request };
-            // One waits as long as it says, the others not at all.
+            // One waits as long as preferred, the others not at all.
             let seconds = u64::from(*method == "PUT");
             let prefer = format!("return=minimal, wait={seconds}");
             let began = Instant::now();
@@ -118,7 +118,7 @@ pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(backend: Bac
         }
     }
     service.store.fail(None);
-    // Long enough for all of them to have been carried out.
+    // By now all of them would have been executed.
     service.user(json!({"username": "last"})).await;
     let after = service.head().await;
     assert_eq!((after.position, after.active), (before.position + 1, before.active + 1));

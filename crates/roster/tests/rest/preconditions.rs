@@ -37,7 +37,7 @@ pub(crate) async fn the_tag_of_a_user_is_its_version_and_strong(backend: Backend
     assert_eq!(reply.json()["version"], 2);
 }
 
-pub(crate) async fn if_match_lets_the_named_versions_pass(backend: Backend) {
+pub(crate) async fn if_match_accepts_the_named_versions(backend: Backend) {
     let service = backend.open().await;
     let user = at_version_two(&service).await;
     let rows = [
@@ -140,7 +140,7 @@ pub(crate) async fn a_malformed_tag_is_refused_and_never_passed_over(backend: Ba
     assert_eq!(service.now(&user).await, user);
 }
 
-pub(crate) async fn who_is_not_there_is_404_whatever_is_held(backend: Backend) {
+pub(crate) async fn an_unknown_user_is_404_whatever_the_preconditions(backend: Backend) {
     let service = backend.open().await;
     let nobody = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});
     for held in [("if-match", "*"), ("if-match", "\"1\""), ("if-none-match", "*")] {
@@ -151,7 +151,7 @@ pub(crate) async fn who_is_not_there_is_404_whatever_is_held(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_stale_version_is_told_before_a_fault_of_the_user(backend: Backend) {
+pub(crate) async fn a_stale_version_is_reported_before_errors_of_the_user(backend: Backend) {
     let service = backend.open().await;
     let user = at_version_two(&service).await;
     let held = [("if-match", "\"1\"")];

@@ -1,4 +1,4 @@
-//! What becomes of those who ask for more than they may, or than can be done.
+//! Rate limits and overload.
 
 use std::{pin::pin, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     store::Fault,
 };
 
-/// So many requests at once, and one more a second.
+/// Allows this many requests at once, and one more per second.
 fn limited(burst: u32) -> Setup {
     let pressure = AdmissionSettings {
         rate_limit_per_s: 1,
@@ -40,7 +40,7 @@ pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_heal
     let service = backend.open_with(limited(50)).await;
     for (method, target) in guarded(&service).await {
         let mut refused = None;
-        // What was granted is used up first.
+        // The allowance is used up first.
         for _ in 0..100 {
             let request = service.request(&method, &target);
             let writes = matches!(method.as_str(), "POST" | "PUT" | "PATCH");
@@ -77,13 +77,13 @@ pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(backend:
     }
 }
 
-pub(crate) async fn without_a_limit_nothing_is_told_of_one(backend: Backend) {
+pub(crate) async fn without_a_limit_there_are_no_rate_limit_headers(backend: Backend) {
     let service = backend.open().await;
     let reply = service.get("/users").await.expect(200);
     assert_eq!((reply.find("ratelimit"), reply.find("ratelimit-policy")), (None, None));
 }
 
-/// Lets the one place of each class be taken by somebody who waits for the store.
+/// Takes the only place of each class with a request that waits for the store.
 async fn standing_still(service: &Service) -> String {
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.store.fail(Fault::Hang);
@@ -140,7 +140,7 @@ pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(backend
     }
 }
 
-pub(crate) async fn a_class_that_stands_still_leaves_the_others_alone(backend: Backend) {
+pub(crate) async fn a_blocked_class_does_not_affect_the_others(backend: Backend) {
     let service = backend.open_with(narrow()).await;
     let user = service.user(json!({"username": "ada"})).await;
     let body = json!({"username": "grace"});
@@ -187,7 +187,7 @@ pub(crate) async fn a_page_of_a_thousand_is_whole(backend: Backend) {
         let body = json!({"username": format!("u{n}"), "attributes": {"filler": filler}});
         service.user(body).await;
     }
-    // Large enough to be counted until it has been taken.
+    // Large enough to be counted until the client has read it.
     let page = service.get("/users?limit=1000").await.expect(200);
     assert_eq!(page.json()["items"].as_array().map(Vec::len), Some(30));
     assert!(page.text().len() > 64 * 1024);

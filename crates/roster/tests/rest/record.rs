@@ -1,11 +1,11 @@
-//! The record through HTTP: what may be sent, what comes back, and what is refused.
+//! The record over HTTP: valid bodies, their results, and errors.
 
 use roster_core::ViolationCode;
 use serde_json::{Value, json};
 
 use crate::service::{Backend, path};
 
-pub(crate) async fn an_email_alone_makes_a_user(backend: Backend) {
+pub(crate) async fn an_email_is_enough_for_a_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"email": "Ada@Example.com", "name": "Ada"})).await;
     assert_eq!(user["username"], "Ada@Example.com");
@@ -14,7 +14,7 @@ pub(crate) async fn an_email_alone_makes_a_user(backend: Backend) {
     assert_eq!(user["emails"], json!([{"value": "Ada@Example.com", "primary": true}]));
 }
 
-pub(crate) async fn a_username_alone_makes_a_user(backend: Backend) {
+pub(crate) async fn a_username_is_enough_for_a_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     assert_eq!(user.get("email"), None);
@@ -29,8 +29,8 @@ pub(crate) async fn the_default_username_does_not_follow_the_email(backend: Back
     assert_eq!(user["email"], "king@example.com");
 }
 
-/// Each row: the body of a PUT over home `a`, work `b` (primary), and the list it comes to, or
-/// none where the two contradict each other.
+/// Each row: the body of a PUT on a user with home `a` and work `b` (primary), and the resulting
+/// list, or `None` if short form and list contradict each other.
 fn rows() -> Vec<(Value, Option<Value>)> {
     let (a, b, c) = ("a@x.org", "b@x.org", "c@x.org");
     let as_stored = json!([{"value": a, "type": "home"},
@@ -124,7 +124,7 @@ pub(crate) async fn an_unknown_member_is_refused_with_the_one_that_was_meant(bac
     assert_eq!(reply.json()["detail"], "4 members need attention");
 }
 
-pub(crate) async fn all_faults_are_told_at_once(backend: Backend) {
+pub(crate) async fn all_errors_are_listed_at_once(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "", "email": "ada", "name": 7, "status": "away",
         "locale": "english please", "addresses": [{"country": "XX"}], "nmae": "x"});
@@ -144,7 +144,7 @@ pub(crate) async fn all_faults_are_told_at_once(backend: Backend) {
     assert_eq!(faults, expected);
 }
 
-/// A body for each code, with the place that is told.
+/// A body for each code, with the pointer of its error.
 fn violations() -> Vec<(Value, &'static str, &'static str)> {
     let over = |count: usize| "x".repeat(count + 1);
     let deep = (0..8).fold(json!(1), |inner, _| json!({"a": inner}));
@@ -215,9 +215,9 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-pub(crate) async fn every_fault_of_a_user_is_told_by_its_code(backend: Backend) {
+pub(crate) async fn every_error_of_a_user_has_its_code(backend: Backend) {
     let service = backend.open().await;
-    // Given where there is a stored user alone; elsewhere tested.
+    // Only possible with a stored user, and tested there.
     let mut told = vec!["id-mismatch"];
     for (body, place, code) in violations() {
         let reply = service.post(body.clone()).await.refused(422, "invalid-user");
@@ -240,7 +240,7 @@ pub(crate) async fn what_just_fits_is_taken(backend: Backend) {
         "addresses": [{"formatted": format!("\t\r\n{}", "x".repeat(1021))}],
         "picture": format!("https://x.org/{}", "p".repeat(2034))});
     let user = service.user(body).await;
-    // Composed by NFC before it is counted, which no schema can say.
+    // NFC is applied before the length is checked, which no schema can express.
     let title = json!({"title": "e\u{301}".repeat(256)});
     let request = service.request("PATCH", &path(&user)).json(&title);
     let reply = request.unwitnessed().await.expect(200);

@@ -52,7 +52,7 @@ pub(crate) async fn users_are_found_by_the_beginnings_of_words(backend: Backend)
         ("amaz", &["grace.h"]),
         ("rear adm", &["grace.h"]),
         ("h", &["grace.h", "hidden"]),
-        // All addresses, not the primary one alone.
+        // All addresses, not only the primary one.
         ("first", &["emails"]),
         ("tag", &["emails"]),
         ("example", &["ada", "emails"]),
@@ -117,7 +117,7 @@ pub(crate) async fn case_width_and_form_make_no_difference_but_accents_do(backen
     assert_eq!(walk(&service, "q=love%2Bada").await, ["ada"]);
 }
 
-pub(crate) async fn what_cannot_be_searched_for_is_told(backend: Backend) {
+pub(crate) async fn an_invalid_search_is_an_error(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let (value, many, conflict) = ("invalid-value", "too-many", "conflicting-parameter");
@@ -163,7 +163,7 @@ pub(crate) async fn a_write_is_found_as_soon_as_it_is_answered(backend: Backend)
 
 const NOBODY: [&str; 0] = [];
 
-pub(crate) async fn a_cursor_goes_with_its_words_alone(backend: Backend) {
+pub(crate) async fn a_cursor_is_valid_for_its_words_only(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let first = service.get("/users?q=zola&limit=1").await.expect(200);

@@ -1,6 +1,6 @@
 //! Whole exchanges as text, for snapshots.
 //!
-//! Only what no test can foretell is masked: the date, the log's id, and cursors.
+//! Only values that differ between runs are masked: the date, the log's id, and cursors.
 
 use roster_core::Store as _;
 use roster_testkit::openapi::Exchange;
@@ -49,7 +49,7 @@ impl Transcript {
             let masked = match name.as_str() {
                 "date" => "[date]",
                 "content-length" if heads => "[length]",
-                // It is made of the query too, and a cursor is never the same.
+                // The tag depends on the query, and cursors always differ.
                 "etag" if query.contains("cursor=") => "[tag]",
                 _ => &value,
             };
@@ -63,7 +63,7 @@ impl Transcript {
         self.text.push('\n');
     }
 
-    /// Holds the page against its snapshot.
+    /// Compares the page with its snapshot.
     pub(crate) fn settle(self, name: &str) {
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
@@ -72,7 +72,7 @@ impl Transcript {
     }
 }
 
-/// Masks the cursors that the answer gives and the request holds.
+/// Masks the cursors in the response and the request.
 fn masked(text: &str, reply: &Reply) -> String {
     let mut text = text.to_owned();
     let given = serde_json::from_str::<serde_json::Value>(reply.text()).ok();

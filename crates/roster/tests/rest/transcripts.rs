@@ -1,4 +1,4 @@
-//! Whole answers, held against snapshots: every success, and every refusal at least once.
+//! Whole responses, compared with snapshots: every success, and every error at least once.
 
 use roster_core::{Guard, Rules, Sharing};
 use roster_http::server::ServerSettings;
@@ -12,7 +12,7 @@ use crate::{
 
 const NOBODY: &str = "/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
-pub(crate) async fn the_five_endpoints_and_patch_answer_like_this(backend: Backend) {
+pub(crate) async fn responses_of_the_five_endpoints_and_patch(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let created = service.post(json!({"email": "ada@example.com", "name": "Ada Lovelace"})).await;
@@ -40,7 +40,7 @@ pub(crate) async fn the_five_endpoints_and_patch_answer_like_this(backend: Backe
     page.settle("users");
 }
 
-pub(crate) async fn a_list_answers_like_this(backend: Backend) {
+pub(crate) async fn responses_of_a_list(backend: Backend) {
     let service = backend.open().await;
     for name in ["ada", "grace", "edsger"] {
         service.user(json!({"username": name})).await;
@@ -61,7 +61,7 @@ pub(crate) async fn a_list_answers_like_this(backend: Backend) {
     page.settle("list");
 }
 
-pub(crate) async fn the_documents_answer_like_this(backend: Backend) {
+pub(crate) async fn responses_of_documents(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     page.note("service document", &service.get("/").await);
@@ -80,7 +80,7 @@ pub(crate) async fn the_documents_answer_like_this(backend: Backend) {
     page.settle("documents");
 }
 
-pub(crate) async fn refused_users_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_to_invalid_users(backend: Backend) {
     let rules = Rules {
         external_id: Sharing::Unique,
         put: Guard::On,
@@ -109,7 +109,7 @@ pub(crate) async fn refused_users_are_answered_like_this(backend: Backend) {
     page.settle("refused_users");
 }
 
-pub(crate) async fn refused_bodies_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_to_invalid_bodies(backend: Backend) {
     let front = ServerSettings { body_grace_ms: 200, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let mut page = Transcript::of(&service);
@@ -132,7 +132,7 @@ pub(crate) async fn refused_bodies_are_answered_like_this(backend: Backend) {
     page.settle("refused_bodies");
 }
 
-pub(crate) async fn refused_requests_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_to_rejected_requests(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let get = || service.request("GET", "/users");
@@ -155,7 +155,7 @@ pub(crate) async fn refused_requests_are_answered_like_this(backend: Backend) {
     page.settle("refused_requests");
 }
 
-pub(crate) async fn failures_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_to_failures(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     for fault in [

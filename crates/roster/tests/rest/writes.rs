@@ -94,7 +94,7 @@ pub(crate) async fn a_put_clears_what_it_omits_but_status_and_username(backend: 
     assert_eq!((after.get("name"), after.get("email")), (None, None));
 }
 
-pub(crate) async fn nobody_is_created_by_a_put(backend: Backend) {
+pub(crate) async fn a_put_creates_no_user(backend: Backend) {
     let service = backend.open().await;
     for id in ["01a1f84a-963b-7c3e-9a41-5d2e8f604b17", "ada", "%2F", "a%00b"] {
         let user = json!({"id": id});
@@ -114,7 +114,7 @@ pub(crate) async fn an_id_in_capitals_is_another_text(backend: Backend) {
     service.get(&shouted).await.refused(404, "user-not-found");
 }
 
-pub(crate) async fn a_put_that_changes_nothing_leaves_all_alone(backend: Backend) {
+pub(crate) async fn a_put_without_a_change_stores_nothing(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada", "email": "a@x.org", "attributes": {"a": 1}});
     let created = service.post(body.clone()).await.expect(201);
@@ -183,7 +183,7 @@ pub(crate) async fn a_deleted_user_frees_its_name_and_address_at_once(backend: B
     assert_ne!(heir["id"], user["id"]);
 }
 
-pub(crate) async fn what_is_taken_is_told_at_once_but_not_whose_it_is(backend: Backend) {
+pub(crate) async fn all_taken_values_are_listed_without_their_holder(backend: Backend) {
     let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
     let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     let body = json!({"username": "ada", "email": "ada@x.org", "external_id": "e1"});

@@ -22,7 +22,7 @@ fn patch(operations: &Value) -> Value {
     json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations})
 }
 
-/// Clients build their model from `/Schemas`: an attribute that is not there fails them.
+/// Clients build their model from `/Schemas` and fail on attributes that are missing there.
 pub(crate) async fn what_is_shown_is_in_the_schemas(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada", "email": "ada@example.com", "attributes": {"team": "x"}});
@@ -33,7 +33,7 @@ pub(crate) async fn what_is_shown_is_in_the_schemas(backend: Backend) {
     assert_eq!(shown["schemas"].as_array().map(Vec::len), Some(1));
     let requested = read(&service, &format!("{place}?attributes={ROSTER_URN}:attributes")).await;
     assert_eq!(requested[ROSTER_URN]["attributes"], json!({"team": "x"}));
-    // A patch reads and keeps it, shown or not.
+    // A patch reads and keeps it, whether or not it is shown.
     let path = format!("{ROSTER_URN}:attributes.team");
     let change = patch(&json!([{"op": "replace", "path": path, "value": "y"}]));
     send(&service, "PATCH", &place, &change).send().await.expect(200);
@@ -119,7 +119,7 @@ pub(crate) async fn an_address_without_a_type_is_a_work_address(backend: Backend
     ] {
         assert_eq!(found(&service, filter).await, expected, "{filter}");
     }
-    // A write that says nothing of the type stores none, by PUT as by PATCH.
+    // A write without a type stores none, by PUT and by PATCH.
     let before = service.now(&ada).await;
     assert_eq!(put(&service, &ada, shown.clone()).await.expect(200).json(), shown);
     assert_eq!(service.now(&ada).await, before);
@@ -217,7 +217,7 @@ pub(crate) async fn a_malformed_address_is_kept_by_a_tolerant_reader(backend: Ba
     refused(reply, 400, Some("invalidValue"));
 }
 
-/// Entra looks a manager up so before it changes it.
+/// Entra looks up a manager like this before it changes it.
 pub(crate) async fn a_manager_is_found_by_its_id(backend: Backend) {
     let service = backend.open().await;
     let boss = create(&service, named("boss")).await;

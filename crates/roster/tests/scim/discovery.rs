@@ -1,4 +1,4 @@
-//! What the service says of itself: advertised is exactly what works.
+//! Discovery: it lists exactly what works.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) async fn the_configuration_tells_what_works(backend: Backend) {
     assert_eq!(config["meta"]["location"], place);
 }
 
-pub(crate) async fn resource_types_and_schemas_are_told_one_by_one_and_together(backend: Backend) {
+pub(crate) async fn resource_types_and_schemas_are_single_and_listed(backend: Backend) {
     let service = backend.open().await;
     let types = read(&service, "/ResourceTypes").await;
     let listed = types["Resources"].as_array().expect("types");
@@ -67,12 +67,12 @@ pub(crate) async fn resource_types_and_schemas_are_told_one_by_one_and_together(
     refused(get(&service, "/ResourceTypes/Device").await, 404, None);
 }
 
-pub(crate) async fn what_is_told_cannot_be_filtered_or_changed(backend: Backend) {
+pub(crate) async fn discovery_cannot_be_filtered_or_changed(backend: Backend) {
     let service = backend.open().await;
     for target in ["/ServiceProviderConfig", "/ResourceTypes", "/Schemas"] {
         let filtered = format!("{target}?filter=id%20pr");
         refused(get(&service, &filtered).await, 403, None);
-        // Paging and order are passed over.
+        // Parameters of paging and sorting are ignored.
         let paged = format!("{target}?startIndex=2&count=1&sortBy=id");
         let paged = ask(&service, "GET", &paged).unwitnessed().await.expect(200).json();
         assert_eq!(paged, read(&service, target).await);

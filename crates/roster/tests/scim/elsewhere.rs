@@ -1,4 +1,4 @@
-//! Where other servers are known to fail: each probe by itself, as a client sends it.
+//! Requests at which other servers are known to fail, as clients send them.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn with_two_addresses(service: &Service) -> Value {
     create(service, with(named("ada"), json!({"title": "Countess", "emails": emails}))).await
 }
 
-/// The filter as it stands in a URL.
+/// The filter as part of a URL.
 fn filtered(filter: &str) -> String {
     format!("/Users?filter={}", escaped(filter))
 }
@@ -68,9 +68,7 @@ pub(crate) async fn another_address_that_becomes_primary_is_the_only_one(backend
     assert_eq!(record.expect(200).json()["email"], "a@home.example");
 }
 
-pub(crate) async fn replacing_a_typed_value_that_is_not_there_makes_it_by_tolerance_alone(
-    backend: Backend,
-) {
+pub(crate) async fn tolerant_parsing_adds_a_missing_typed_value_on_replace(backend: Backend) {
     let service = backend.open().await;
     let user = with_two_addresses(&service).await;
     let path = "emails[type eq \"other\"].value";
@@ -134,7 +132,7 @@ pub(crate) async fn a_put_upon_another_version_is_refused(backend: Backend) {
     assert_eq!(read(&service, &at(&user)).await["title"], "a");
 }
 
-pub(crate) async fn a_count_of_nothing_gives_the_total_alone(backend: Backend) {
+pub(crate) async fn a_count_of_zero_returns_only_the_total(backend: Backend) {
     let service = backend.open().await;
     create(&service, named("ada")).await;
     let page = read(&service, "/Users?count=0").await;

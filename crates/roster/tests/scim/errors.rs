@@ -1,4 +1,4 @@
-//! Refusals and failures in SCIM's form, whatever gives them.
+//! Errors in SCIM's form, whatever their origin.
 
 use roster_http::AdmissionSettings;
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ async fn asked(service: &Service, filter: &str) -> crate::client::Reply {
     get(service, &format!("/Users?filter={}", escaped(filter))).await
 }
 
-/// Holds that a filter finds these, and that the total says so.
+/// Checks the users and the total of a filter.
 async fn finds(service: &Service, filter: &str, expected: &[&str]) {
     let page = asked(service, filter).await.expect(200).json();
     assert_eq!(names(&page), expected, "{filter}");
@@ -91,7 +91,7 @@ pub(crate) async fn q4_names_are_qualified_and_paths_go_into_parts(backend: Back
         ("emails[type eq \"work\"].value eq \"b@example.com\"".to_owned(), &["bjensen"]),
         ("emails[type eq \"work\" and value co \"@example.com\"]".to_owned(), &["bjensen"]),
         ("emails.type eq \"home\"".to_owned(), &["bjensen"]),
-        // Values of every kind that JSON has.
+        // Values of every JSON type.
         ("title eq null".to_owned(), &["Jsmith", "zoe"]),
         ("title ne null".to_owned(), &["bjensen"]),
         (format!("{ROSTER_URN}:attributes.rank eq 1e1"), &["Jsmith"]),
@@ -118,7 +118,7 @@ pub(crate) async fn q5_brackets_bind_to_one_value(backend: Backend) {
     ] {
         finds(&service, filter, expected).await;
     }
-    // An object is compared by one of its parts.
+    // An object is compared by one of its members.
     for filter in ["name eq \"x\"", "addresses co \"x\"", "meta eq \"x\"", "title[value pr]"] {
         refused(asked(&service, filter).await, 400, Some("invalidFilter"));
     }
@@ -181,7 +181,7 @@ pub(crate) async fn q8_an_unknown_attribute_is_refused_with_those_there_are(back
     }
 }
 
-/// RFC 7644 section 3.4.2.1: an attribute that a kind does not have has no value.
+/// An attribute that a resource type does not have has no value (RFC 7644 section 3.4.2.1).
 pub(crate) async fn q8_where_all_kinds_are_searched_one_of_another_kind_has_no_value(
     backend: Backend,
 ) {
@@ -265,7 +265,8 @@ pub(crate) async fn a_filter_in_a_url_is_refused_where_the_settings_say_so(backe
         let page = send(&service, "POST", target, &body).send().await.expect(200).json();
         assert_eq!(names(&page), ["ada"]);
     }
-    // Without the setting nothing is refused: identity providers look users up so.
+    // Without the setting filters in URLs are accepted, because identity providers look users up
+    // with them.
     let other = backend.open().await;
     create(&other, named("ada")).await;
     let page = read(&other, "/Users?filter=userName%20eq%20%22ada%22").await;

@@ -1,10 +1,10 @@
-//! Judges filters over resources as they are shown: RFC 7644 section 3.4.2.2 once more, by JSON and
-//! by the attribute tables that the service itself tells.
+//! Evaluates filters on resources as SCIM shows them: a second implementation of RFC 7644 section
+//! 3.4.2.2, on JSON and on the attributes in the service's own `/Schemas`.
 //!
-//! It knows no record, no plan and no index, and shares with the service only the keys by which
-//! single texts are compared. Documented beside the standard (`docs/filter.md`): where there is no
-//! value there is one, null, which equals null alone; names, addresses and telephone numbers
-//! compare by their keys; what is below `attributes` compares with its own kind.
+//! It uses no record, plan or index, and shares with the service only the keys by which texts are
+//! compared. In addition to the standard (`docs/filter.md`): an absent value is null, which equals
+//! only null; names, addresses and telephone numbers are compared by their keys; values below
+//! `attributes` are compared only with their own type.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use roster_core::{
 };
 use serde_json::{Map, Value};
 
-/// An attribute as `/Schemas` tells it, or a part of one.
+/// An attribute of `/Schemas`, or a part of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
     /// The URN of its extension; none in the core schema.
@@ -35,11 +35,11 @@ pub(crate) enum Condition {
     Any(Vec<Condition>),
     Not(Box<Condition>),
     Test(Test),
-    /// One value of the attribute meets all of it.
+    /// One value of the attribute matches all of it.
     Value(Attribute, Box<Condition>),
 }
 
-/// A test of the values of a place.
+/// A test of some values.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
     pub(crate) place: Place,
@@ -50,13 +50,13 @@ pub(crate) struct Test {
 /// Which values.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
-    /// Those of an attribute; of a list, the part that stands for its values.
+    /// Those of an attribute; for a list, the default part of its values.
     Whole(Attribute),
     /// A part of an attribute's values.
     Part(Attribute, Attribute),
-    /// A part of the value that brackets bind to.
+    /// A part of the value to which the brackets apply.
     Here(Attribute, Attribute),
-    /// What stands below keys of the client's own.
+    /// Values below keys of `attributes`.
     Own(Attribute, Vec<String>),
 }
 
@@ -79,7 +79,7 @@ impl Attribute {
         self.parts.iter().find(|part| part.name == name)
     }
 
-    /// What the resource has there.
+    /// The JSON of the resource there.
     fn of<'v>(&self, resource: &'v Value) -> &'v Value {
         match &self.urn {
             Some(urn) => &resource[urn][&self.name],
@@ -99,7 +99,8 @@ impl Attribute {
 }
 
 impl Condition {
-    /// Whether the resource meets it; `here` is the value that brackets around it bind to.
+    /// Whether the resource matches. `here` is the value to which the brackets around the condition
+    /// apply.
     pub(crate) fn holds(&self, resource: &Value, here: &Value) -> bool {
         match self {
             Self::All(all) => all.iter().all(|one| one.holds(resource, here)),
@@ -173,11 +174,11 @@ impl Test {
         }
     }
 
-    /// What of a text is compared.
+    /// How a text is compared.
     fn key(&self, text: &str, is_asked: bool) -> Key {
         let by_equality = ["eq", "ne"].contains(&self.operator);
         let key = match self.place.name().as_str() {
-            // A piece of a name may be none.
+            // A part of a name may be an invalid name.
             "userName" if is_asked && !by_equality => {
                 username_key(text).unwrap_or_else(|_| fold_key(text))
             }
@@ -194,10 +195,10 @@ impl Test {
     }
 }
 
-/// A text as it is compared.
+/// The key of a text.
 struct Key {
     text: String,
-    /// It is asked for and nobody can have it: a telephone number without a digit.
+    /// No value can match: a telephone number without a digit.
     is_unmatchable: bool,
 }
 
@@ -259,7 +260,7 @@ fn is_nothing(found: &Value) -> bool {
     }
 }
 
-/// The values below keys; an array stands for its elements.
+/// The values below keys. An array counts as its elements.
 fn below<'v>(found: &'v Value, keys: &[String]) -> Vec<&'v Value> {
     match (found, keys.split_first()) {
         (Value::Array(values), _) if !values.is_empty() => {
@@ -275,7 +276,7 @@ fn of<'v>(members: &'v Map<String, Value>, key: &str) -> &'v Value {
     members.get(key).unwrap_or(&Value::Null)
 }
 
-/// Two numbers by their values, without the loss of a digit.
+/// Compares two numbers exactly.
 fn numbers(one: &serde_json::Number, other: &serde_json::Number) -> Option<Ordering> {
     match (one.as_i64(), other.as_i64()) {
         (Some(one), Some(other)) => Some(one.cmp(&other)),

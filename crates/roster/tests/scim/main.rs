@@ -107,14 +107,14 @@ cases! {
         c2_what_is_read_only_is_passed_over,
         c3_null_empty_and_absent_are_the_same,
         c4_an_id_is_the_services_own_and_stays,
-        c5_an_external_id_is_the_clients_own_and_told_apart_by_case,
+        c5_an_external_id_is_the_clients_and_case_sensitive,
         c6_meta_says_what_the_headers_say,
         c7_a_put_never_creates_and_answers_the_whole_user,
         c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name,
-        c9_who_is_deleted_is_gone_and_frees_the_name,
+        c9_a_deleted_user_is_gone_and_its_name_is_free,
         c10_a_password_is_never_kept,
         c11_one_value_at_most_is_primary,
-        c12_countries_languages_and_zones_are_held_to_their_standards,
+        c12_countries_languages_and_zones_follow_their_standards,
         c13_schemas_name_what_is_in_use,
         a_duplicate_in_another_case_is_a_conflict,
         a_user_name_is_prepared_before_it_is_compared,
@@ -125,7 +125,7 @@ cases! {
         a_known_version_is_not_sent_again,
         a_write_that_changes_nothing_keeps_version_and_moment,
         minimal_leaves_the_user_out_unless_attributes_are_asked_for,
-        a_projection_goes_with_every_answer_of_a_user,
+        a_projection_applies_to_every_response_with_a_user,
         a_repeated_request_is_answered_as_the_first_time,
         the_change_log_tells_of_writes_by_scim_as_of_all_others,
     }
@@ -156,7 +156,7 @@ cases! {
         a_search_finds_of_each_kind_what_its_filter_speaks_of,
         a_search_shows_of_each_kind_the_attributes_that_it_has,
         a_search_is_ordered_by_id_and_refuses_what_it_cannot_do,
-        a_walk_over_everything_loses_nobody_when_others_leave,
+        a_walk_over_everything_misses_no_user_when_others_are_deleted,
         groups_wait_for_users_that_a_page_had_no_room_for,
     }
     mod filters {
@@ -192,12 +192,12 @@ cases! {
         a_patch_that_changes_nothing_leaves_no_trace,
         a_patch_is_executed_completely_or_not_at_all,
         what_providers_send_is_understood,
-        a_patch_is_held_to_the_version_that_is_named,
+        a_patch_checks_the_named_version,
         patches_at_once_lose_nothing,
         a_changed_address_loses_its_proof_unless_the_patch_names_it,
     }
     mod patch_rules {
-        p1_operations_go_in_order_and_none_goes_alone,
+        p1_operations_are_in_order_and_atomic,
         p2_a_removal_needs_a_path_and_others_do_not,
         p3_a_path_that_is_none_is_refused,
         p4_adding_appends_merges_and_leaves_what_is_there,
@@ -221,10 +221,10 @@ cases! {
         operations_beyond_the_rate_limit_are_429_each,
     }
     mod walks {
-        a_walk_by_index_loses_nobody_when_others_leave,
-        a_walk_by_cursor_loses_nobody_when_others_leave,
-        two_walks_at_once_lose_nobody,
-        an_index_that_nobody_walked_to_is_found_too,
+        paging_by_index_misses_no_user_when_others_are_deleted,
+        paging_by_cursor_misses_no_user_when_others_are_deleted,
+        two_simultaneous_readers_miss_no_user,
+        an_index_without_a_stored_position_is_found,
         walks_of_two_questions_do_not_meet,
     }
     mod profiles {
@@ -240,21 +240,21 @@ cases! {
     mod discovery {
         the_configuration_tells_what_works,
         the_service_document_tells_the_same_limits,
-        resource_types_and_schemas_are_told_one_by_one_and_together,
-        what_is_told_cannot_be_filtered_or_changed,
+        resource_types_and_schemas_are_single_and_listed,
+        discovery_cannot_be_filtered_or_changed,
         me_is_not_implemented,
     }
     mod elsewhere {
         active_is_switched_off_by_a_text,
         a_patch_without_a_path_takes_dotted_and_qualified_names,
         another_address_that_becomes_primary_is_the_only_one,
-        replacing_a_typed_value_that_is_not_there_makes_it_by_tolerance_alone,
+        tolerant_parsing_adds_a_missing_typed_value_on_replace,
         adding_to_a_typed_value_that_is_not_there_makes_it,
         a_user_name_cannot_be_removed,
         an_id_is_never_replaced_and_an_equal_one_is_passed_over,
         a_second_operation_that_fails_takes_the_first_back,
         a_put_upon_another_version_is_refused,
-        a_count_of_nothing_gives_the_total_alone,
+        a_count_of_zero_returns_only_the_total,
         discovery_is_not_filtered,
         a_bare_cursor_begins_a_walk,
         filters_that_others_misread_are_read_by_the_letter,
@@ -293,7 +293,7 @@ cases! {
     }
     mod round_trips {
         users_that_scim_tolerated_are_imported_as_they_were_exported,
-        a_line_that_is_no_whole_record_is_held_to_every_rule,
+        a_line_that_is_no_whole_record_must_follow_every_rule,
     }
     mod access {
         the_scim_scope_allows_scim_and_nothing_else,

@@ -1,4 +1,4 @@
-//! The rules of PATCH by their numbers, over the wire (RFC 7644 section 3.5.2).
+//! The rules of PATCH, by their numbers (RFC 7644 section 3.5.2).
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ async fn patch(service: &Service, user: &Value, operations: Value) -> Reply {
     send(service, "PATCH", &at(user), &body).send().await
 }
 
-/// The user after operations that must be taken.
+/// The user after operations, which must succeed.
 async fn after(service: &Service, user: &Value, operations: Value) -> Value {
     patch(service, user, operations).await.expect(200).json()
 }
@@ -27,7 +27,7 @@ async fn ada(service: &Service) -> Value {
     create(service, with(named("ada"), members)).await
 }
 
-pub(crate) async fn p1_operations_go_in_order_and_none_goes_alone(backend: Backend) {
+pub(crate) async fn p1_operations_are_in_order_and_atomic(backend: Backend) {
     let service = backend.open().await;
     let user = ada(&service).await;
     let replace = |value: &str| json!({"op": "replace", "path": "title", "value": value});
@@ -129,7 +129,7 @@ pub(crate) async fn p6_replacing_adds_merges_and_misses(backend: Backend) {
         let path = format!("emails[type eq \"{kind}\"].value");
         json!([{"op": "replace", "path": path, "value": format!("{kind}@x.example")}])
     };
-    // Whom a tolerant reading serves sends nothing else to set it for the first time.
+    // Clients with tolerant parsing set it like this for the first time.
     let now = after(&service, &user, missing("other")).await;
     assert_eq!(now["emails"][2], json!({"type": "other", "value": "other@x.example"}));
     let strict = service.new_key(&["scim", "scim:strict"]).await;

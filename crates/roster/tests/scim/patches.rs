@@ -1,4 +1,4 @@
-//! PATCH over the wire: what clients send, what must come of it (RFC 7644 section 3.5.2).
+//! PATCH over HTTP: requests of clients and their results (RFC 7644 section 3.5.2).
 
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ pub(crate) async fn what_providers_send_is_understood(backend: Backend) {
         .map(|mail| mail["primary"] == true)
         .collect();
     assert_eq!(flags, [false, true]);
-    // A typed value that is not there is made.
+    // A typed value that does not exist is added.
     let path = "phoneNumbers[type eq \"work\"].value";
     let now = one(json!({"op": "Replace", "path": path, "value": "+44 20 1"})).await;
     assert_eq!(now["phoneNumbers"], json!([{"value": "+44 20 1", "type": "work"}]));
@@ -126,7 +126,7 @@ pub(crate) async fn what_providers_send_is_understood(backend: Backend) {
     assert_eq!(post(&service, named("bob")).await.status(), 409);
 }
 
-pub(crate) async fn a_patch_is_held_to_the_version_that_is_named(backend: Backend) {
+pub(crate) async fn a_patch_checks_the_named_version(backend: Backend) {
     let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let send = |tag: &str, title: &str| {

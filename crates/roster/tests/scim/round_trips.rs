@@ -1,4 +1,4 @@
-//! What SCIM's tolerant profile accepted goes out as NDJSON and comes in again.
+//! Users accepted by SCIM's tolerant parsing can be exported and imported.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ async fn import(service: &Service, query: &str, lines: String) -> Reply {
     service.request("POST", &format!("/users{query}")).body(NDJSON, lines).send().await.expect(200)
 }
 
-/// Imports lines; none of them fails, and they come to these statuses.
+/// Imports lines, none of which fails. Returns the statuses.
 async fn all_imported(service: &Service, query: &str, lines: &str, expected: &Value) {
     let reply = import(service, query, lines.to_owned()).await;
     let done = reply.text().lines().last().expect("an end").to_owned();
@@ -52,12 +52,12 @@ async fn all_imported(service: &Service, query: &str, lines: &str, expected: &Va
     assert_eq!(&done, expected, "{}", reply.text());
 }
 
-/// What so many lines come to, none of which fails.
+/// The expected totals of this many lines, none of which fails.
 fn counts(created: usize, replaced: usize, skipped: usize) -> Value {
     json!({"created": created, "replaced": replaced, "skipped": skipped, "failed": 0})
 }
 
-/// The users of an export without what each service makes itself.
+/// The users of an export without the members that each service sets.
 fn own_members(lines: &str) -> Vec<Value> {
     let users = lines.lines().map(|line| {
         let mut user: Value = serde_json::from_str(line).expect("JSON");
@@ -97,7 +97,7 @@ pub(crate) async fn users_that_scim_tolerated_are_imported_as_they_were_exported
     assert_eq!(own_members(&exported(&empty).await), own_members(&lines));
 }
 
-pub(crate) async fn a_line_that_is_no_whole_record_is_held_to_every_rule(backend: Backend) {
+pub(crate) async fn a_line_that_is_no_whole_record_must_follow_every_rule(backend: Backend) {
     let service = backend.open().await;
     tolerated(&service).await;
     let lines = exported(&service).await;

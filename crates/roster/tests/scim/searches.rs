@@ -1,4 +1,4 @@
-//! The search of all that there is: users, then groups (RFC 7644 section 3.4.2.1).
+//! The search of all resources: users, then groups (RFC 7644 section 3.4.2.1).
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ async fn group(service: &Service, name: &str, members: &[&Value]) -> Value {
     send(service, "POST", "/Groups", &body).send().await.expect(201).json()
 }
 
-/// Whom a page shows: the name of each, and how many there are in all.
+/// The names on a page, and the total.
 fn told(page: &Value) -> (Vec<&str>, u64) {
     let all = page["Resources"].as_array().expect("resources");
     let name = |one: &Value| one.get("userName").or(one.get("displayName")).cloned();
@@ -71,7 +71,7 @@ pub(crate) async fn users_come_before_groups_and_pages_go_across_the_border(back
     for (shown, made) in page["Resources"].as_array().expect("resources").iter().zip(&all) {
         assert_eq!(shown, made, "as it is shown alone");
     }
-    // Each page by itself, and whatever the page before it was.
+    // Each page, whatever the page before it was.
     for count in [1, 2, 3, 4, 5, 7, 1000, 5000] {
         for start in (1..=9).rev().chain(1..=9) {
             let page = found(&service, json!({"startIndex": start, "count": count})).await;
@@ -224,7 +224,7 @@ pub(crate) async fn a_search_is_ordered_by_id_and_refuses_what_it_cannot_do(back
     assert_eq!(told(&whole.bearer(token).send().await.expect(200).json()).1, 7);
 }
 
-/// A walk to the end that its last page told. `between` is called after each page.
+/// Reads all pages, to the total of the last one. `between` is called after each page.
 async fn walk(service: &Service, count: u64, mut between: impl AsyncFnMut(usize)) -> Vec<String> {
     let (mut seen, mut index) = (Vec::new(), 1);
     for number in 0.. {
@@ -241,7 +241,9 @@ async fn walk(service: &Service, count: u64, mut between: impl AsyncFnMut(usize)
     seen
 }
 
-pub(crate) async fn a_walk_over_everything_loses_nobody_when_others_leave(backend: Backend) {
+pub(crate) async fn a_walk_over_everything_misses_no_user_when_others_are_deleted(
+    backend: Backend,
+) {
     for count in [3, 7, 10] {
         let service = backend.open().await;
         let mut places = Vec::new();
@@ -250,7 +252,7 @@ pub(crate) async fn a_walk_over_everything_loses_nobody_when_others_leave(backen
             let group = group(&service, &format!("g{number}"), &[]).await;
             places.push(format!("/Groups/{}", group["id"].as_str().expect("an id")));
         }
-        // Users that were seen leave all the while, also once groups are shown, and come back.
+        // Users of earlier pages are deleted and restored all the time, also once groups are shown.
         let seen = walk(&service, count, async |page| {
             let gone = places.iter().step_by(2).skip(page * 2).take(2);
             for place in gone {

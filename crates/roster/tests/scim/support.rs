@@ -1,4 +1,4 @@
-//! Requests of the suite, and users that are told easily.
+//! Short functions for requests of the suite, and users.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ pub(crate) const ENTERPRISE_URN: &str =
     "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 pub(crate) const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
 
-/// A request to the interface.
+/// A request to the SCIM interface.
 pub(crate) fn ask<'a>(service: &'a Service, method: &str, target: &str) -> Request<'a> {
     service.request(method, &format!("/scim/v2{target}"))
 }
 
-/// A request with a body of the interface's own type.
+/// A request with a body of SCIM's media type.
 pub(crate) fn send<'a>(
     service: &'a Service,
     method: &str,
@@ -31,7 +31,7 @@ pub(crate) async fn get(service: &Service, target: &str) -> Reply {
     ask(service, "GET", target).send().await
 }
 
-/// The JSON of a fetch that must succeed.
+/// The body of a GET, which must succeed.
 pub(crate) async fn read(service: &Service, target: &str) -> Value {
     get(service, target).await.expect(200).json()
 }
@@ -40,7 +40,7 @@ pub(crate) async fn post(service: &Service, body: Value) -> Reply {
     send(service, "POST", "/Users", &body).send().await
 }
 
-/// Creates a user that must be taken.
+/// Creates a user, which must succeed.
 pub(crate) async fn create(service: &Service, body: Value) -> Value {
     post(service, body).await.expect(201).json()
 }
@@ -49,12 +49,12 @@ pub(crate) async fn put(service: &Service, user: &Value, body: Value) -> Reply {
     send(service, "PUT", &at(user), &body).send().await
 }
 
-/// Where a user is, below the interface.
+/// The path of a user below the base path of SCIM.
 pub(crate) fn at(user: &Value) -> String {
     format!("/Users/{}", user["id"].as_str().expect("an id"))
 }
 
-/// A user of that name, with the URN that it needs.
+/// A user with this name, with the required URN.
 pub(crate) fn named(name: &str) -> Value {
     json!({"schemas": [USER_URN], "userName": name})
 }
@@ -72,7 +72,7 @@ pub(crate) fn names(page: &Value) -> Vec<&str> {
     users.iter().map(|user| user["userName"].as_str().expect("a name")).collect()
 }
 
-/// Holds a refusal against SCIM's form (RFC 7644 section 3.12).
+/// Checks an error in SCIM's form (RFC 7644 section 3.12).
 #[track_caller]
 pub(crate) fn refused(reply: Reply, status: u16, kind: Option<&str>) -> Reply {
     let reply = reply.expect(status);
@@ -86,7 +86,7 @@ pub(crate) fn refused(reply: Reply, status: u16, kind: Option<&str>) -> Reply {
     reply
 }
 
-/// A text as it may stand in a query.
+/// A text, percent-encoded for a query.
 pub(crate) fn escaped(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         out.push_str(&format!("%{byte:02X}"));

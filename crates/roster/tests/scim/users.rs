@@ -65,7 +65,7 @@ pub(crate) async fn c3_null_empty_and_absent_are_the_same(backend: Backend) {
 
 pub(crate) async fn c4_an_id_is_the_services_own_and_stays(backend: Backend) {
     let service = backend.open().await;
-    // A number that a client sends is never taken for one of ours.
+    // An id that a client sends is ignored.
     let user = create(&service, with(named("ada"), json!({"id": "1", "externalId": "1"}))).await;
     let id = user["id"].as_str().expect("an id");
     assert!(id.len() == 36 && !id.contains("bulkId"), "{id}");
@@ -79,7 +79,7 @@ pub(crate) async fn c4_an_id_is_the_services_own_and_stays(backend: Backend) {
     assert_eq!(shown.get("userName"), None);
 }
 
-pub(crate) async fn c5_an_external_id_is_the_clients_own_and_told_apart_by_case(backend: Backend) {
+pub(crate) async fn c5_an_external_id_is_the_clients_and_case_sensitive(backend: Backend) {
     let service = backend.open().await;
     let one = create(&service, with(named("ada"), json!({"externalId": "Ab-7"}))).await;
     let other = create(&service, with(named("bob"), json!({"externalId": "aB-7"}))).await;
@@ -131,7 +131,7 @@ pub(crate) async fn c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name(bac
     let user = create(&service, full).await;
     let now = put(&service, &user, named("ada")).await.expect(200).json();
     assert_eq!((now.get("title"), now.get("roles")), (None, None));
-    // Silence brings nobody back.
+    // Omitting `active` reactivates no user.
     assert_eq!(now["active"], false);
     for body in [json!({"schemas": [USER_URN]}), json!({"schemas": [USER_URN], "userName": null})] {
         refused(put(&service, &user, body.clone()).await, 400, Some("invalidValue"));
@@ -139,7 +139,7 @@ pub(crate) async fn c8_a_put_clears_what_it_leaves_out_and_needs_a_user_name(bac
     }
 }
 
-pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(backend: Backend) {
+pub(crate) async fn c9_a_deleted_user_is_gone_and_its_name_is_free(backend: Backend) {
     let service = backend.open().await;
     let user = create(&service, named("ada")).await;
     let delete = || ask(&service, "DELETE", &at(&user)).send();
@@ -161,7 +161,8 @@ pub(crate) async fn c9_who_is_deleted_is_gone_and_frees_the_name(backend: Backen
     assert_ne!(next["id"], user["id"]);
 }
 
-/// There is none to keep: RFC 7643 section 4.1.1 asks for it of those who offer the attribute.
+/// Roster stores no passwords: RFC 7643 section 4.1.1 requires it only of services that offer the
+/// attribute.
 pub(crate) async fn c10_a_password_is_never_kept(backend: Backend) {
     let service = backend.open().await;
     let sent = with(named("ada"), json!({"password": "t1meMa$heen", "PASSWORD2": 1}));
@@ -181,7 +182,7 @@ pub(crate) async fn c10_a_password_is_never_kept(backend: Backend) {
     assert!(attributes.iter().all(|attribute| attribute["name"] != "password"));
     let config = read(&service, "/ServiceProviderConfig").await;
     assert_eq!(config["changePassword"]["supported"], false);
-    // Who is read by the letter is told.
+    // Strict parsing reports it.
     let strict = service.new_key(&["scim", "scim:strict"]).await;
     let token = strict["key"].as_str().expect("a key");
     for (method, target, body) in
@@ -218,9 +219,7 @@ pub(crate) async fn c11_one_value_at_most_is_primary(backend: Backend) {
     assert_eq!(now["roles"], json!([more, other]));
 }
 
-pub(crate) async fn c12_countries_languages_and_zones_are_held_to_their_standards(
-    backend: Backend,
-) {
+pub(crate) async fn c12_countries_languages_and_zones_follow_their_standards(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let strict = service.new_key(&["scim", "scim:strict"]).await;

@@ -1,4 +1,4 @@
-//! Walks over a collection that changes meanwhile: nobody who lives through one is missed.
+//! Paging by index over a collection that changes: no user that exists throughout is missed.
 
 use std::collections::BTreeSet;
 
@@ -23,13 +23,14 @@ async fn leave(service: &Service, user: &Value) {
     ask(service, "DELETE", &at(user)).send().await.expect(204);
 }
 
-/// The names of those who are there at the end.
+/// The names of the users that exist at the end.
 async fn living(service: &Service) -> BTreeSet<String> {
     let page = read(service, "/Users?count=1000").await;
     names(&page).into_iter().map(str::to_owned).collect()
 }
 
-/// A walk as clients do it: on by what a page held, to the end that the last page told.
+/// Pages as clients do: each index follows from the size of the page before, up to the total of the
+/// last page.
 struct Walk {
     order: &'static str,
     index: u64,
@@ -43,7 +44,7 @@ impl Walk {
         Self { order: "", index: 1, total: u64::MAX, count, seen: Vec::new() }
     }
 
-    /// One page; tells whether there is another.
+    /// Reads one page, and returns whether there is another.
     async fn step(&mut self, service: &Service) -> bool {
         let Self { index, count, order, .. } = self;
         let query = format!("/Users?startIndex={index}&count={count}{order}");
@@ -55,13 +56,13 @@ impl Walk {
     }
 }
 
-pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(backend: Backend) {
+pub(crate) async fn paging_by_index_misses_no_user_when_others_are_deleted(backend: Backend) {
     let service = backend.open().await;
     let users = crowd(&service).await;
     let mut walk = Walk::new(7);
     let mut pages = 0;
     while walk.step(&service).await {
-        // Those who leave were seen already: all that follow move up.
+        // The deleted users were seen already, so all later ones move up.
         for gone in 0..4 {
             if let Some(user) = users.get(pages * 7 + gone).filter(|_| pages < 7) {
                 leave(&service, user).await;
@@ -72,12 +73,12 @@ pub(crate) async fn a_walk_by_index_loses_nobody_when_others_leave(backend: Back
     let seen: BTreeSet<String> = walk.seen.iter().cloned().collect();
     assert_eq!(walk.seen.len(), CROWD, "each was seen once");
     assert!(living(&service).await.is_subset(&seen));
-    // A walk in a collection that stands still is told the exact total.
+    // In a collection that does not change the total is exact.
     let page = read(&service, "/Users?count=1").await;
     assert_eq!(page["totalResults"], CROWD - 28);
 }
 
-/// Every page comes from another process, and each deletes what the next one shows a page of.
+/// Every page comes from another process, and after each page another process deletes two users.
 pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(backend: Backend) {
     let services = backend.open_processes(3).await;
     let users = crowd(&services[0]).await;
@@ -86,7 +87,8 @@ pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(backend
         let mut walk = Walk { order, ..Walk::new(7) };
         let mut pages = 0;
         while walk.step(&services[pages % 3]).await {
-            // Those who leave were seen already, but for the last walk's: all that follow move up.
+            // The deleted users were seen already, except by the last reader, so all later ones
+            // move up.
             for user in left.by_ref().take(2) {
                 leave(&services[(pages + 1) % 3], user).await;
             }
@@ -100,7 +102,7 @@ pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(backend
     assert_eq!(page["totalResults"], living(&services[2]).await.len());
 }
 
-/// As many walks as there are processes, each through all of them, over a collection that shrinks.
+/// As many readers as processes, each using all of them, over a collection that shrinks.
 pub(crate) async fn walks_that_cross_between_processes_lose_nobody(backend: Backend) {
     let services = backend.open_processes(3).await;
     let users = crowd(&services[0]).await;
@@ -127,7 +129,7 @@ pub(crate) async fn walks_that_cross_between_processes_lose_nobody(backend: Back
     }
 }
 
-pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(backend: Backend) {
+pub(crate) async fn paging_by_cursor_misses_no_user_when_others_are_deleted(backend: Backend) {
     let service = backend.open().await;
     let users = crowd(&service).await;
     let mut seen = Vec::new();
@@ -147,7 +149,7 @@ pub(crate) async fn a_walk_by_cursor_loses_nobody_when_others_leave(backend: Bac
     assert!(living(&service).await.is_subset(&once));
 }
 
-pub(crate) async fn two_walks_at_once_lose_nobody(backend: Backend) {
+pub(crate) async fn two_simultaneous_readers_miss_no_user(backend: Backend) {
     let service = backend.open().await;
     let users = crowd(&service).await;
     let (mut first, mut second) = (Walk::new(5), Walk::new(5));
@@ -156,7 +158,7 @@ pub(crate) async fn two_walks_at_once_lose_nobody(backend: Backend) {
     for user in &users[..8] {
         leave(&service, user).await;
     }
-    // The second begins when the first is on its way, and both go on in turn.
+    // The second reader begins while the first is reading, and both continue in turn.
     let (mut one, mut other) = (true, true);
     while one || other {
         one = one && first.step(&service).await;
@@ -169,7 +171,7 @@ pub(crate) async fn two_walks_at_once_lose_nobody(backend: Backend) {
     }
 }
 
-pub(crate) async fn an_index_that_nobody_walked_to_is_found_too(backend: Backend) {
+pub(crate) async fn an_index_without_a_stored_position_is_found(backend: Backend) {
     let service = backend.open().await;
     crowd(&service).await;
     let page = read(&service, "/Users?startIndex=41&count=3").await;
@@ -198,7 +200,7 @@ pub(crate) async fn walks_of_two_questions_do_not_meet(backend: Backend) {
     assert_eq!(names(&read(&service, active).await), ["u01"]);
     assert_eq!(names(&read(&service, &format!("{suspended}&startIndex=2")).await), ["u51"]);
     assert_eq!(names(&read(&service, &format!("{active}&startIndex=2")).await), ["u02"]);
-    // Nor does a cursor of the one go on with the other.
+    // A cursor of one query is not valid for the other.
     let page = read(&service, "/Users?cursor&count=1&filter=active%20eq%20true").await;
     let next = page["nextCursor"].as_str().expect("more");
     for filter in ["active%20eq%20false", "userName%20eq%20%22u01%22", "id%20pr"] {

@@ -1,4 +1,4 @@
-//! Preconditions, preferences and what writes leave behind.
+//! Preconditions, preferences and the results of writes.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ pub(crate) async fn minimal_leaves_the_user_out_unless_attributes_are_asked_for(
     assert_eq!(reply.find("preference-applied"), None);
 }
 
-pub(crate) async fn a_projection_goes_with_every_answer_of_a_user(backend: Backend) {
+pub(crate) async fn a_projection_applies_to_every_response_with_a_user(backend: Backend) {
     let service = backend.open().await;
     let body = with(named("ada"), json!({"title": "t", "name": {"givenName": "A"}}));
     let target = "/Users?attributes=title";

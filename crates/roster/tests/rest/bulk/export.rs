@@ -1,4 +1,4 @@
-//! Users out: all of them, in one answer.
+//! Exports: all users in one response.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: 
     assert_eq!(reply.header("cache-control"), "private, no-cache");
     assert!(reply.header("roster-position").ends_with("-7"));
     assert_eq!((reply.find("etag"), reply.find("link")), (None, None));
-    // Byte by byte what a single read gives.
+    // The same bytes as a single read returns.
     for (line, user) in reply.text().lines().zip(&all) {
         assert_eq!(line, service.get(&path(user)).await.expect(200).text());
     }
@@ -69,7 +69,7 @@ pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(backend: Backend
     let (one, other) = (backend.open().await, backend.open().await);
     fill(&one).await;
     one.left(json!({"username": "gone"})).await;
-    // The other has people of its own, who stay.
+    // The other service has users of its own, which stay.
     let joan = other.user(json!({"username": "joan"})).await;
     let stream = export(&one, "").await.expect(200).text().to_owned();
     let told = verdicts(import(&other, "", stream.clone()).await);
@@ -88,7 +88,7 @@ pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(backend: Backend
     let mut there = users(export(&other, "").await);
     assert_eq!(there.remove(0), joan);
     assert_eq!(own(there), own(users(export(&one, "").await)));
-    // Where they are there already, all of them stay as they are.
+    // If they exist already, none of them changes.
     let head = one.head().await;
     one.clock.step(1000);
     let told = verdicts(import(&one, "?on_conflict=replace", stream.clone()).await);
@@ -203,7 +203,7 @@ pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
         let reply = reply.refused(406, "not-acceptable");
         assert!(reply.text().contains(NDJSON), "{}", reply.text());
     }
-    // The others have no such form.
+    // Other lists do not have this media type.
     let gone = service.left(json!({"username": "gone"})).await;
     for target in [path(&user), kept(&gone), "/deleted-users".to_owned(), "/events".to_owned()] {
         let reply = service.request("GET", &target).header("accept", NDJSON).send().await;
@@ -244,7 +244,7 @@ pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(backend: Ba
     held("if-none-match", &tag).await.expect(200);
 }
 
-pub(crate) async fn who_has_an_export_goes_on_from_its_position(backend: Backend) {
+pub(crate) async fn events_continue_from_the_position_of_an_export(backend: Backend) {
     let service = backend.open().await;
     let all = fill(&service).await;
     let position = export(&service, "").await.header("roster-position").to_owned();
@@ -286,7 +286,7 @@ pub(crate) async fn a_failure_midway_breaks_the_body_off(backend: Backend) {
         assert!(rest.iter().all(|user| user["username"] == "ada"));
         service.store.fail(None);
     }
-    // What fails before the first user is a problem.
+    // A failure before the first user is a problem.
     for (fault, status, code) in
         [(Fault::Unavailable, 503, "unavailable"), (Fault::Corrupt, 500, "internal")]
     {
@@ -299,7 +299,7 @@ pub(crate) async fn a_failure_midway_breaks_the_body_off(backend: Backend) {
 
 pub(crate) async fn a_store_without_time_is_asked_again(backend: Backend) {
     let service = backend.open().await;
-    // So large that what is on its way does not hide a break.
+    // So large that buffers do not hide the interruption.
     let record = format!("{{\"id\":\"x\",\"version\":1,\"name\":\"{}\"}}", "n".repeat(100_000));
     service.store.make_page(endless(record.leak().as_bytes()));
     let mut talk = Talk::export(&service).await;
@@ -308,7 +308,7 @@ pub(crate) async fn a_store_without_time_is_asked_again(backend: Backend) {
     service.store.fail(Fault::Unavailable);
     let before = service.store.pages();
     let busy = async {
-        // One may have been asked for before, the next was refused.
+        // One page may have been read before; the next one was rejected.
         while service.store.pages() < before + 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -353,7 +353,7 @@ pub(crate) async fn only_so_many_exports_run_at_a_time(backend: Backend) {
     let refused = export(&service, "").await.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "5");
     assert!(refused.text().contains("too many exports are running"), "{}", refused.text());
-    // Nobody else is kept waiting.
+    // Other callers do not wait.
     service.user(json!({"username": "ada"})).await;
     running.pop();
     let key = reader(&service).await;

@@ -1,4 +1,4 @@
-//! Users in: what a line comes to, and what is told of it.
+//! Imports: the result of each line.
 
 use serde_json::{Value, json};
 
@@ -9,21 +9,22 @@ use crate::{
     transcript::Transcript,
 };
 
-/// What a single request that creates a user comes to.
+/// The result of a single request that creates a user.
 async fn alone(service: &Service, line: &[u8]) -> (u16, Value) {
     let request = service.request("POST", "/users").body("application/json", line);
     let reply = request.send().await;
-    // The number of the line tells which request it was, and which line of it.
+    // The result has the number of the line, so the error does not repeat it.
     let mut body = read(&reply.text().replace(" at line 1 column ", " at column "));
     body.as_object_mut().expect("an object").remove("request_id");
     (reply.status(), body)
 }
 
-/// Lines of every kind, good ones between bad ones. Who is to be there before is named Ada.
+/// Valid and invalid lines of every kind. The user named Ada must exist before.
 pub(super) fn every_kind() -> Vec<Vec<u8>> {
     let certificates = vec![json!({"value": "A".repeat(8192)}); 7];
     let mut large = json!({"username": "large", "x509_certificates": certificates});
-    // What just fits a line is too large as a record, which has an id and times too.
+    // The largest possible line makes a record that is too large, because a record also has an id
+    // and times.
     large["attributes"] = json!({"a": ""});
     large["attributes"]["a"] = json!("a".repeat(64 * 1024 - large.to_string().len()));
     let texts = [
@@ -63,7 +64,7 @@ pub(super) fn every_kind() -> Vec<Vec<u8>> {
     all
 }
 
-pub(crate) async fn a_line_comes_to_what_a_request_of_its_own_would(backend: Backend) {
+pub(crate) async fn a_line_has_the_result_of_a_single_request(backend: Backend) {
     let (one, other) = (backend.open().await, backend.open().await);
     let ada = json!({"username": "ada", "email": "ada@x.org"});
     let (mut created, mut refused) = (Vec::new(), 0);
@@ -97,7 +98,7 @@ pub(crate) async fn a_line_comes_to_what_a_request_of_its_own_would(backend: Bac
     assert_eq!(other.head().await.position, 5);
 }
 
-/// A refused line in short: the status, the code, and the places and codes of its faults.
+/// A rejected line in short: the status, the code, and the locations and codes of its errors.
 fn named(verdict: &Value) -> String {
     let problem = &verdict["problem"];
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -230,8 +231,8 @@ pub(crate) async fn verdicts_come_in_the_order_of_many_lines(backend: Backend) {
     assert_eq!(logged.iter().collect::<Vec<_>>(), ids);
 }
 
-pub(crate) async fn a_line_that_is_alone_in_its_batch_waits_for_its_turn(backend: Backend) {
-    // Two full batches, then one of a single line: it asks for what the line before it made.
+pub(crate) async fn a_line_alone_in_its_batch_keeps_its_order(backend: Backend) {
+    // Two full batches, then one of a single line that depends on the line before it.
     for round in 0..8 {
         let service = backend.open().await;
         let line = |number: usize| json!({"username": format!("u{}", number.min(512))}).to_string();
@@ -310,7 +311,7 @@ pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(backend: Backen
     assert_eq!(users(request.send().await), Vec::<Value>::new());
 }
 
-pub(crate) async fn streams_of_users_are_answered_like_this(backend: Backend) {
+pub(crate) async fn responses_of_imports_and_exports(backend: Backend) {
     let service = backend.open().await;
     let mut page = Transcript::of(&service);
     let body = "{\"username\":\"ada\",\"email\":\"ada@x.org\"}\n\n{\"emial\":\"g@x.org\"}\n\

@@ -1,5 +1,4 @@
-//! Users in, while the stream goes on: pauses, breaks, callers that do not read, and a store that
-//! fails.
+//! Imports with pauses, interruptions, clients that do not read, and a store that fails.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +37,7 @@ pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(backend:
         talk.send("}\n").await;
         let verdict = talk.line().await.expect("a verdict");
         assert_eq!((&verdict["line"], &verdict["status"]), (&json!(number), &json!(201)));
-        // What is told is there.
+        // Users in the results exist.
         let user = service.get(&path(&verdict)).await.expect(200).json();
         assert_eq!(user["username"], format!("u{number}"));
     }
@@ -80,7 +79,8 @@ pub(crate) async fn results_are_complete_if_the_client_reads_them_last(backend: 
     }
     talk.send(line("ada")).await;
     talk.end().await;
-    // All was taken in and carried out, though nobody has read a byte of six megabytes.
+    // All lines were read and executed, though the client has read none of the six megabytes of
+    // results.
     until(&service, 1).await;
     talk.head().await;
     let (told, whole) = talk.rest().await;
@@ -102,7 +102,7 @@ pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(b
     }
     talk.send(line("ada")).await;
     talk.end().await;
-    // Twelve megabytes of verdicts stand before that line.
+    // That line comes after twelve megabytes of results.
     sleep(Duration::from_millis(700)).await;
     assert_eq!(service.head().await.position, 0);
     // A single write is no import.
@@ -130,7 +130,7 @@ pub(crate) async fn complete_lines_are_executed_if_the_stream_breaks(backend: Ba
     let names: Vec<&Value> =
         names["items"].as_array().expect("items").iter().map(|user| &user["username"]).collect();
     assert_eq!(names, ["ada", "grace"]);
-    // The same stream again, whole this time.
+    // The same stream again, complete.
     let again = line("ada") + &line("grace") + &line("half");
     let told = verdicts(import(&service, "?on_conflict=skip", again).await);
     let skipped: Vec<bool> = told.iter().map(|verdict| verdict["skipped"] == true).collect();
@@ -173,14 +173,12 @@ pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) 
     let (told, whole) = talk.rest().await;
     assert!(whole);
     assert_eq!(counted(told)[0]["status"], 201);
-    // What is refused by its head is not asked for.
+    // A request rejected because of its head gets no `100 Continue`.
     let mut talk = Talk::begin(&service, "POST /users?on_conflict=no", &chunked).await;
     assert!(talk.head().await.starts_with("400 Bad Request\r\n"));
 }
 
-pub(crate) async fn lines_that_the_store_fails_are_told_so_and_the_stream_goes_on(
-    backend: Backend,
-) {
+pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: Backend) {
     let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     talk.head().await;
@@ -241,7 +239,7 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
     let refused = import(&service, "", line("ada")).await.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), "5");
     assert!(refused.text().contains("too many imports are running"), "{}", refused.text());
-    // Single writes go on, and so do those that run.
+    // Single writes and running imports continue.
     service.user(json!({"username": "ada"})).await;
     for (number, talk) in running.iter_mut().enumerate() {
         talk.send(line(&format!("u{number}"))).await;
@@ -288,7 +286,7 @@ pub(crate) async fn blank_lines_do_not_keep_an_import_alive(backend: Backend) {
     for filler in [&b"\n\r\n \n\t\n"[..], b"        ", &endless_line] {
         let mut talk = Talk::import(&service, "").await;
         assert!(talk.head().await.starts_with("200 OK\r\n"));
-        // Far more bytes than the floor asks for, and no line among them.
+        // Far more bytes than the minimum speed requires, but no line.
         let filler = filler.repeat(2_000 / filler.len().min(2_000));
         let ended = async {
             for _ in 0..600 {
@@ -314,7 +312,7 @@ pub(crate) async fn an_import_beyond_its_callers_limit_slows_down(backend: Backe
     let (began, mut talk) = (Instant::now(), Talk::import(&service, "").await);
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     talk.send((0..8).map(|number| line(&format!("u{number}"))).collect::<String>() + "\n\n").await;
-    // The last of them has no end of its own.
+    // The last line has no line end.
     talk.send(line("last").trim_end()).await;
     talk.end().await;
     let (told, whole) = talk.rest().await;

@@ -1,4 +1,4 @@
-//! Users in whose name or address somebody holds already: refused, passed over, or replaced.
+//! Imports of users whose username or address is taken: rejected, skipped, or replaced.
 
 use roster_core::{Rules, Sharing};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{import, import::every_kind, lines, verdicts};
 use crate::service::{Backend, Service, Setup};
 
-/// What lines come to: the status, `skip`, or the code of the problem.
+/// The results of lines: the status, `skip`, or the code of the problem.
 pub(super) fn outcomes(told: &[Value]) -> Vec<String> {
     let outcome = |verdict: &Value| {
         if verdict.get("skipped").is_some() {
@@ -43,7 +43,7 @@ async fn with_two(backend: &Backend, rules: Rules) -> (Service, [Value; 2]) {
     (service, users)
 }
 
-pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(backend: Backend) {
+pub(crate) async fn existing_users_are_kept_skipped_or_replaced(backend: Backend) {
     let (name, address, invalid) = ("username-taken", "email-taken", "invalid-user");
     for (query, expected) in [
         ("", [name, address, name, "201", name, address, invalid, "201"]),
@@ -61,7 +61,7 @@ pub(crate) async fn who_is_there_already_is_kept_skipped_or_replaced(backend: Ba
             }
             continue;
         }
-        // As by PUT: what is left out is cleared, but for status and username.
+        // Like PUT: omitted members are cleared, except status and username.
         assert_eq!((&told[0]["id"], &told[1]["id"]), (&before[0]["id"], &before[1]["id"]));
         let ada = service.now(&before[0]).await;
         let expected = json!({"id": before[0]["id"], "version": 2, "status": "suspended",
@@ -137,7 +137,7 @@ pub(crate) async fn a_dry_import_tells_what_the_import_then_does(backend: Backen
         json!({"username": "first", "email": "first@x.org"}),
         json!({"username": "First", "email": "FIRST@x.org", "title": "Second"}),
         json!({"username": "second", "email": "second@x.org", "external_id": "e3"}),
-        // Held by two that this stream makes, or by one of them and one who was there.
+        // Taken by two users that this stream creates, or by one of them and an existing one.
         json!({"username": "first", "email": "second@x.org"}),
         json!({"username": "new", "email": "second@x.org"}),
         json!({"username": "ada", "email": "first@x.org"}),
@@ -174,7 +174,7 @@ pub(crate) async fn a_dry_import_tells_what_the_import_then_does(backend: Backen
     }
 }
 
-/// The numbers of lines and what each came to. Of several clashes a dry run may not know all.
+/// The numbers of lines and their results. Of several conflicts a dry run may not know all.
 fn statuses(told: &[Value]) -> Vec<(&Value, &Value, bool)> {
     let status = |verdict: &'_ Value| verdict.get("skipped").is_some();
     told.iter().map(|one| (&one["line"], &one["status"], status(one))).collect()

@@ -1,4 +1,4 @@
-//! Streams whose caller is let in no longer while they run.
+//! Streams whose caller loses access while they run.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,14 @@ use super::{
 };
 use crate::service::{Backend, Service};
 
-/// Within this time nothing more comes. A second is promised; the rest is for a busy machine.
+/// The time after which nothing more is sent. A second is promised; the rest is for a busy machine.
 const SHUT_OUT: Duration = Duration::from_millis(1500);
 
 fn line(name: &str) -> String {
     lines(&[json!({ "username": name })])
 }
 
-/// Begins to send users; one is there, and told.
+/// Begins an import. One user was created and its result received.
 pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Talk {
     let headers = authorization(credential);
     let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
@@ -43,7 +43,7 @@ pub(crate) async fn begin_line(service: &Service, credential: Option<&str>) -> T
     talk
 }
 
-/// Ends the one line of an import, which is not carried out.
+/// Completes the only line of an import, which must not be executed.
 pub(crate) async fn line_is_refused(mut talk: Talk) {
     talk.try_send("\n").await;
     let (told, whole) = talk.rest().await;
@@ -52,7 +52,7 @@ pub(crate) async fn line_is_refused(mut talk: Talk) {
     assert_eq!((&last["line"], &last["status"]), (&json!(1), &json!(401)), "{last}");
 }
 
-/// Asks for users without end; some have come.
+/// Begins an endless export. Some users were received.
 pub(crate) async fn exporting(service: &Service, credential: Option<&str>) -> Talk {
     let id = UserId::from_bytes([7; 16]);
     let record = br#"{"id":"x","version":1,"username":"ada"}"#;
@@ -68,7 +68,7 @@ pub(crate) async fn exporting(service: &Service, credential: Option<&str>) -> Ta
     talk
 }
 
-/// The import ends at its second line, which says why; nothing of it is carried out.
+/// Checks that the import ends at its second line, which has the reason and was not executed.
 pub(crate) async fn import_ends(service: &Service, talk: Talk, status: u16, code: &str) {
     let (began, before) = (Instant::now(), service.head().await.position);
     let (told, whole) = talk.rest().await;
@@ -80,7 +80,7 @@ pub(crate) async fn import_ends(service: &Service, talk: Talk, status: u16, code
     assert_eq!(service.head().await.position, before);
 }
 
-/// The export breaks off.
+/// Checks that the export is aborted.
 pub(crate) async fn export_ends(talk: Talk) {
     let began = Instant::now();
     let (told, whole) = talk.rest().await;
@@ -107,7 +107,8 @@ pub(crate) async fn a_key_that_is_revoked_ends_its_import(backend: Backend) {
     let mut going_on = importing(&service, Some(text(&one))).await;
     let mut of_other = importing(&service, Some(text(&other))).await;
     revoke(&service, &one).await;
-    // One says nothing more, not even the end of its line; one sends lines as fast as it can.
+    // One client sends nothing more, not even the end of its line; one sends lines as fast as it
+    // can.
     resting.send("{\"username\":").await;
     going_on.send(line("late") + &line("later")).await;
     tokio::join!(
@@ -121,12 +122,12 @@ pub(crate) async fn a_key_that_is_revoked_ends_its_import(backend: Backend) {
     assert!(of_other.rest().await.1, "the other key's import is whole");
 }
 
-pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(backend: Backend) {
+pub(crate) async fn lines_begun_before_the_end_of_a_key_have_results(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:write"]).await;
     let mut talk = importing(&service, Some(text(&key))).await;
-    // Far more lines than are carried out in one batch: some are, and the rest is not.
+    // Far more lines than one batch: some are executed, the others are not.
     let many: Vec<Value> = (0..20_000).map(|n| json!({"username": format!("many{n}")})).collect();
     let send = async {
         for some in many.chunks(1_000) {
@@ -150,7 +151,7 @@ pub(crate) async fn what_was_begun_before_the_end_of_a_key_is_told(backend: Back
     );
     assert!(done.iter().all(|verdict| verdict["status"] == 201));
     assert!(told.iter().zip(2..).all(|(verdict, number)| verdict["line"] == number), "{last}");
-    // Whatever has a verdict is there, and nothing else.
+    // Exactly the users with a result exist.
     let there = service.head().await.position;
     assert_eq!(there, 1 + i64::try_from(done.len()).expect("a number"));
 }
@@ -184,14 +185,14 @@ pub(crate) async fn the_first_key_ends_the_streams_of_an_open_service(backend: B
     tokio::join!(import_ends(&service, import, 401, "unauthenticated"), export_ends(export));
 }
 
-pub(crate) async fn streams_end_when_nobody_can_say_who_may(backend: Backend) {
+pub(crate) async fn streams_end_when_keys_cannot_be_read(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&["users:read", "users:write"]).await;
     let import = importing(&service, Some(text(&key))).await;
     let export = exporting(&service, Some(text(&key))).await;
     service.store.fail_keys(true);
-    // What was read of the keys holds for a second.
+    // The keys are cached for a second.
     tokio::time::sleep(Duration::from_millis(500)).await;
     tokio::join!(import_ends(&service, import, 503, "unavailable"), export_ends(export));
     service.store.fail_keys(false);

@@ -1,5 +1,5 @@
-//! A raw exchange of streams: pieces are sent when a test says so, and the answer is read while
-//! the request goes on.
+//! A raw exchange of streams: the test sends pieces of the request, and reads the response
+//! meanwhile.
 
 use std::time::Duration;
 
@@ -24,11 +24,11 @@ pub(super) fn authorization(credential: Option<&str>) -> String {
 /// One request on a connection of its own.
 pub(crate) struct Talk {
     stream: TcpStream,
-    /// What has come and is not looked at yet.
+    /// Received bytes that were not parsed yet.
     raw: Vec<u8>,
-    /// The body as far as its chunks have come.
+    /// The received body.
     body: Vec<u8>,
-    /// Whether the body came to its proper end.
+    /// Whether the body ended normally.
     whole: bool,
 }
 
@@ -54,12 +54,12 @@ impl Talk {
         Self::begin(service, &format!("POST /users{query}"), &headers).await
     }
 
-    /// Begins to ask for users.
+    /// Begins an export.
     pub(super) async fn export(service: &Service) -> Self {
         Self::export_by(service, None).await
     }
 
-    /// Begins to ask for users with a key.
+    /// Begins an export with a key.
     pub(super) async fn export_by(service: &Service, key: Option<&str>) -> Self {
         let headers = format!("{}accept: {NDJSON}\r\n", authorization(key));
         Self::begin(service, "GET /users", &headers).await
@@ -82,7 +82,7 @@ impl Talk {
         sent.expect("the body is taken in").expect("the connection is open");
     }
 
-    /// Sends a piece of the body to a service that may take no more.
+    /// Sends a piece of the body to a service that may have closed the connection.
     pub(super) async fn try_send(&mut self, piece: impl AsRef<[u8]>) {
         let piece = piece.as_ref();
         let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
@@ -100,7 +100,7 @@ impl Talk {
         self.stream.shutdown().await.expect("the connection is open");
     }
 
-    /// The head of the answer; its status comes first. Interim answers stand by themselves.
+    /// The head of the response, with its status first. Interim responses are returned separately.
     pub(super) async fn head(&mut self) -> String {
         loop {
             if let Some(end) = self.raw.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -112,7 +112,7 @@ impl Talk {
         }
     }
 
-    /// The next line of the answer; `None` once it has ended in one way or the other.
+    /// The next line of the response; `None` at its end, normal or not.
     pub(super) async fn line(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.body.iter().position(|byte| *byte == b'\n') {
@@ -125,7 +125,7 @@ impl Talk {
         }
     }
 
-    /// All further lines, and whether the body came to its proper end.
+    /// All further lines, and whether the body ended normally.
     pub(super) async fn rest(mut self) -> (Vec<Value>, bool) {
         let mut lines = Vec::new();
         while let Some(line) = self.line().await {
@@ -134,7 +134,7 @@ impl Talk {
         (lines, self.whole)
     }
 
-    /// Takes one whole chunk of the answer, if it has come.
+    /// Parses one complete chunk of the response, if it was received.
     fn take_chunk(&mut self) -> bool {
         let Some(end) = self.raw.windows(2).position(|two| two == b"\r\n") else { return false };
         let size = std::str::from_utf8(&self.raw[..end]).expect("a size in ASCII");
@@ -148,7 +148,7 @@ impl Talk {
         true
     }
 
-    /// Waits for more of the answer; nothing comes any more once the connection is closed.
+    /// Waits for more of the response. Returns nothing once the connection is closed.
     async fn more(&mut self) -> bool {
         let came = timeout(PATIENCE, self.stream.read_buf(&mut self.raw)).await;
         matches!(came.expect("the answer goes on"), Ok(count) if count > 0)

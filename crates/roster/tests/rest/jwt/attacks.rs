@@ -1,5 +1,5 @@
-//! Attacks on tokens, each with the words in which it must be refused: a token that is refused for
-//! another reason than its own would prove nothing.
+//! Forged and invalid tokens, each with the expected error text: a rejection for another reason
+//! would prove nothing.
 
 use data_encoding::{BASE64, BASE64URL};
 use ring::hmac;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::issuer::{Signer, base64};
 
-/// A name, a token, and what its refusal says.
+/// A name, a token, and the expected error text.
 pub(super) type Attack = (&'static str, String, &'static str);
 
 const NO_ALGORITHM: &str = "not signed by an algorithm that is allowed here";
@@ -17,13 +17,13 @@ const MISFIT: &str = "not signed by the algorithm that its key is for";
 const NOT_JSON: &str = "not base64url of JSON";
 const MEMBER: &str = "header has a member that is not taken";
 
-/// What an attacker starts from.
+/// The keys and claims that the attacks start from.
 pub(super) struct Forge {
     pub(super) rsa: Signer,
     pub(super) other: Signer,
     pub(super) p256: Signer,
     pub(super) ed25519: Signer,
-    /// Good claims.
+    /// Valid claims.
     pub(super) claims: Value,
     /// The issuer's clock, in seconds.
     pub(super) now: i64,
@@ -52,12 +52,12 @@ impl Forge {
         ]
     }
 
-    /// A good token.
+    /// A valid token.
     pub(super) fn good(&self) -> String {
         self.by(&json!({"alg": "RS256", "kid": "rsa", "typ": "at+jwt"}), &self.claims)
     }
 
-    /// Tokens of each algorithm, all good.
+    /// Valid tokens of each algorithm.
     pub(super) fn all_good(&self) -> Vec<String> {
         let by = |signer: &Signer, alg: &str, kid: &str| {
             signer.token(&json!({"alg": alg, "kid": kid}).to_string(), &self.claims.to_string())
@@ -75,7 +75,7 @@ impl Forge {
         self.rsa.token(&header.to_string(), &claims.to_string())
     }
 
-    /// A token whose header has this member; nothing else is wrong with it.
+    /// A token whose header has this member, and which is valid otherwise.
     fn header(&self, name: &str, value: Value) -> String {
         let mut header = json!({"alg": "RS256", "kid": "rsa"});
         header[name] = value;
@@ -92,7 +92,7 @@ impl Forge {
         self.by(&json!({"alg": "RS256", "kid": "rsa"}), &claims)
     }
 
-    /// A good token's parts.
+    /// The parts of a valid token.
     fn parts(&self) -> [String; 3] {
         let good = self.good();
         let parts: Vec<String> = good.split('.').map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! An issuer of tokens on a loopback port: it publishes what the test says, counts what it is asked
-//! and can go away. Its RSA keys lie beside this file; they sign nothing but the tokens of tests.
+//! An issuer of tokens on a loopback port. The test sets its responses, counts the requests, and
+//! can make it unreachable. Its RSA keys are in this directory; they sign only the tokens of tests.
 
 use std::{
     sync::{
@@ -28,16 +28,16 @@ use tokio::{
 
 pub(super) const AUDIENCE: &str = "https://roster.test";
 
-/// What an issuer answers.
+/// The responses of an issuer.
 #[derive(Clone)]
 pub(super) struct Answers {
-    /// What its document says; `None` for what is right.
+    /// Its discovery document; `None` for the correct one.
     pub(super) document: Option<Value>,
     pub(super) keys: Vec<Value>,
-    /// It takes connections and closes them.
+    /// It accepts connections and closes them.
     pub(super) away: bool,
     pub(super) status: &'static str,
-    /// How long it thinks.
+    /// The delay of a response.
     pub(super) slow: Duration,
 }
 
@@ -67,7 +67,7 @@ impl Issuer {
         issuer
     }
 
-    /// Changes what it answers from now on.
+    /// Changes its responses.
     pub(super) fn set(&self, change: impl FnOnce(&mut Answers)) {
         change(&mut self.answers.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -90,7 +90,7 @@ impl Issuer {
         }
     }
 
-    /// Claims that are good for five minutes, with every scope.
+    /// Claims that are valid for five minutes, with every scope.
     pub(super) fn claims(&self, now_ms: i64) -> Value {
         let now = now_ms / 1000;
         json!({
@@ -122,7 +122,7 @@ async fn answer(mut stream: TcpStream, url: String, now: Answers, fetches: Arc<A
     let _gone = stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).await;
 }
 
-/// What signs.
+/// A signing key.
 pub(super) enum Signer {
     Rsa(RsaKeyPair),
     P256(EcdsaKeyPair),
@@ -177,7 +177,7 @@ impl Signer {
         }
     }
 
-    /// A signature; RSA knows two ways.
+    /// A signature. RSA has two padding schemes.
     pub(super) fn sign(&self, message: &[u8], pss: bool) -> Vec<u8> {
         let random = SystemRandom::new();
         match self {
