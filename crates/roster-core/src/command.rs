@@ -270,6 +270,8 @@ pub enum Act {
         id: UserId,
         /// The preconditions.
         preconditions: Preconditions,
+        /// Whether the user joins the groups again that it left when it was deleted.
+        joins_groups: bool,
     },
     /// Purge a deleted user and its history.
     Purge {

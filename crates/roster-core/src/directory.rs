@@ -130,15 +130,16 @@ impl Directory {
         self.execute(Act::Delete { id, preconditions }, terms).await
     }
 
-    /// Restores a deleted user.
+    /// Restores a deleted user, and its membership of groups if asked to.
     pub async fn restore(
         &self,
         _may: Permit<WriteUsers>,
         id: UserId,
+        joins_groups: bool,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
         let preconditions = mem::take(&mut terms.preconditions);
-        self.execute(Act::Restore { id, preconditions }, terms).await
+        self.execute(Act::Restore { id, preconditions, joins_groups }, terms).await
     }
 
     /// Purges a deleted user and its history.

@@ -14,7 +14,7 @@ use roster_core::{
     GroupId, Keys, Outcome, Rules, SchemaCommand, Sharing, StoreError, Stored, Target, Timestamp,
     UserId, UserSchema,
     decide::{Holders, Settlement},
-    group::{GroupChange, left},
+    group::{GroupChange, joined, left},
     user_schema::decide_schema,
 };
 
@@ -61,13 +61,11 @@ impl Executed {
 }
 
 /// The batches that a queue of requests is executed in. Commands about users share a batch. One
-/// about a group has a batch of its own: it reads memberships, which batches do not keep. One about
-/// the schema has too: the commands after it are decided under the new schema.
+/// about a group has a batch of its own: it reads memberships, which batches do not keep. So has
+/// one that restores memberships. One about the schema has too: the commands after it are decided
+/// under the new schema.
 pub fn batches<'r>(requests: &'r [&'r Request]) -> impl Iterator<Item = &'r [&'r Request]> {
-    let both_users = |one: &&Request, other: &&Request| {
-        matches!((one, other), (Request::User(_), Request::User(_)))
-    };
-    requests.chunk_by(both_users)
+    requests.chunk_by(|one, other| one.shares_batch() && other.shares_batch())
 }
 
 /// Executes a batch. If a fact is missing the result is incomplete and not to be written.
@@ -228,13 +226,19 @@ impl<'f, F: Facts> Batch<'f, F> {
                 Ok(self.unchanged(Effect::Unchanged, current.ok_or_else(missing)?.stored()))
             }
             Decision::Write(change) | Decision::Restore(change) => {
+                let groups = self.groups_to_join(command)?;
                 if let Some(executed) = self.settle(command, &change.claims)? {
                     return Ok(executed);
                 }
                 if change.event.kind == EventKind::Restored {
                     self.writes.change_deleted_user(id, None);
                 }
-                Ok(self.change_user(&change))
+                let mut executed = self.change_user(&change);
+                for group in groups {
+                    let change = joined(&group, id, command.at, &command.caller);
+                    executed.position = self.change_group(change).position;
+                }
+                Ok(executed)
             }
             Decision::Remove(change) => {
                 self.leave_groups(id, command.at, &command.caller)?;

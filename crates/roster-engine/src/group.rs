@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use roster_core::{
-    Effect, Group, GroupCommand, GroupId, MemberKind, StoreError, Stored, UserId,
+    Act, Command, Effect, EventKind, Group, GroupCommand, GroupId, MemberKind, MembersChanged,
+    StoreError, Stored, UserId,
+    event::changed_text,
     group::{Facts as GroupFacts, GroupDecision, Levels, Nesting, Newcomer, Sketch, sketch},
-    limits::{GROUP_NESTING_MAX, GROUPS_OF_MEMBER_MAX},
+    limits::{GROUP_MEMBERS_MAX, GROUP_NESTING_MAX, GROUPS_OF_MEMBER_MAX},
 };
 
 use crate::{
     batch::{Batch, Executed},
     database::{Cell, Dialect, Values},
     facts::{CommandError, Facts},
-    stored_groups::{GROUP, GROUP_OF_NAME, member_kind},
+    stored_groups::{GROUP, GROUP_OF_NAME, groups_of_ids, member_kind},
 };
 
 /// All members of a group.
@@ -67,6 +69,20 @@ pub fn groups_below<D: Dialect>() -> String {
     )
 }
 
+/// The last event of a user.
+pub const LAST_EVENT: &str = "SELECT position, request_id FROM events \
+     WHERE subject_id = $1 ORDER BY subject_id DESC, position DESC LIMIT 1";
+
+/// The groups that a member left by itself in a request, between two positions, the last first.
+/// `$4` is how such an event states its members.
+pub fn groups_left() -> String {
+    format!(
+        "SELECT position, subject_id FROM events WHERE position BETWEEN $1 AND $2 \
+         AND kind = '{}' AND request_id = $3 AND changed = $4 ORDER BY position DESC",
+        EventKind::GroupUpdated.as_str()
+    )
+}
+
 /// A group as it is stored, and the number of its members.
 struct StoredGroup {
     group: Group,
@@ -101,6 +117,43 @@ impl<F: Facts> Batch<'_, F> {
                 Ok(self.change_group(*change))
             }
         }
+    }
+
+    /// The groups that a command makes its user a member of: those that the user left when it was
+    /// deleted and that still exist and have room, in the order of their ids.
+    pub(crate) fn groups_to_join(&mut self, command: &Command) -> Result<Vec<Group>, CommandError> {
+        let Act::Restore { id, joins_groups: true, .. } = command.act else {
+            return Ok(Vec::new());
+        };
+        let last = self.facts.rows(LAST_EVENT.to_owned(), vec![id.into()])?;
+        let Some(deleted) = last.first() else { return Ok(Vec::new()) };
+        let position = deleted.number(0, "events.position")?;
+        let members = MembersChanged { added: Vec::new(), removed: vec![id] };
+        let parameters = vec![
+            (position - i64::try_from(GROUPS_OF_MEMBER_MAX).unwrap_or(i64::MAX)).into(),
+            (position - 1).into(),
+            deleted.text(1, "events.request_id")?.into(),
+            Cell::from(&*changed_text(&[], &members)),
+        ];
+        let mut left = BTreeSet::new();
+        for (row, before) in self.facts.rows(groups_left(), parameters)?.iter().zip(1..) {
+            // Only the events immediately before the deletion belong to it.
+            if row.number(0, "events.position")? != position - before {
+                break;
+            }
+            left.insert(row.id(1, "events.subject_id")?);
+        }
+        let mut groups = Vec::with_capacity(left.len());
+        if left.is_empty() {
+            return Ok(groups);
+        }
+        for row in &*self.facts.rows(groups_of_ids::<F::Dialect>(), vec![list(&left)])? {
+            if row.number(3, "groups.members")?.unsigned_abs() < GROUP_MEMBERS_MAX {
+                groups.push(row.group()?);
+            }
+        }
+        groups.sort_by_key(|group| group.id);
+        Ok(groups)
     }
 
     /// What the decision depends on, in addition to the group itself.

@@ -33,7 +33,9 @@ pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{Cell, Database, Dialect, Values, corrupt, event_of, rows};
 pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use facts::{ClaimKind, CommandError, Current, Facts};
-pub use group::{ALL_MEMBERS, groups_above, groups_below, members_among, newcomers};
+pub use group::{
+    ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
+};
 pub use idempotency::{IdempotencyRecord, UNCHANGED};
 pub use page::{FEW, is_behind, read_few, read_page, show_row};
 pub use page_sql::{

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roster_core::{
-    Command, Decision, GroupCommand, Idempotency, Refusal, Rules, SchemaCommand, Start, Target,
-    Timestamp, UserSchema, decide,
+    Act, Command, Decision, GroupCommand, Idempotency, Refusal, Rules, SchemaCommand, Start,
+    Target, Timestamp, UserSchema, decide,
 };
 
 use crate::facts::Current;
@@ -45,6 +45,16 @@ impl Request {
             Self::User(request) => request.command.begin(),
             Self::Group(command) => command.begin(),
             Self::Schema(command) => command.start.as_ref().is_none_or(Start::begin),
+        }
+    }
+
+    /// Whether the command may be executed in one batch with others of this kind.
+    pub(crate) const fn shares_batch(&self) -> bool {
+        match self {
+            Self::User(UserRequest { command, .. }) => {
+                !matches!(command.act, Act::Restore { joins_groups: true, .. })
+            }
+            Self::Group(_) | Self::Schema(_) => false,
         }
     }
 

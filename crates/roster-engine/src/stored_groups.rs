@@ -30,9 +30,9 @@ pub const GROUP_OF_NAME: &str = "SELECT id, version, record FROM groups WHERE na
 pub const MEMBERS: &str = "SELECT member_id, kind FROM group_members \
      WHERE group_id = $1 AND member_id > $2 ORDER BY group_id, member_id LIMIT $3";
 
-/// The groups of some ids.
+/// The groups of some ids, with the numbers of their members.
 pub fn groups_of_ids<D: Dialect>() -> String {
-    format!("SELECT id, version, record FROM groups WHERE id = {}", D::any("$1"))
+    format!("SELECT id, version, record, members FROM groups WHERE id = {}", D::any("$1"))
 }
 
 /// The groups that some are direct members of, each with who that is.
@@ -46,11 +46,8 @@ pub fn direct_groups<D: Dialect>() -> String {
 
 /// A page of all groups, in the order of ids or of names, from the start or after a group.
 pub fn groups_along<D: Dialect>(sort: Sort, is_after: bool) -> String {
-    let (index, column) = if sort.by == SortBy::Name {
-        (D::indexed_by("groups_name"), "name_key")
-    } else {
-        (String::new(), "id")
-    };
+    let column = column_of(sort);
+    let index = if sort.by == SortBy::Name { D::indexed_by("groups_name") } else { String::new() };
     let (follows, way) = following(sort.direction);
     let (after, limit) = if is_after {
         (format!(" WHERE {column} {follows} $1"), "$2")
@@ -62,16 +59,29 @@ pub fn groups_along<D: Dialect>(sort: Sort, is_after: bool) -> String {
     )
 }
 
-/// A page of the groups of an external id, in the order of ids.
-pub fn groups_of_external_id<D: Dialect>(direction: Direction, is_after: bool) -> String {
-    let by_external_id = D::indexed_by("groups_external_id");
-    let (follows, way) = following(direction);
-    let (after, limit) =
-        if is_after { (format!(" AND id {follows} $2"), "$3") } else { (String::new(), "$2") };
+/// A page of the groups of an external id, in the order of ids or of names.
+pub fn groups_of_external_id<D: Dialect>(sort: Sort, is_after: bool) -> String {
+    let column = column_of(sort);
+    let index = D::indexed_by(if sort.by == SortBy::Name {
+        "groups_external_id_name"
+    } else {
+        "groups_external_id"
+    });
+    let (follows, way) = following(sort.direction);
+    let (after, limit) = if is_after {
+        (format!(" AND {column} {follows} $2"), "$3")
+    } else {
+        (String::new(), "$2")
+    };
     format!(
-        "SELECT id, version, record FROM groups{by_external_id} \
-         WHERE external_id = $1{after} ORDER BY external_id{way}, id{way} LIMIT {limit}"
+        "SELECT id, version, record FROM groups{index} \
+         WHERE external_id = $1{after} ORDER BY external_id{way}, {column}{way} LIMIT {limit}"
     )
+}
+
+/// The column of an order of groups.
+fn column_of(sort: Sort) -> &'static str {
+    if sort.by == SortBy::Name { "name_key" } else { "id" }
 }
 
 /// The comparison with the row before a page, and the word of the order.
@@ -130,7 +140,7 @@ pub async fn group_page<D: Database>(
         let is_after = query.after.is_some();
         let (mut parameters, sql) = match &query.external_id {
             Some(id) => {
-                let sql = groups_of_external_id::<D>(query.sort.direction, is_after);
+                let sql = groups_of_external_id::<D>(query.sort, is_after);
                 (vec![id.as_str().into()], sql)
             }
             None => (Vec::new(), groups_along::<D>(query.sort, is_after)),
@@ -159,11 +169,6 @@ async fn few<D: Database>(
         rows(db, GROUP_OF_NAME, &[key.as_str().into()]).await?
     } else if let Some(member) = query.member {
         groups_of_members(db, &[member]).await?
-    } else if let Some(id) = query.external_id.as_deref().filter(|_| query.sort.by == SortBy::Name)
-    {
-        // No index has the groups of an external id in the order of names.
-        let sql = groups_of_external_id::<D>(Direction::Ascending, false);
-        rows(db, &sql, &[id.into(), limit(usize::MAX)]).await?
     } else {
         return Ok(None);
     };

@@ -160,6 +160,8 @@ CREATE TABLE groups (
 CREATE UNIQUE INDEX groups_name ON groups (name_key);
 
 CREATE INDEX groups_external_id ON groups (external_id, id) WHERE external_id IS NOT NULL;
+CREATE INDEX groups_external_id_name ON groups (external_id, name_key)
+    WHERE external_id IS NOT NULL;
 
 -- The direct members of each group: live users, and groups.
 CREATE TABLE group_members (

@@ -147,7 +147,7 @@ impl Pair {
             }
             Step::Restore(whom, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Deleted, whom, preconditions).await?;
-                Act::Restore { id, preconditions }
+                Act::Restore { id, preconditions, joins_groups: false }
             }
             Step::Purge(whom, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Deleted, whom, preconditions).await?;

@@ -157,6 +157,14 @@ pub fn left(group: &Group, member: UserId, at: Timestamp, caller: &Caller) -> Gr
     change(group, EventKind::GroupUpdated, Vec::new(), (Vec::new(), members), caller)
 }
 
+/// The change of a group when a deleted user that was its member is restored.
+pub fn joined(group: &Group, user: UserId, at: Timestamp, caller: &Caller) -> GroupChange {
+    let group = next_version(group, at);
+    let members = MembersChanged { added: vec![user], removed: Vec::new() };
+    let added = vec![Member { id: user, kind: MemberKind::User }];
+    change(group, EventKind::GroupUpdated, Vec::new(), (added, members), caller)
+}
+
 impl Sketch {
     /// The key of a new name, which no other group may have.
     pub fn name_claim(&self) -> Option<String> {

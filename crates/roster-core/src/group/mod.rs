@@ -16,7 +16,7 @@ mod reference;
 mod store;
 
 pub use command::{GroupAct, GroupCommand, GroupEdit, MembersEdit};
-pub use decide::{Facts, GroupChange, GroupDecision, Newcomer, Sketch, left, sketch};
+pub use decide::{Facts, GroupChange, GroupDecision, Newcomer, Sketch, joined, left, sketch};
 pub use desk::GroupDesk;
 pub use draft::GroupDraft;
 pub use nesting::{Levels, Nesting};

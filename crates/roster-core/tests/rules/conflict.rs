@@ -39,7 +39,7 @@ fn only_a_create_with_replace_becomes_a_replacement() {
         },
         Act::Patch { id: id(), patch, preconditions: preconditions() },
         Act::Delete { id: id(), preconditions: preconditions() },
-        Act::Restore { id: id(), preconditions: preconditions() },
+        Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false },
         Act::Purge { id: id(), preconditions: preconditions() },
     ] {
         assert!(command(act).replacing(id()).is_none());

@@ -30,7 +30,7 @@ fn restored(rules: Rules, user: &User) -> Change {
         rules,
         &UserSchema::default(),
         Some(user),
-        &command(Act::Restore { id: id(), preconditions: preconditions() }),
+        &command(Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false }),
     ) {
         Ok(Decision::Restore(change)) => Change::clone(&change),
         other => panic!("{other:?}"),
@@ -110,7 +110,7 @@ fn acts(preconditions: &Preconditions) -> [Act; 3] {
     let preconditions = || preconditions.clone();
     [
         Act::Delete { id: id(), preconditions: preconditions() },
-        Act::Restore { id: id(), preconditions: preconditions() },
+        Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false },
         Act::Purge { id: id(), preconditions: preconditions() },
     ]
 }

@@ -6,8 +6,8 @@ use http::request::Parts;
 use roster_core::{Mode, Preconditions, Terms};
 
 use super::{
-    ReturnPreference, boolean, idempotency, idempotency_key, preconditions, preferred_return,
-    read_each, weak_preconditions,
+    ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, preconditions,
+    preferred_return, read_each, weak_preconditions,
 };
 use crate::{
     admission::Class,
@@ -20,12 +20,13 @@ use crate::{
 
 /// The options of a write of one record.
 ///
-/// Fails with 400 for a query parameter other than `dry_run`, for a `dry_run` that is no boolean,
-/// and for a malformed `If-Match`, `If-None-Match` or `Idempotency-Key`. A malformed `Prefer` is
-/// ignored.
+/// Fails with 400 for an unknown query parameter, for one that is no boolean, and for a malformed
+/// `If-Match`, `If-None-Match` or `Idempotency-Key`. A malformed `Prefer` is ignored.
 pub(crate) struct WriteOptions {
     /// `dry_run`: whether the write is only checked and not stored.
     pub(crate) mode: Mode,
+    /// `groups`: whether a restored user joins its groups again.
+    pub(crate) joins_groups: bool,
     /// `Prefer: return`.
     pub(crate) preferred_return: Option<ReturnPreference>,
     /// `Prefer: wait`.
@@ -40,14 +41,13 @@ impl FromRequestParts<AppState> for WriteOptions {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        let creates = matches!(
-            RequestContext::of(parts)?.operation,
-            Some(Operation::CreateUser | Operation::CreateGroup)
-        );
+        let operation = RequestContext::of(parts)?.operation;
+        let creates = matches!(operation, Some(Operation::CreateUser | Operation::CreateGroup));
         let preconditions =
             if creates { Preconditions::default() } else { preconditions(&parts.headers)? };
-        let mode = mode(parts.uri.query())?;
-        Self::of(parts, mode, preconditions)
+        let (mode, joins_groups) =
+            parameters(parts.uri.query(), operation == Some(Operation::RestoreUser))?;
+        Ok(Self { joins_groups, ..Self::of(parts, mode, preconditions)? })
     }
 }
 
@@ -61,6 +61,7 @@ impl WriteOptions {
         let headers = &parts.headers;
         Ok(Self {
             mode,
+            joins_groups: false,
             preferred_return: preferred_return(headers),
             preferred_wait: PreferredWait::of(headers),
             preconditions,
@@ -96,15 +97,22 @@ impl WriteOptions {
     }
 }
 
-/// Reads `dry_run`, the only parameter.
-fn mode(query: Option<&str>) -> Result<Mode, Problem> {
-    let mut mode = Mode::default();
+/// Reads `dry_run` and, for a restore, `groups`.
+fn parameters(query: Option<&str>, restores: bool) -> Result<(Mode, bool), Problem> {
+    let (mut mode, mut joins_groups) = (Mode::default(), false);
     read_each(query, |parameter| {
-        if parameter.name != "dry_run" {
-            return Err(("unknown-parameter", "a write takes dry_run alone".to_owned()));
+        let value = parameter.value();
+        match parameter.name.as_ref() {
+            "dry_run" => mode = if boolean(&value)? { Mode::DryRun } else { Mode::Write },
+            "groups" if restores => joins_groups = boolean(&value)?,
+            _ if restores => return Err(unknown_parameter("a restore takes dry_run and groups")),
+            _ => return Err(unknown_parameter("a write takes dry_run alone")),
         }
-        mode = if boolean(&parameter.value())? { Mode::DryRun } else { Mode::Write };
         Ok(())
     })?;
-    Ok(mode)
+    Ok((mode, joins_groups))
+}
+
+fn unknown_parameter(detail: &str) -> ParameterFault {
+    ("unknown-parameter", detail.to_owned())
 }

@@ -25,7 +25,12 @@ use crate::{
 
 /// A caller may take its time: the tests here are about memory.
 fn patient() -> ServerSettings {
-    ServerSettings { write_grace_ms: 60_000, body_grace_ms: 60_000, ..quick() }
+    ServerSettings {
+        header_timeout_ms: 60_000,
+        write_grace_ms: 60_000,
+        body_grace_ms: 60_000,
+        ..quick()
+    }
 }
 
 impl Front {

@@ -314,8 +314,9 @@ fn groups_and_members() -> Vec<Statement> {
             let along = |by| engine::groups_along::<Db>(Sort { by, direction }, is_after);
             statements.push(at(&["groups_pkey"], along(SortBy::Id)));
             statements.push(at(&["groups_name"], along(SortBy::Name)));
-            let of_id = engine::groups_of_external_id::<Db>(direction, is_after);
-            statements.push(at_key(&["groups_external_id"], of_id));
+            let of_id = |by| engine::groups_of_external_id::<Db>(Sort { by, direction }, is_after);
+            statements.push(at_key(&["groups_external_id"], of_id(SortBy::Id)));
+            statements.push(at_key(&["groups_external_id_name"], of_id(SortBy::Name)));
         }
     }
     statements.extend([
@@ -332,6 +333,8 @@ fn groups_and_members() -> Vec<Statement> {
         at_key(&["group_members_pkey"], engine::ALL_MEMBERS),
         at_key(&["group_members_member", "groups_pkey", "users_pkey"], engine::newcomers::<Db>()),
         at_key(&["group_members_member"], engine::groups_above::<Db>()),
+        at_key(&["events_subject"], engine::LAST_EVENT),
+        at_key(&["events_pkey"], engine::groups_left()),
         at_key(&["group_members_nested"], engine::groups_below::<Db>()),
         at_key(&[], sql::CREATE_GROUPS),
         at_key(&["groups_pkey"], sql::UPDATE_GROUPS),

@@ -94,7 +94,10 @@ pub(super) fn delete(at: u64, n: u64) -> Command {
 }
 
 pub(super) fn restore(at: u64, n: u64) -> Command {
-    command(at, Act::Restore { id: id(n), preconditions: Preconditions::default() })
+    command(
+        at,
+        Act::Restore { id: id(n), preconditions: Preconditions::default(), joins_groups: false },
+    )
 }
 
 pub(super) fn purge(at: u64, n: u64) -> Command {

@@ -10,11 +10,11 @@ use roster_core::{
 };
 use roster_engine::{
     ALL_MEMBERS, CLOCK_MARK, COUNT_KEY_CHANGE, DELETED_USER, DROP_KEY, END_ERASURE, FORGET_EVENTS,
-    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, KEYS, KEYS_GENERATION, MEMBERS,
-    MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS, count_of_external_id, count_of_range,
-    deleted_users, direct_groups, groups_above, groups_along, groups_below, groups_of_external_id,
-    groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers, places_of_ids, rows_along,
-    rows_of_ids,
+    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, KEYS, KEYS_GENERATION, LAST_EVENT,
+    MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS, count_of_external_id,
+    count_of_range, deleted_users, direct_groups, groups_above, groups_along, groups_below,
+    groups_left, groups_of_external_id, groups_of_ids, ids_of_key, ids_of_range, members_among,
+    newcomers, places_of_ids, rows_along, rows_of_ids,
 };
 use rusqlite::Connection;
 
@@ -134,9 +134,10 @@ fn groups_and_members_are_read_along_an_index() {
     for direction in BOTH {
         for is_after in [false, true] {
             for by in [SortBy::Id, SortBy::Name] {
-                statements.push(groups_along::<Rows<'_>>(Sort { by, direction }, is_after));
+                let sort = Sort { by, direction };
+                statements.push(groups_along::<Rows<'_>>(sort, is_after));
+                statements.push(groups_of_external_id::<Rows<'_>>(sort, is_after));
             }
-            statements.push(groups_of_external_id::<Rows<'_>>(direction, is_after));
         }
     }
     statements.extend([
@@ -161,6 +162,8 @@ fn every_write_of_a_group_finds_its_rows_by_an_index() {
         sql::REMOVE_MEMBERSHIP,
         sql::REMOVE_MEMBERS_OF_GROUP,
         sql::COUNT_GROUPS,
+        LAST_EVENT,
+        &groups_left(),
     ]
     .map(str::to_owned)
     .to_vec();

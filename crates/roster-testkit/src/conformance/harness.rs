@@ -227,7 +227,7 @@ pub fn patching(id: UserId, body: &Value) -> Act {
 
 /// The act of restoring a deleted user.
 pub fn restoring(id: UserId) -> Act {
-    Act::Restore { id, preconditions: Preconditions::default() }
+    Act::Restore { id, preconditions: Preconditions::default(), joins_groups: false }
 }
 
 /// The act of purging a deleted user.

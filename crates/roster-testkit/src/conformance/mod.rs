@@ -214,6 +214,7 @@ macro_rules! conformance {
                 a_deleted_user_comes_back_as_it_was_one_version_on,
                 a_restored_user_keeps_its_status,
                 a_restore_is_told_in_the_log,
+                a_restore_brings_the_groups_back_if_asked_to,
                 a_restore_is_refused_while_another_holds_its_name_or_address,
                 two_holders_of_name_and_address_are_told_at_once,
                 a_changed_name_makes_way_for_a_restore,

@@ -2,8 +2,9 @@
 //! another user holds its names by now.
 
 use roster_core::{
-    Act, Attribute, EventKind, Outcome, Preconditions, Refusal, Rules, Tags, Taken, UserId,
-    UsernameOrigin,
+    Act, Attribute, Effect, EventKind, GroupId, Member, MemberKind, Outcome, Preconditions,
+    Refusal, Rules, Tags, Taken, UserId, UsernameOrigin,
+    group::GroupAct,
     keys::username_lookup,
     list::{PageQuery, SortBy},
     text::{email_key, phone_key},
@@ -23,6 +24,10 @@ pub const RULES: Rules = super::DEFAULT;
 fn taken(username: bool, email: bool) -> Refusal {
     let username = username.then_some(UsernameOrigin::Given);
     Refusal::Taken(Taken { username, email, external_id: false })
+}
+
+fn deleting_group(id: GroupId) -> GroupAct {
+    GroupAct::Delete { id, preconditions: Preconditions::default() }
 }
 
 fn ada() -> Value {
@@ -146,7 +151,8 @@ pub async fn of_two_deleted_namesakes_one_comes_back(harness: Harness) {
 
 pub async fn a_restore_takes_the_preconditions(harness: Harness) {
     let id = deleted(&harness, ada()).await;
-    let restore = |preconditions| harness.act(Act::Restore { id, preconditions });
+    let restore =
+        |preconditions| harness.act(Act::Restore { id, preconditions, joins_groups: false });
     let before = harness.image().await;
     let stale = Err(Refusal::VersionMismatch { current: 2 });
     for versions in [&[1][..], &[3], &[]] {
@@ -167,9 +173,11 @@ pub async fn a_restore_takes_the_preconditions(harness: Harness) {
 pub async fn a_stale_version_is_told_before_a_name_that_is_held(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     harness.user(ada()).await;
-    let stale = harness.act(Act::Restore { id, preconditions: if_match(&[1]) }).await;
+    let stale =
+        harness.act(Act::Restore { id, preconditions: if_match(&[1]), joins_groups: false }).await;
     assert_eq!(stale, Err(Refusal::VersionMismatch { current: 2 }));
-    let preconditions = harness.act(Act::Restore { id, preconditions: if_match(&[2]) }).await;
+    let preconditions =
+        harness.act(Act::Restore { id, preconditions: if_match(&[2]), joins_groups: false }).await;
     assert_eq!(preconditions, Err(taken(true, true)));
 }
 
@@ -179,7 +187,10 @@ pub async fn only_who_is_deleted_can_be_restored(harness: Harness) {
     for id in [live, harness.new_id()] {
         assert_eq!(harness.restore(id).await, Err(Refusal::NotFound));
         let preconditions = if_match(&[1]);
-        assert_eq!(harness.act(Act::Restore { id, preconditions }).await, Err(Refusal::NotFound));
+        assert_eq!(
+            harness.act(Act::Restore { id, preconditions, joins_groups: false }).await,
+            Err(Refusal::NotFound)
+        );
     }
     assert_eq!(harness.image().await, before);
     harness.delete(live).await.expect("there");
@@ -252,4 +263,58 @@ pub async fn a_restored_user_is_met_by_every_condition_and_order(harness: Harnes
             }
         }
     }
+}
+
+pub async fn a_restore_brings_the_groups_back_if_asked_to(harness: Harness) {
+    let ada = harness.user(ada()).await.id;
+    let grace = harness.user(json!({"username": "grace"})).await.id;
+    let one = harness.group("one", &[ada, grace]).await;
+    let two = harness.group("two", &[ada, grace]).await;
+    let three = harness.group("three", &[ada]).await;
+    let outer = harness.group("outer", &[one]).await;
+    let of_ada = || async { harness.groups_of(ada).await.into_iter().map(|group| group.id) };
+    let with_groups =
+        || Act::Restore { id: ada, preconditions: Preconditions::default(), joins_groups: true };
+
+    // This group was left before the deletion.
+    harness.join(three, &[], &[ada]).await.expect("a member");
+    harness.join(two, &[], &[grace]).await.expect("there");
+    harness.delete(ada).await.expect("there");
+    harness.join(outer, &[grace], &[]).await.expect("there");
+    let outcome = harness.act(with_groups()).await.expect("deleted");
+    assert_eq!(outcome.effect, Effect::Changed(EventKind::Restored));
+    assert_eq!((outcome.stored.id, outcome.stored.version), (ada, 3));
+    assert_eq!(of_ada().await.collect::<Vec<_>>(), [one, two]);
+    let events = harness.events_after(outcome.position - 3, 10).await;
+    let told: Vec<_> = events
+        .iter()
+        .map(|(_, event)| (event.kind, event.user_id, event.members.added.clone()))
+        .collect();
+    let expected = [
+        (EventKind::Restored, ada, vec![]),
+        (EventKind::GroupUpdated, one, vec![ada]),
+        (EventKind::GroupUpdated, two, vec![ada]),
+    ];
+    assert_eq!(told, expected, "the position covers the groups");
+
+    // A group that was deleted in the meantime stays away.
+    harness.delete(ada).await.expect("there");
+    harness.on_group(deleting_group(two)).await.expect("there");
+    harness.act(with_groups()).await.expect("deleted");
+    assert_eq!(of_ada().await.collect::<Vec<_>>(), [one]);
+
+    // A restore without groups, then a deletion: there was nothing to leave.
+    harness.delete(ada).await.expect("there");
+    harness.restore(ada).await.expect("deleted");
+    harness.delete(ada).await.expect("there");
+    harness.act(with_groups()).await.expect("deleted");
+    assert_eq!(of_ada().await.count(), 0);
+
+    // In one transaction with other commands.
+    harness.join(one, &[ada], &[]).await.expect("there");
+    let acts = vec![deleting(ada), with_groups(), deleting(grace)];
+    let results = harness.apply(acts).await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    let kind = MemberKind::User;
+    assert_eq!(harness.members_of(one).await, Some(vec![Member { id: ada, kind }]));
 }

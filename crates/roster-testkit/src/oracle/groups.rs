@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Command, Effect, Event, Failure, Group, GroupCommand, GroupId, Member, MemberKind,
-    Outcome, Rules, StoreError, Stored, Timestamp, UserId,
+    Act, Caller, Command, Effect, Event, EventKind, Failure, Group, GroupCommand, GroupId, Member,
+    MemberKind, Outcome, Rules, StoreError, Stored, Timestamp, UserId,
     group::{
         Facts, GroupChange, GroupDecision, GroupPage, GroupQuery, GroupRef, GroupsOf, Levels,
-        MembersPage, MembersQuery, Nesting, Newcomer, Sketch, left, sketch,
+        MembersPage, MembersQuery, Nesting, Newcomer, Sketch, joined, left, sketch,
     },
-    limits::TOTAL_EXACT_MAX,
+    limits::{GROUP_MEMBERS_MAX, TOTAL_EXACT_MAX},
     list::{Direction, PageKey, SortBy, SortKey, Total},
 };
 
@@ -82,6 +82,36 @@ impl State {
         for group in self.direct_groups(member) {
             if let Some(group) = self.groups.get(&group) {
                 let change = left(group, member, at, caller);
+                self.write_group(change);
+            }
+        }
+    }
+
+    /// The groups that a user left when it was deleted, if its restore asks for them.
+    pub(super) fn groups_left(&self, command: &Command) -> BTreeSet<GroupId> {
+        let Act::Restore { id, joins_groups: true, .. } = command.act else {
+            return BTreeSet::new();
+        };
+        let mut latest = self.log.iter().rev().map(|(_, event)| event);
+        let Some(deleted) = latest.find(|event| event.user_id == id) else {
+            return BTreeSet::new();
+        };
+        let is_of_deletion = |event: &&Event| {
+            event.kind == EventKind::GroupUpdated
+                && event.request_id == deleted.request_id
+                && event.changed.is_empty()
+                && event.members.added.is_empty()
+                && event.members.removed == [id]
+        };
+        latest.take_while(is_of_deletion).map(|event| event.user_id).collect()
+    }
+
+    /// Makes a restored user a member of those of these groups that exist and have room.
+    pub(super) fn join_again(&mut self, groups: BTreeSet<GroupId>, command: &Command) {
+        for id in groups {
+            let members = u64::try_from(self.members_of(id).len()).unwrap_or(u64::MAX);
+            if let Some(group) = self.groups.get(&id).filter(|_| members < GROUP_MEMBERS_MAX) {
+                let change = joined(group, command.user_id(), command.at, &command.caller);
                 self.write_group(change);
             }
         }

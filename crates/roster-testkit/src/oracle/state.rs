@@ -117,9 +117,12 @@ impl State {
                     return Err(conflict.refusal.into());
                 }
                 let (kept, event) = Kept::of(&change);
+                let left = self.groups_left(command);
                 self.deleted.remove(&id);
                 self.live.insert(id, kept.clone());
-                Ok(self.append(event, kept.stored))
+                let outcome = self.append(event, kept.stored);
+                self.join_again(left, command);
+                Ok(Outcome { position: self.position, ..outcome })
             }
             Decision::Purge(event) => {
                 self.deleted.remove(&id);

@@ -324,6 +324,38 @@ pub(crate) async fn a_deleted_user_leaves_its_groups(backend: Backend) {
     assert_eq!(members(&service, &group).await, Vec::<Value>::new());
 }
 
+pub(crate) async fn a_restore_brings_the_groups_back_if_asked_to(backend: Backend) {
+    let service = backend.open().await;
+    let ada = service.user(json!({"username": "ada"})).await;
+    let group = service.group("team").await;
+    service.join(&group, &ada).await.expect(200);
+    service.delete(&path(&ada)).await.expect(204);
+    let id = ada["id"].as_str().expect("an id");
+    let restore = |query: &str| {
+        service.request("POST", &format!("/deleted-users/{id}/restore?{query}")).send()
+    };
+    for (query, code) in [
+        ("groups=all", "invalid-value"),
+        ("groups=", "invalid-value"),
+        ("groups=true&groups=true", "duplicate-parameter"),
+        ("memberships=true", "unknown-parameter"),
+    ] {
+        let problem = restore(query).await.expect(400).json();
+        assert_eq!(problem["errors"][0]["code"], code, "{query}: {problem}");
+    }
+    let other = service.request("PATCH", &format!("{}?groups=true", path(&ada)));
+    other.body("application/merge-patch+json", "{}").send().await.expect(400);
+    restore("groups=true&dry_run=true").await.expect(200);
+    assert_eq!(members(&service, &group).await, Vec::<Value>::new());
+    let restored = restore("groups=true").await.expect(200);
+    assert_eq!(restored.json()["version"], 3);
+    let events = service.get("/events").await.expect(200).json();
+    let last = events["items"].as_array().and_then(|events| events.last()).expect("an event");
+    assert_eq!(last["data"]["added"], json!([id]));
+    assert_eq!(restored.header("roster-position"), last["id"], "the last of them");
+    assert_eq!(members(&service, &group).await.len(), 1);
+}
+
 pub(crate) async fn the_change_log_tells_of_groups(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;

@@ -140,6 +140,7 @@ cases! {
         groups_are_listed_by_name,
         the_groups_of_a_user_are_listed_with_those_around_them,
         a_deleted_user_leaves_its_groups,
+        a_restore_brings_the_groups_back_if_asked_to,
         the_change_log_tells_of_groups,
         a_dry_run_of_a_group_stores_nothing,
         a_request_on_a_group_may_come_twice,

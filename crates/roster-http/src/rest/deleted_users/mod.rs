@@ -117,8 +117,8 @@ pub(crate) async fn restore(
     call: Call,
 ) -> Result<Response, Problem> {
     let terms = options.terms(&call, b"");
-    let write =
-        async { app.directory.restore(permit, id, terms).await.map_err(deleted_user_problem) };
+    let restore = app.directory.restore(permit, id, options.joins_groups, terms);
+    let write = async { restore.await.map_err(deleted_user_problem) };
     let outcome = options.execute(&app, write).await?;
     let mut response = write_response(&app, &options, outcome)?;
     if options.mode == Mode::Write {
