@@ -82,7 +82,9 @@ proptest! {
             let delete = command(Act::Delete { id: id(), preconditions: preconditions() }, at);
             let gone = twice(Some(&user), &delete).expect("every user may be deleted");
             assert_eq!((gone.version, &gone.profile), (user.version + 1, &user.profile));
-            let restore = command(Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false }, at);
+            let held = preconditions();
+            let act = Act::Restore { id: id(), preconditions: held, joins_groups: false };
+            let restore = command(act, at);
             let back = twice(Some(&gone), &restore).expect("every deleted user may be restored");
             assert_eq!((back.version, &back.profile), (user.version + 2, &user.profile));
             let purge = command(Act::Purge { id: id(), preconditions: preconditions() }, at);
