@@ -18,7 +18,8 @@ from service import Workplace, arguments
 HERE = Path(__file__).resolve().parent
 # Every scope that opens something.
 SCOPES = [
-    "users:read", "users:write", "users:purge", "events:read", "metrics:read", "keys:admin", "scim",
+    "users:read", "users:write", "users:purge", "events:read", "metrics:read", "keys:admin",
+    "schema:write", "scim",
 ]  # fmt: skip
 
 

@@ -171,7 +171,7 @@ def purge(service, store, options):
     expect(204, connection.request("DELETE", f"/deleted-users/{user}"))
     answered = time.monotonic() - began
     must_be_hidden(connection, user, options.events)
-    wait("the first step", lambda: pending(service) != 0)
+    wait("the first step", lambda: pending(service) != 0, pause=0.005)
     under_way = store.under_way(service)
     service.kill()
     writers.stop(was_killed=True)
@@ -197,7 +197,7 @@ def main():
     options = arguments(
         __doc__,
         engines=True,
-        events=(1_000_000, 20_000, "events of the person"),
+        events=(1_000_000, 60_000, "events of the person"),
     )
     with Workplace("purge-long") as place, engine(options) as store:
         service = store.service(options.binary, place / "data")

@@ -1,8 +1,9 @@
 """Walks through the users by SCIM while others leave return everybody who lives through them.
 
 One walk goes by `startIndex`, as clients do it: on by what a page held, until it is beyond the
-total that the last page told. One goes by cursor. Meanwhile other connections delete users who
-are spread over the whole collection. Everybody who is there at the end must have been seen.
+total that the last page told. One goes by cursor. Others are sorted or filtered. Meanwhile other
+connections delete users who are spread over the whole collection. Everybody who is there at the end
+must have been seen.
 
 With `--processes 3 --engine postgres` three processes serve one database: each page of a walk comes
 from the next of them, and each deletion goes to the next.
@@ -12,11 +13,19 @@ import random
 import sys
 import threading
 import time
+import urllib.parse
 
 import engines
 from service import Service, Workplace, arguments
 
 BASE = "/scim/v2"
+# Orders and conditions of further walks. Many users match each condition.
+ORDERS = (
+    {"sortBy": "userName", "sortOrder": "descending"},
+    {"filter": "active eq true", "sortBy": "meta.lastModified"},
+    {"filter": 'userName co "1"'},
+    {"filter": 'userName sw "user" and not (userName ew "7")', "sortBy": "userName"},
+)
 
 
 def fill(service, count):
@@ -53,10 +62,10 @@ def page(connection, query):
     return answer.json()
 
 
-def by_index(connection, count, on_page):
+def by_index(connection, count, on_page, condition=""):
     seen, index, total = [], 1, 1
     while index <= total:
-        found = page(connection, f"startIndex={index}&count={count}")
+        found = page(connection, f"startIndex={index}&count={count}{condition}")
         total = found["totalResults"]
         seen += [(user["id"], user["userName"]) for user in found["Resources"]]
         if not found["Resources"]:
@@ -66,10 +75,10 @@ def by_index(connection, count, on_page):
     return seen
 
 
-def by_cursor(connection, count, on_page):
+def by_cursor(connection, count, on_page, condition=""):
     seen, cursor = [], ""
     while cursor is not None:
-        found = page(connection, f"cursor={cursor}&count={count}")
+        found = page(connection, f"cursor={cursor}&count={count}{condition}")
         seen += [(user["id"], user["userName"]) for user in found["Resources"]]
         cursor = found.get("nextCursor")
         on_page(len(seen))
@@ -96,10 +105,16 @@ class Leavers(threading.Thread):
             self.left.append(user)
 
 
-def walk(services, kind, count, leaving, chance):
+def walk(services, kind, count, order, leaving, chance):
     """One walk with deletions; the faults of it."""
     service = services[0]
-    ids = [user for user, _ in by_cursor(service.connect(), 1000, lambda _: None)]
+    condition = "&" + urllib.parse.urlencode(order) if order else ""
+
+    def everybody():
+        found = by_cursor(service.connect(), 1000, lambda _: None, condition)
+        return [user for user, _ in found]
+
+    ids = everybody()
     gone = chance.sample(ids, leaving)
     gone.sort(key=ids.index)
     leavers = Leavers(services, gone, chance)
@@ -115,17 +130,17 @@ def walk(services, kind, count, leaving, chance):
             owed -= 1.0
 
     began = time.monotonic()
-    seen = kind(InTurn(services), count, on_page)
+    seen = kind(InTurn(services), count, on_page, condition)
     took = time.monotonic() - began
     for _ in gone:
         leavers.pages.release()
     leavers.join(60)
-    living = {user for user, _ in by_cursor(service.connect(), 1000, lambda _: None)}
+    living = set(everybody())
     shown = {user for user, _ in seen}
     lost = living - shown
     doubles = len(seen) - len(shown)
     print(
-        f"scim_walk: {kind.__name__}, {len(services)} processes, {len(ids):,} users by {count} in "
+        f"scim_walk: {kind.__name__} {order or ''}, {len(services)} processes, {len(ids):,} users by {count} in "
         f"{took:.1f} s, {len(leavers.left)} left meanwhile: {len(lost)} lost, {doubles} seen twice"
     )
     faults = [f"{kind.__name__} lost {user}" for user in sorted(lost)[:5]]
@@ -161,7 +176,10 @@ def main():
             # The smaller pages are what loses people elsewhere: the last total is then below the
             # index of those who are still to come.
             for kind, count in ((by_index, 100), (by_cursor, 100), (by_index, 10)):
-                faults += walk(services, kind, count, options.leaving, chance)
+                faults += walk(services, kind, count, {}, options.leaving, chance)
+            for order in ORDERS:
+                for kind in (by_index, by_cursor):
+                    faults += walk(services, kind, 100, order, options.leaving, chance)
         finally:
             for service in services:
                 service.stop()
