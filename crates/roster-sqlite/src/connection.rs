@@ -48,6 +48,24 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     Ok(connection)
 }
 
+/// Opens a connection that writes to the database of a running service, which may be another
+/// process. `None` if the schema is not that of this release.
+pub(crate) fn open_served(
+    settings: &Settings,
+    busy_wait: Duration,
+) -> Result<Option<Connection>, OpenError> {
+    let without_create = READ_WRITE.difference(OpenFlags::SQLITE_OPEN_CREATE);
+    let connection = Connection::open_with_flags(path(settings), without_create)?;
+    if !schema::is_current(&connection)? {
+        return Ok(None);
+    }
+    configure(&connection, busy_wait, settings.reader_cache_kib, settings.mapped_bytes_max)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    Ok(Some(connection))
+}
+
 /// The connection that copies the write-ahead log into the database.
 pub(crate) fn open_checkpointer(settings: &Settings) -> Result<Connection, OpenError> {
     let connection = Connection::open_with_flags(path(settings), READ_WRITE)?;

@@ -27,6 +27,7 @@ use crate::{
     events,
     failure::ReadResult,
     keys::note_use,
+    policy::in_force,
     rows::{Rows, run, snapshot},
     sqlite::Sqlite,
     writer::preview_request,
@@ -46,7 +47,7 @@ impl Store for Sqlite {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        let request = UserRequest::new(self.rules, &self.shared.schema(), command);
+        let request = UserRequest::new(self.shared.rules(), &self.shared.schema(), command);
         ready(self.preview_request(&Request::User(request)))
     }
 
@@ -121,7 +122,15 @@ impl Store for Sqlite {
     }
 
     fn rules(&self) -> Rules {
-        self.rules
+        let known = self.shared.rules();
+        // Another process may have changed the policy.
+        match self.readers.read(|connection| in_force(connection, known)) {
+            Ok(rules) => {
+                self.shared.set_rules(rules);
+                rules
+            }
+            Err(_) => known,
+        }
     }
 
     fn schema(&self) -> Arc<UserSchema> {
@@ -164,7 +173,7 @@ impl GroupStore for Sqlite {
         if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
             return ready(self.preview_request(&Request::Group(command)));
         }
-        let (rules, schema) = (self.rules, self.shared.schema());
+        let (rules, schema) = (self.shared.rules(), self.shared.schema());
         let request = Request::Group(command);
         Box::pin(async move {
             let read = move |connection: &_| preview_request(connection, rules, &schema, &request);

@@ -1,31 +1,39 @@
-//! The uniqueness policy of a store, and its change while no process serves the directory.
+//! The uniqueness policy of a store, and its change, also while a process serves the directory.
+//!
+//! The change is one transaction of SQLite, which the serving process does not need to know of: it
+//! reads the policy in each of its transactions.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use roster_core::{
     PolicyKey, Rules, SharedKeys, Sharing,
     policy::{SHARED_KEYS_LISTED_MAX, SHARING_USERS_LISTED_MAX},
 };
+use roster_engine::corrupt;
 use rusqlite::{Connection, TransactionBehavior, params, types::Value};
 
 use crate::{
     columns::id_of,
     connection,
+    failure::ReadResult,
     lock::DirectoryLock,
     open_error::OpenError,
     settings::Settings,
     stored_setting::{WRITE_SETTING, setting},
 };
 
-/// The policy of a store that no process serves.
+/// The longest wait for the transactions of the serving process.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// The policy of a store.
 pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
     let (_lock, connection) = open(directory)?;
     let policy = |key: &PolicyKey| Ok((*key, of(&connection, *key)?.ok_or(OpenError::NoStore)?));
     PolicyKey::ALL.iter().map(policy).collect()
 }
 
-/// Changes the policy of a key; false where it was so. Refused where users share keys that are to
-/// be unique.
+/// Changes the policy of a key; false if that is the policy already. Fails if users share keys that
+/// are to be unique. Writes of a serving process wait for the search for such users.
 pub fn change_policy(
     directory: &Path,
     key: PolicyKey,
@@ -50,7 +58,16 @@ pub(crate) fn of(connection: &Connection, key: PolicyKey) -> Result<Option<Shari
         .ok_or_else(|| OpenError::Damaged(key.stored_name().to_owned()))
 }
 
-/// Writes the policy of a key down, unless users break it.
+/// These rules with the stored policy.
+pub(crate) fn in_force(connection: &Connection, rules: Rules) -> ReadResult<Rules> {
+    PolicyKey::ALL.iter().copied().try_fold(rules, |rules, key| {
+        let stored = setting::<String>(connection, key.stored_name())?;
+        let sharing = stored.and_then(|stored| Sharing::parse_stored(stored.as_bytes()));
+        Ok(rules.with_sharing(key, sharing.ok_or_else(|| corrupt(key.stored_name()))?))
+    })
+}
+
+/// Stores the policy of a key, unless users violate it.
 pub(crate) fn set(
     connection: &Connection,
     key: PolicyKey,
@@ -108,12 +125,18 @@ pub(crate) const fn column(key: PolicyKey) -> &'static str {
     }
 }
 
-/// Opens the database of a directory that holds one.
-fn open(directory: &Path) -> Result<(DirectoryLock, Connection), OpenError> {
+/// Opens the database of a directory that holds one. The lock is absent if another process has it.
+fn open(directory: &Path) -> Result<(Option<DirectoryLock>, Connection), OpenError> {
     let settings = Settings::new(directory.to_owned(), Rules::default());
     if !connection::path(&settings).exists() {
         return Err(OpenError::NoStore);
     }
-    let lock = DirectoryLock::take(directory)?;
-    Ok((lock, connection::open_writer(&settings)?))
+    match DirectoryLock::take(directory) {
+        Ok(lock) => Ok((Some(lock), connection::open_writer(&settings)?)),
+        Err(OpenError::Locked(path)) => match connection::open_served(&settings, BUSY_WAIT)? {
+            Some(connection) => Ok((None, connection)),
+            None => Err(OpenError::Locked(path)),
+        },
+        Err(error) => Err(error),
+    }
 }

@@ -34,6 +34,12 @@ pub(crate) fn recognize(connection: &Connection) -> Result<(), OpenError> {
     if found > known { Err(OpenError::NewerSchema { found, known }) } else { Ok(()) }
 }
 
+/// Whether the file has the schema of this release.
+pub(crate) fn is_current(connection: &Connection) -> Result<bool, OpenError> {
+    recognize(connection)?;
+    Ok(version(connection)? == MIGRATIONS.len())
+}
+
 /// Runs the migrations that the file has not had yet.
 pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), OpenError> {
     let found = version(connection)?;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use roster_core::{
-    Act, Command, Failure, LogId, Outcome, Rules, StoreError, Stored, Target, UserId, store::Secret,
+    Act, Command, Failure, LogId, Outcome, StoreError, Stored, Target, UserId, store::Secret,
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest};
 use rusqlite::{Connection, Row};
@@ -46,7 +46,6 @@ pub struct Sqlite {
     pub(crate) scans: Scans,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
-    pub(crate) rules: Rules,
     threads: Mutex<Option<Threads>>,
     _lock: DirectoryLock,
 }
@@ -70,7 +69,7 @@ impl Sqlite {
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let (tasks, waiting_tasks) = mpsc::channel(TASKS_MAX);
-        let shared = Arc::new(Shared::new(queue, tasks, cache, head, schema));
+        let shared = Arc::new(Shared::new(queue, tasks, cache, head, rules, schema));
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
@@ -80,7 +79,7 @@ impl Sqlite {
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
         let wait = WalLimits::of(settings).wait;
         let tasks = (Arc::clone(&shared), waiting_tasks);
-        let writer = Writer::new(connection, rules, tasks, head, wait);
+        let writer = Writer::new(connection, tasks, head, wait);
         let threads = Threads::start(writer, (&shared, &readers), unclean)?;
         Ok(Self {
             shared,
@@ -88,7 +87,6 @@ impl Sqlite {
             scans,
             secret,
             log_id,
-            rules,
             threads: Mutex::new(Some(threads)),
             _lock: lock,
         })
@@ -132,18 +130,18 @@ impl Sqlite {
             (_, Target::New | Target::Deleted) => None,
         };
         let current = stored.and_then(|stored| Current::read(id, stored.record, "users").ok());
-        let schema = self.shared.schema();
+        let (rules, schema) = (self.shared.rules(), self.shared.schema());
         Request::User(match current {
-            Some(current) => UserRequest::decided_on(self.rules, &schema, command, current),
-            None => UserRequest::new(self.rules, &schema, command),
+            Some(current) => UserRequest::decided_on(rules, &schema, command, current),
+            None => UserRequest::new(rules, &schema, command),
         })
     }
 
     /// The outcome of a dry run of a request.
     pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         // The inner failure is that of the request, the outer one that of the connection.
-        let schema = self.shared.schema();
-        self.readers.read(|connection| preview_request(connection, self.rules, &schema, request))?
+        let (rules, schema) = (self.shared.rules(), self.shared.schema());
+        self.readers.read(|connection| preview_request(connection, rules, &schema, request))?
     }
 
     /// Has the writer execute a task.

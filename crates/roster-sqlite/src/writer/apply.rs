@@ -4,7 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Change, Effect, Event, Head, Keys, UserId, UserSchema, erasure::STEP_MAX, event::changed_text,
+    Change, Effect, Event, Head, Keys, Rules, UserId, UserSchema, erasure::STEP_MAX,
+    event::changed_text,
 };
 use roster_engine::{SCHEMA_SETTING, UNCHANGED, Writes};
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
@@ -25,6 +26,8 @@ pub(super) struct Applied {
     pub(super) touched: Vec<Touched>,
     /// The position of the last purge for which the files must be swept.
     pub(super) purged: Option<i64>,
+    /// The rules in force in it.
+    pub(super) rules: Rules,
     /// The new schema of users.
     pub(super) schema: Option<Arc<UserSchema>>,
     /// How much more of the histories of purged users may be erased in this transaction.
@@ -32,8 +35,9 @@ pub(super) struct Applied {
 }
 
 impl Applied {
-    pub(super) const fn new(head: Head) -> Self {
-        Self { head, touched: Vec::new(), purged: None, schema: None, erasure_room: STEP_MAX }
+    pub(super) const fn new(head: Head, rules: Rules) -> Self {
+        let touched = Vec::new();
+        Self { head, touched, purged: None, rules, schema: None, erasure_room: STEP_MAX }
     }
 
     /// Applies the writes of a batch, given the numbers of the rows that it read.

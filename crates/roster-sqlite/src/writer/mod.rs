@@ -17,7 +17,7 @@ mod transaction;
 
 use std::{sync::Arc, thread, time::Duration};
 
-use roster_core::{Erasure, Failure, Head, Rules, StoreError, UserId};
+use roster_core::{Erasure, Failure, Head, StoreError, UserId};
 use roster_engine::{Request, Results, Work};
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
@@ -46,7 +46,6 @@ pub(crate) type Task = Box<dyn FnOnce(&Writer) + Send>;
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
-    rules: Rules,
     /// At this number of pages in the write-ahead log, the next transaction waits for a reset.
     wal_pages_wait: i64,
     pub(crate) shared: Arc<Shared>,
@@ -57,12 +56,11 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(
         connection: Connection,
-        rules: Rules,
         (shared, tasks): (Arc<Shared>, Receiver<Task>),
         head: Head,
         wal_pages_wait: i64,
     ) -> Self {
-        Self { connection, rules, wal_pages_wait, shared, tasks, head }
+        Self { connection, wal_pages_wait, shared, tasks, head }
     }
 
     /// Writes until the queue is closed and empty; returns the connection.
@@ -120,9 +118,10 @@ impl Writer {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
             return requests.iter().map(stopped).collect();
         }
-        let schema = self.shared.schema();
-        match transaction::execute(&self.connection, self.rules, &schema, self.head, requests) {
-            Ok((results, Applied { head, touched, purged, schema, .. })) => {
+        let (rules, schema) = (self.shared.rules(), self.shared.schema());
+        match transaction::execute(&self.connection, rules, &schema, self.head, requests) {
+            Ok((results, Applied { head, touched, purged, rules, schema, .. })) => {
+                self.shared.set_rules(rules);
                 if head != self.head {
                     self.head = head;
                     self.shared.committed(head, touched, schema);

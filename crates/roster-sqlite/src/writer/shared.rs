@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use roster_core::{Head, StoreError, UserSchema};
+use roster_core::{Head, Rules, StoreError, UserSchema};
 use roster_engine::Queue;
 use tokio::sync::{
     mpsc::{Sender, error::TrySendError},
@@ -27,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) long_reads: LongReads,
     head: Mutex<Head>,
+    rules: Mutex<Rules>,
     schema: Mutex<Arc<UserSchema>>,
 }
 
@@ -36,6 +37,7 @@ impl Shared {
         tasks: Sender<Task>,
         cache: ByteCache,
         head: Head,
+        rules: Rules,
         schema: Arc<UserSchema>,
     ) -> Self {
         Self {
@@ -46,6 +48,7 @@ impl Shared {
             checkpoints: Checkpoints::default(),
             long_reads: LongReads::default(),
             head: Mutex::new(head),
+            rules: Mutex::new(rules),
             schema: Mutex::new(schema),
         }
     }
@@ -53,6 +56,16 @@ impl Shared {
     /// The head that was last committed.
     pub(crate) fn head(&self) -> Head {
         *lock(&self.head)
+    }
+
+    /// The rules with the policy that was last read.
+    pub(crate) fn rules(&self) -> Rules {
+        *lock(&self.rules)
+    }
+
+    /// Keeps the rules with the policy that was read.
+    pub(crate) fn set_rules(&self, rules: Rules) {
+        *lock(&self.rules) = rules;
     }
 
     /// The schema of users that was last committed.

@@ -4,7 +4,10 @@
 //! until the store is opened again. A failed transaction leaves nothing in memory: the head is the
 //! one before it.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use roster_core::{Failure, Head, Outcome, Rules, StoreError, UserSchema};
 use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
@@ -14,7 +17,11 @@ use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
 use crate::{
     failure::{ReadError, ReadResult, is_busy, is_failed_sync, is_full, is_io},
     head::HEAD,
+    policy::in_force,
 };
+
+/// The longest wait for a transaction of another process.
+const BEGIN_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// A transaction that failed. It is rolled back, unless [`Fault::is_lost`].
 pub(super) struct Fault {
@@ -64,7 +71,8 @@ pub(super) fn execute(
     requests: &[&Request],
 ) -> Result<(Results, Applied), Fault> {
     run(connection, || {
-        let mut applied = Applied::new(head);
+        let rules = in_force(connection, rules)?;
+        let mut applied = Applied::new(head, rules);
         let mut results = Results::with_capacity(requests.len());
         let mut memberships = 0;
         for batch in batches(requests) {
@@ -101,11 +109,23 @@ pub(crate) fn preview_request(
     // The snapshot ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
     let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
+    let rules = in_force(connection, rules)?;
     let mut facts = StoredFacts::new(connection, &[request])?;
     let result = preview(rules, schema, request, &mut facts, position);
     facts.check()?;
     let unread = || Err(StoreError::Internal("a fact was not read".into()).into());
     Ok(result.unwrap_or_else(unread))
+}
+
+/// Begins a transaction. Waits while `roster policy set` or another program writes.
+fn begin(connection: &Connection) -> rusqlite::Result<usize> {
+    let start = Instant::now();
+    loop {
+        match connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]) {
+            Err(error) if is_busy(&error) && start.elapsed() < BEGIN_WAIT_MAX => {}
+            result => return result,
+        }
+    }
 }
 
 /// Does something in one transaction.
@@ -115,7 +135,7 @@ pub(super) fn run<T, E: Into<ReadError>>(
 ) -> Result<T, Fault> {
     let execute = |sql| connection.prepare_cached(sql)?.execute([]);
     let fault = |error, at_commit| Fault { error, at_commit };
-    let done = execute("BEGIN IMMEDIATE")
+    let done = begin(connection)
         .map_err(ReadError::from)
         .and_then(|_| work().map_err(Into::into))
         .map_err(|error| fault(error, false))

@@ -1,7 +1,7 @@
 //! `roster policy`: prints and changes the uniqueness policy of a store.
 //!
-//! Works on a PostgreSQL database, also while it is served: its processes apply a change within
-//! seconds. A data directory must not be served.
+//! The store may be served meanwhile. Its processes apply a change to their next write at the
+//! latest, and show it within seconds.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,10 +10,8 @@ use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use roster_core::{PolicyKey, Sharing};
 use roster_postgres::Connector;
-use roster_sqlite::OpenError;
 
 use super::data_flags::StoreFlags;
-use crate::config::Config;
 
 /// The flags of `roster policy`.
 #[derive(Debug, Args)]
@@ -55,7 +53,10 @@ pub(super) fn run(flags: PolicyFlags) -> anyhow::Result<ExitCode> {
         let policy = runtime.block_on(in_database(&connector, wanted));
         policy.with_context(|| format!("the policy of {database} cannot be used"))?
     } else {
-        in_directory(&config, wanted)?
+        if let Some((key, sharing)) = wanted {
+            roster_sqlite::change_policy(&config.data, key, sharing)?;
+        }
+        roster_sqlite::read_policy(&config.data)?
     };
     let mut out = io::stdout().lock();
     for (key, sharing) in policy {
@@ -74,18 +75,6 @@ async fn in_database(
         roster_postgres::change_policy(connector, key, sharing).await?;
     }
     roster_postgres::read_policy(connector).await
-}
-
-fn in_directory(config: &Config, wanted: Option<(PolicyKey, Sharing)>) -> anyhow::Result<Policy> {
-    let changed = wanted.map(|(key, to)| roster_sqlite::change_policy(&config.data, key, to));
-    match changed.transpose().and_then(|_| roster_sqlite::read_policy(&config.data)) {
-        Ok(policy) => Ok(policy),
-        Err(error @ OpenError::Locked { .. }) => Err(error).context(
-            "the policy cannot be used while a service runs on the directory: stop the service, \
-             run this command, and start it again (GET / returns the policy meanwhile)",
-        ),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn parse(name: &str, value: &str) -> anyhow::Result<(PolicyKey, Sharing)> {

@@ -2,6 +2,7 @@
 
 use std::{
     process::{Command, Output},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -53,31 +54,42 @@ fn shown(service: &Process) -> String {
 
 #[test]
 fn processes_that_run_follow_a_change_of_the_policy() {
-    let place = Place::new(Engine::Postgres);
-    let (one, other) = (serve(&place, &[]), serve(&place, &["--email-uniqueness", "primary"]));
-    one.create(ADA);
-    other.ask("POST", "/users", GRACE).must_be(409, "email-taken");
-    let set = printed(policy(&place, &["set", "email-uniqueness", "none"]));
-    assert_eq!(set, "email-uniqueness none\nunique-external-id false\n");
-    let grace = other.create(GRACE);
-    let begin = Instant::now();
-    while shown(&one) != "none" {
-        assert!(begin.elapsed() < PATIENCE, "it does not follow");
-        thread::sleep(Duration::from_millis(100));
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let place = Place::new(engine);
+        let one = serve(&place, &[]);
+        // One process serves a data directory.
+        let second =
+            (engine == Engine::Postgres).then(|| serve(&place, &["--email-uniqueness", "primary"]));
+        let other = second.as_ref().unwrap_or(&one);
+        one.create(ADA);
+        other.ask("POST", "/users", GRACE).must_be(409, "email-taken");
+        let set = printed(policy(&place, &["set", "email-uniqueness", "none"]));
+        assert_eq!(set, "email-uniqueness none\nunique-external-id false\n");
+        assert_eq!(printed(policy(&place, &["show"])), set);
+        let grace = other.create(GRACE);
+        let begin = Instant::now();
+        while shown(&one) != "none" {
+            assert!(begin.elapsed() < PATIENCE, "it does not follow");
+            thread::sleep(Duration::from_millis(100));
+        }
+        let said = failure(policy(&place, &["set", "email-uniqueness", "primary"]), 1);
+        assert!(said.contains("1 belong to more than one user"), "{said}");
+        assert!(said.contains(grace.rsplit_once('/').unwrap().1), "{said}");
+        assert!(!said.contains("desk"), "{said}");
+        assert_eq!(one.ask("DELETE", &grace, "").status, 204);
+        printed(policy(&place, &["set", "email-uniqueness", "primary"]));
+        for service in [&one, other] {
+            service.ask("POST", "/users", GRACE).must_be(409, "email-taken");
+            assert_eq!(service.ask("GET", "/readyz", "").status, 200);
+        }
+        one.stop();
+        if let Some(second) = second {
+            second.stop();
+        }
+        let service = serve(&place, &[]);
+        service.ask("POST", "/users", GRACE).must_be(409, "email-taken");
+        service.stop();
     }
-    let said = failure(policy(&place, &["set", "email-uniqueness", "primary"]), 1);
-    assert!(said.contains("1 belong to more than one user"), "{said}");
-    assert!(said.contains(grace.rsplit_once('/').unwrap().1), "{said}");
-    assert!(!said.contains("desk"), "{said}");
-    assert_eq!(one.ask("DELETE", &grace, "").status, 204);
-    printed(policy(&place, &["set", "email-uniqueness", "primary"]));
-    one.ask("POST", "/users", GRACE).must_be(409, "email-taken");
-    other.ask("POST", "/users", GRACE).must_be(409, "email-taken");
-    for service in [&one, &other] {
-        assert_eq!(service.ask("GET", "/readyz", "").status, 200);
-    }
-    one.stop();
-    other.stop();
 }
 
 #[test]
@@ -97,21 +109,29 @@ fn a_start_that_states_another_policy_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn the_policy_of_a_served_directory_cannot_be_changed() {
+fn writes_go_on_while_the_policy_of_a_served_directory_changes() {
     let place = Place::new(Engine::Sqlite);
     let said = failure(policy(&place, &["show"]), 1);
     assert!(said.contains("holds no store"), "{said}");
     let service = serve(&place, &[]);
-    let said = failure(policy(&place, &["set", "email-uniqueness", "none"]), 1);
-    assert!(said.contains("stop the service"), "{said}");
+    let is_done = AtomicBool::new(false);
+    let created = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let names = (0..).take_while(|_| !is_done.load(Ordering::Relaxed));
+            names.map(|n| service.create(&format!(r#"{{"username":"user{n}"}}"#))).count()
+        });
+        for value in ["none", "primary"].into_iter().cycle().take(20) {
+            printed(policy(&place, &["set", "email-uniqueness", value]));
+            assert_eq!(shown(&service), value);
+        }
+        is_done.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    assert!(created > 20, "{created} users");
     service.stop();
-    let set = printed(policy(&place, &["set", "email-uniqueness", "none"]));
-    assert_eq!(set, "email-uniqueness none\nunique-external-id false\n");
-    assert_eq!(printed(policy(&place, &["show"])), set);
     let service = serve(&place, &[]);
-    service.create(ADA);
-    service.create(GRACE);
-    assert_eq!(shown(&service), "none");
+    let total = service.ask("GET", "/users?count=true&limit=1", "").body;
+    assert_eq!(total.pointer("/total").unwrap().as_u64().unwrap(), created as u64);
     service.stop();
 }
 
