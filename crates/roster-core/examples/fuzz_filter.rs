@@ -133,7 +133,7 @@ fn users() -> Vec<User> {
         let tree = json::read(body.as_bytes()).ok()?;
         let id = UserId::parse("0190d1c2-8000-7000-8000-000000000001")?;
         let draft = Box::new(Draft::parse(tree));
-        let act = Act::Create { id, draft, on_conflict: OnConflict::Fail };
+        let act = Act::Create { id, draft, upsert: OnConflict::Fail.into() };
         let caller = Caller { actor: Actor::System, request_id: "fuzz".to_owned() };
         let command =
             Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None };

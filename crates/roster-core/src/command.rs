@@ -132,6 +132,32 @@ impl Preconditions {
     }
 }
 
+/// What a create does if the user exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Upsert {
+    /// What happens to the user that exists.
+    pub on_conflict: OnConflict,
+    /// How that user is found.
+    pub match_by: MatchBy,
+}
+
+impl From<OnConflict> for Upsert {
+    fn from(on_conflict: OnConflict) -> Self {
+        Self { on_conflict, match_by: MatchBy::default() }
+    }
+}
+
+/// How a create finds the user that exists. Any other conflict rejects it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchBy {
+    /// By the values that must be unique: the username, and by policy the primary e-mail address
+    /// and the external id.
+    #[default]
+    Unique,
+    /// By the external id alone, which must be unique by policy.
+    ExternalId,
+}
+
 /// What happens if another live user has the name or address of a new user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
@@ -143,6 +169,9 @@ pub enum OnConflict {
     /// The other user is replaced. If the name and the address belong to two users, the create is
     /// rejected.
     Replace,
+    /// The other user is patched with the body as a JSON Merge Patch. If the name and the address
+    /// belong to two users, the create is rejected.
+    Merge,
 }
 
 /// Identifies a request that may arrive twice and must be executed once.
@@ -227,8 +256,8 @@ pub enum Act {
         id: UserId,
         /// The user.
         draft: Box<Draft>,
-        /// What happens if another user has its name or address.
-        on_conflict: OnConflict,
+        /// What happens if the user exists.
+        upsert: Upsert,
     },
     /// Replace a user.
     Replace {
@@ -340,16 +369,21 @@ impl Command {
         }
     }
 
-    /// The command that replaces the user `holder` by the new user of a create with
-    /// [`OnConflict::Replace`]; `None` for any other command.
-    pub fn replacing(&self, holder: UserId) -> Option<Self> {
-        let Act::Create { draft, on_conflict: OnConflict::Replace, .. } = &self.act else {
-            return None;
-        };
-        // Members that a create ignores are ignored here too.
-        let mut draft = draft.clone();
-        draft.forget_server_made();
+    /// The command that updates the user `id` in place of a create with [`OnConflict::Replace`] or
+    /// [`OnConflict::Merge`]; `None` for any other command.
+    pub fn updating(&self, id: UserId) -> Option<Self> {
+        let Act::Create { draft, upsert, .. } = &self.act else { return None };
         let preconditions = Preconditions::default();
-        Some(Self { act: Act::Replace { id: holder, draft, preconditions }, ..self.clone() })
+        let act = match upsert.on_conflict {
+            OnConflict::Fail | OnConflict::Skip => return None,
+            OnConflict::Replace => {
+                // Members that a create ignores are ignored here too.
+                let mut draft = draft.clone();
+                draft.forget_server_made();
+                Act::Replace { id, draft, preconditions }
+            }
+            OnConflict::Merge => Act::Patch { id, patch: draft.patch.clone()?, preconditions },
+        };
+        Some(Self { act, ..self.clone() })
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
-    command::{Act, Caller, Command, Edit, Mode, OnConflict, Rules, Terms},
+    command::{Act, Caller, Command, Edit, Mode, Preconditions, Rules, Terms, Upsert},
     draft::Draft,
     erasure::Erasure,
     event::{EventsPage, EventsQuery},
@@ -36,6 +36,17 @@ pub struct Directory {
     clock: Arc<dyn Clock>,
 }
 
+/// One of many writes that a request has.
+#[derive(Clone, Debug)]
+pub enum BulkWrite {
+    /// Create a user, or update the one that exists.
+    Create(Draft, Upsert),
+    /// Patch a user by JSON Merge Patch.
+    Patch(UserId, Preconditions, Json),
+    /// Delete a user.
+    Delete(UserId, Preconditions),
+}
+
 impl Directory {
     /// The directory of a store.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
@@ -45,32 +56,48 @@ impl Directory {
     /// Creates a user.
     pub async fn create(
         &self,
-        _may: Permit<WriteUsers>,
+        may: Permit<WriteUsers>,
         draft: Draft,
         terms: Terms,
     ) -> Result<Outcome, Failure> {
-        self.execute(self.new_user(draft, OnConflict::Fail), terms).await
+        self.upsert(may, draft, Upsert::default(), terms).await
     }
 
-    /// Creates users in order, each independently, with shared commits. The results have the order
-    /// of the drafts.
-    pub async fn import(
+    /// Creates a user, or updates or skips the one that exists.
+    pub async fn upsert(
         &self,
         _may: Permit<WriteUsers>,
-        drafts: Vec<Draft>,
-        on_conflict: OnConflict,
+        draft: Draft,
+        upsert: Upsert,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        self.execute(self.new_user(draft, upsert), terms).await
+    }
+
+    /// Executes writes in order, each independently, with shared commits. The results have the
+    /// order of the writes.
+    pub async fn write_many(
+        &self,
+        _may: Permit<WriteUsers>,
+        writes: Vec<BulkWrite>,
         mode: Mode,
         caller: &Caller,
     ) -> Vec<Result<Outcome, Failure>> {
         let at = self.clock.now();
-        let command = |draft| Command {
-            act: self.new_user(draft, on_conflict),
+        let command = |write| Command {
+            act: match write {
+                BulkWrite::Create(draft, upsert) => self.new_user(draft, upsert),
+                BulkWrite::Patch(id, preconditions, patch) => {
+                    Act::Patch { id, patch: Box::new(patch), preconditions }
+                }
+                BulkWrite::Delete(id, preconditions) => Act::Delete { id, preconditions },
+            },
             at,
             caller: caller.clone(),
             idempotency: None,
             start: None,
         };
-        let commands: Vec<Command> = drafts.into_iter().map(command).collect();
+        let commands: Vec<Command> = writes.into_iter().map(command).collect();
         match mode {
             Mode::Write => self.store.apply(commands).await,
             Mode::DryRun => {
@@ -310,8 +337,8 @@ impl Directory {
         self.store.secret()
     }
 
-    fn new_user(&self, draft: Draft, on_conflict: OnConflict) -> Act {
-        Act::Create { id: self.clock.new_id(), draft: Box::new(draft), on_conflict }
+    fn new_user(&self, draft: Draft, upsert: Upsert) -> Act {
+        Act::Create { id: self.clock.new_id(), draft: Box::new(draft), upsert }
     }
 
     async fn execute(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {

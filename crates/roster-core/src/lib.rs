@@ -56,7 +56,7 @@
 //!     act: Act::Create {
 //!         id: UserId::parse("0190d1c2-8000-7000-8000-000000000001").unwrap(),
 //!         draft: Box::new(Draft::parse(body)),
-//!         on_conflict: OnConflict::Fail,
+//!         upsert: OnConflict::Fail.into(),
 //!     },
 //!     at: Timestamp::from_millis(1_800_000_000_000),
 //!     caller: Caller { actor: Actor::System, request_id: "example".to_owned() },
@@ -115,11 +115,11 @@ pub use capped::Capped;
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
 pub use command::{
-    Act, Actor, Caller, Command, Edit, Guard, Idempotency, Mode, OnConflict, Preconditions, Rules,
-    Sharing, Tags, Target, Terms,
+    Act, Actor, Caller, Command, Edit, Guard, Idempotency, MatchBy, Mode, OnConflict,
+    Preconditions, Rules, Sharing, Tags, Target, Terms, Upsert,
 };
 pub use decide::{Change, Claims, Decision, decide};
-pub use directory::Directory;
+pub use directory::{BulkWrite, Directory};
 pub use draft::Draft;
 pub use erasure::Erasure;
 pub use event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};

@@ -154,18 +154,20 @@ impl<'f, F: Facts> Batch<'f, F> {
             return Ok(executed);
         }
         let executed = self.execute(request)?;
-        // A request with a key never asks to be skipped.
-        if executed.effect != Effect::Skipped {
-            let record = NewIdempotencyRecord {
-                fingerprint: idempotency.fingerprint,
-                at,
-                effect: executed.effect,
-                stored: executed.stored.clone(),
-                nth: self.writes.event_count(),
-                replaces_record,
-            };
-            self.writes.idempotency.insert(idempotency.key, record);
-        }
+        // A repeated create that was skipped gets the user as unchanged: the response is the same.
+        let effect = match executed.effect {
+            Effect::Skipped => Effect::Unchanged,
+            effect @ (Effect::Unchanged | Effect::Changed(_)) => effect,
+        };
+        let record = NewIdempotencyRecord {
+            fingerprint: idempotency.fingerprint,
+            at,
+            effect,
+            stored: executed.stored.clone(),
+            nth: self.writes.event_count(),
+            replaces_record,
+        };
+        self.writes.idempotency.insert(idempotency.key, record);
         Ok(executed)
     }
 
@@ -206,6 +208,13 @@ impl<'f, F: Facts> Batch<'f, F> {
 
     fn execute_user(&mut self, request: &UserRequest) -> Result<Executed, CommandError> {
         let command = &request.command;
+        if let Some(external_id) = command.match_key(self.rules)?
+            && let Some(holder) = self.holder(ClaimKind::ExternalId, external_id)?
+            && let Some(settlement) = command.settle_with(holder)
+            && let Some(executed) = self.follow(settlement)?
+        {
+            return Ok(executed);
+        }
         let id = command.user_id();
         let current = match command.target() {
             Target::New => None,
@@ -255,7 +264,13 @@ impl<'f, F: Facts> Batch<'f, F> {
         command: &Command,
         claims: &Claims,
     ) -> Result<Option<Executed>, CommandError> {
-        match claims.settle(command, self.holders_of(claims, command.user_id())?) {
+        let holders = self.holders_of(claims, command.user_id())?;
+        self.follow(claims.settle(command, holders))
+    }
+
+    /// Does what a conflict leads to; `None` if there is none.
+    fn follow(&mut self, settlement: Settlement) -> Result<Option<Executed>, CommandError> {
+        match settlement {
             Settlement::Free => Ok(None),
             Settlement::Refused(refusal) => Err(refusal.into()),
             Settlement::PassedOver(holder) => {
@@ -274,18 +289,21 @@ impl<'f, F: Facts> Batch<'f, F> {
     fn holders_of(&mut self, claims: &Claims, id: UserId) -> Result<Holders, CommandError> {
         let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
             let Some(key) = key else { return Ok(None) };
-            let own = self.holders.get(&kind).and_then(|holders| holders.get(key));
-            let holder = match own {
-                Some(holder) => *holder,
-                None => self.facts.holder(kind, key)?,
-            };
-            Ok(holder.filter(|holder| *holder != id))
+            Ok(self.holder(kind, key)?.filter(|holder| *holder != id))
         };
         // All are read before any of them is found to be missing.
         let username = holder(ClaimKind::Username, &claims.username);
         let email = holder(ClaimKind::Email, &claims.email);
         let external_id = holder(ClaimKind::ExternalId, &claims.external_id);
         Ok(Holders { username: username?, email: email?, external_id: external_id? })
+    }
+
+    /// The live user that holds a unique key by now.
+    fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
+        match self.holders.get(&kind).and_then(|holders| holders.get(key)) {
+            Some(holder) => Ok(*holder),
+            None => self.facts.holder(kind, key),
+        }
     }
 
     fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {

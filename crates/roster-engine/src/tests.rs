@@ -90,7 +90,7 @@ fn command(act: Act) -> Command {
 
 fn create(n: u8, body: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(body)));
-    command(Act::Create { id: id(n), draft, on_conflict: OnConflict::Fail })
+    command(Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 fn patch(n: u8, body: &str) -> Command {

@@ -74,6 +74,8 @@ macro_rules! operations {
 operations! {
     ListUsers GET "/users" "listUsers" UsersRead;
     CreateUser POST "/users" "createUser" UsersWrite;
+    PatchUsers PATCH "/users" "patchUsers" UsersWrite;
+    DeleteUsers DELETE "/users" "deleteUsers" UsersWrite;
     GetUser GET "/users/{user_id}" "getUser" UsersRead;
     ReplaceUser PUT "/users/{user_id}" "replaceUser" UsersWrite;
     PatchUser PATCH "/users/{user_id}" "patchUser" UsersWrite;
@@ -149,6 +151,11 @@ impl Operation {
     /// Pages that a person may come to from a link elsewhere.
     pub const fn is_page(self) -> bool {
         matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)
+    }
+
+    /// Whether its body is a JSON Merge Patch.
+    pub const fn is_merge_patch(self) -> bool {
+        matches!(self, Self::PatchUser | Self::PatchUsers | Self::PatchGroup)
     }
 
     /// Whether it belongs to SCIM.

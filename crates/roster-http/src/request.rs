@@ -171,6 +171,11 @@ impl UnreadCall {
         self.context.identity()
     }
 
+    /// The call, for an operation that takes no body.
+    pub(crate) fn without_body(self) -> Call {
+        Call { parts: self.parts, context: self.context }
+    }
+
     /// Reads the whole body as JSON and converts it, then authenticates and authorizes the caller
     /// again. A long body is parsed and converted on a thread that serves no requests.
     pub(crate) async fn read_and_authorize<T: Send + 'static>(

@@ -65,6 +65,8 @@ fn offered(operation: Operation, app: &AppState) -> MethodRouter<AppState> {
     match operation {
         Operation::ListUsers => on_method(operation, app, rest::users::list),
         Operation::CreateUser => on_method(operation, app, rest::users::create),
+        Operation::PatchUsers => on_method(operation, app, rest::users::patch_many),
+        Operation::DeleteUsers => on_method(operation, app, rest::users::delete_many),
         Operation::GetUser => on_method(operation, app, rest::users::get),
         Operation::ReplaceUser => on_method(operation, app, rest::users::replace),
         Operation::PatchUser => on_method(operation, app, rest::users::patch),
@@ -146,10 +148,7 @@ fn on_method<T: 'static>(
 /// What answers the methods that a route does not offer: `OPTIONS` among them.
 fn not_offered(route: &Route) -> MethodRouter<AppState> {
     let allow: Arc<str> = route.allow.as_str().into();
-    let takes_merge_patch = route
-        .operations
-        .iter()
-        .any(|operation| matches!(operation, Operation::PatchUser | Operation::PatchGroup));
+    let takes_merge_patch = route.operations.iter().any(|operation| operation.is_merge_patch());
     let is_me = route.operations.contains(&Operation::ScimGetMe);
     any(Endpoint::of_none(move |method: Method| async move {
         if method == Method::OPTIONS {

@@ -23,7 +23,7 @@ fn decided(current: Option<&User>, act: Act) -> Option<Decision> {
 
 fn created(draft: Draft) -> Option<User> {
     let id = UserId::from_bytes([7; 16]);
-    let act = Act::Create { id, draft: Box::new(draft), on_conflict: OnConflict::Fail };
+    let act = Act::Create { id, draft: Box::new(draft), upsert: OnConflict::Fail.into() };
     let Decision::Write(change) = decided(None, act)? else { return None };
     Some(change.user.clone())
 }

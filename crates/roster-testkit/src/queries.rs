@@ -72,7 +72,7 @@ pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tall
     let mut tally = Tally::default();
     for start in (0..PEOPLE).step_by(50) {
         let people = (start..start + 50).map(|number| draw.from(&person(number)));
-        let create = |body| Write { step: Step::Create(body, OnConflict::Fail), mark: None };
+        let create = |body| Write { step: Step::Create(body, OnConflict::Fail.into()), mark: None };
         pair.write(people.map(create).collect()).await;
     }
     pair.found_groups().await;

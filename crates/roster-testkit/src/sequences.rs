@@ -128,10 +128,10 @@ impl Pair {
     async fn act(&mut self, step: Step) -> Option<Act> {
         let draft = |body: Json| Box::new(Draft::parse(body));
         Some(match step {
-            Step::Create(body, on_conflict) => {
+            Step::Create(body, upsert) => {
                 let id = self.oracle.new_id();
                 self.known.push(id);
-                Act::Create { id, draft: draft(body), on_conflict }
+                Act::Create { id, draft: Box::new(Draft::parse_mergeable(body)), upsert }
             }
             Step::Replace(whom, body, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;

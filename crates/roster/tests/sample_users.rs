@@ -26,7 +26,7 @@ fn every_sample_user_can_be_created_beside_all_others() {
             act: Act::Create {
                 id: UserId::from_bytes([7; 16]),
                 draft,
-                on_conflict: OnConflict::Fail,
+                upsert: OnConflict::Fail.into(),
             },
             idempotency: None,
             start: None,

@@ -4,9 +4,12 @@
 
 use super::Claims;
 use crate::{
-    command::{Act, Command, OnConflict},
+    attribute::Attribute,
+    command::{Act, Command, MatchBy, OnConflict, Rules, Sharing, Upsert},
     failure::Refusal,
     id::UserId,
+    profile::Value,
+    violation::{Violation, ViolationCode},
 };
 
 /// The other live users that have the claimed keys.
@@ -39,22 +42,51 @@ impl Claims {
         let Holders { username, email, external_id } = holders;
         let refusal = self.refuse(username.is_some(), email.is_some(), external_id.is_some());
         let Some(refusal) = refusal else { return Settlement::Free };
-        let Act::Create { on_conflict, .. } = &command.act else {
+        let Act::Create { upsert: Upsert { on_conflict, match_by: MatchBy::Unique }, .. } =
+            &command.act
+        else {
             return Settlement::Refused(refusal);
         };
         let mut holders = [username, email, external_id].into_iter().flatten();
         // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };
-        match on_conflict {
-            OnConflict::Skip => Settlement::PassedOver(first),
-            OnConflict::Replace if holders.all(|holder| holder == first) => {
-                match command.replacing(first) {
-                    // A replacement is not a create, so a conflict rejects it like any other write.
-                    Some(replacement) => Settlement::Instead(Box::new(replacement)),
-                    None => Settlement::Refused(refusal),
-                }
-            }
-            OnConflict::Fail | OnConflict::Replace => Settlement::Refused(refusal),
+        if *on_conflict == OnConflict::Skip || holders.all(|holder| holder == first) {
+            command.settle_with(first).unwrap_or(Settlement::Refused(refusal))
+        } else {
+            Settlement::Refused(refusal)
         }
+    }
+}
+
+impl Command {
+    /// The external id that a create matches by, if it matches by it.
+    pub fn match_key(&self, rules: Rules) -> Result<Option<&str>, Refusal> {
+        let Act::Create { draft, upsert, .. } = &self.act else { return Ok(None) };
+        if upsert.match_by != MatchBy::ExternalId || upsert.on_conflict == OnConflict::Fail {
+            return Ok(None);
+        }
+        let violation = |code, detail| {
+            let pointer = format!("/{}", Attribute::ExternalId.name());
+            Err(Refusal::Invalid(Violation::new(pointer, code, detail).into()))
+        };
+        if rules.external_id == Sharing::Shared {
+            let detail = "external ids are not unique in this store, so match=external_id cannot \
+                          be used; `roster policy set unique-external-id true` changes that";
+            return violation(ViolationCode::InvalidValue, detail);
+        }
+        match draft.values.get(&Attribute::ExternalId) {
+            Some(Value::Text(external_id)) => Ok(Some(external_id)),
+            _ => violation(ViolationCode::Required, "send it: match=external_id needs it"),
+        }
+    }
+
+    /// How a create continues if this user exists; `None` if it fails.
+    pub fn settle_with(&self, id: UserId) -> Option<Settlement> {
+        if matches!(&self.act, Act::Create { upsert, .. } if upsert.on_conflict == OnConflict::Skip)
+        {
+            return Some(Settlement::PassedOver(id));
+        }
+        // An update is not a create, so a conflict rejects it like any other write.
+        self.updating(id).map(|update| Settlement::Instead(Box::new(update)))
     }
 }

@@ -44,6 +44,8 @@ pub struct Draft {
     pub(crate) attribute_changes: Vec<(String, Json)>,
     /// The default type that responses to the caller contain for a primary address without a type.
     pub(crate) assumed_email_type: Option<&'static str>,
+    /// The body as a JSON Merge Patch, for [`OnConflict::Merge`](crate::OnConflict::Merge).
+    pub(crate) patch: Option<Box<Json>>,
 }
 
 impl Draft {
@@ -61,6 +63,17 @@ impl Draft {
             draft.parse_member(&name, value);
         }
         draft
+    }
+
+    /// Parses a draft that can also be merged into a user that exists.
+    pub fn parse_mergeable(tree: Json) -> Self {
+        let mut patch = tree.clone();
+        if let Json::Object(members) = &mut patch {
+            // Members that a create ignores are ignored here too.
+            let ignored = [Attribute::Id.name(), Attribute::Version.name()];
+            members.retain(|(name, _)| !ignored.contains(&name.as_str()));
+        }
+        Self { patch: Some(Box::new(patch)), ..Self::parse(tree) }
     }
 
     /// Removes `id` and `version`, which are ignored when a user is created.

@@ -8,8 +8,7 @@ fn user(body: &str) -> User {
     let draft = Draft::parse(tree);
     let caller = crate::Caller { actor: crate::Actor::System, request_id: "r".to_owned() };
     let id = UserId::parse("0190d1c2-8000-7000-8000-000000000001").expect("an id");
-    let act =
-        crate::Act::Create { id, draft: Box::new(draft), on_conflict: crate::OnConflict::Fail };
+    let act = crate::Act::Create { id, draft: Box::new(draft), upsert: crate::Upsert::default() };
     let at = Timestamp::from_millis(0);
     let command = crate::Command { act, at, caller, idempotency: None, start: None };
     let decision =

@@ -14,21 +14,21 @@ fn new_id() -> UserId {
 
 fn create(body: &Value, on_conflict: OnConflict) -> Command {
     let draft = Box::new(Draft::parse(tree(body)));
-    let mut command = command(Act::Create { id: new_id(), draft, on_conflict });
+    let mut command = command(Act::Create { id: new_id(), draft, upsert: on_conflict.into() });
     "line 7".clone_into(&mut command.caller.request_id);
     command
 }
 
 fn replacing(body: &Value) -> Command {
-    let replacing = create(body, OnConflict::Replace).replacing(id());
+    let replacing = create(body, OnConflict::Replace).updating(id());
     replacing.expect("a create that may replace")
 }
 
 #[test]
 fn only_a_create_with_replace_becomes_a_replacement() {
     let body = json!({"username": "ada"});
-    assert!(create(&body, OnConflict::Fail).replacing(id()).is_none());
-    assert!(create(&body, OnConflict::Skip).replacing(id()).is_none());
+    assert!(create(&body, OnConflict::Fail).updating(id()).is_none());
+    assert!(create(&body, OnConflict::Skip).updating(id()).is_none());
     let preconditions = Preconditions::default;
     let patch = Box::new(tree(&body));
     for act in [
@@ -42,14 +42,14 @@ fn only_a_create_with_replace_becomes_a_replacement() {
         Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false },
         Act::Purge { id: id(), preconditions: preconditions() },
     ] {
-        assert!(command(act).replacing(id()).is_none());
+        assert!(command(act).updating(id()).is_none());
     }
 }
 
 #[test]
 fn the_replacement_has_the_id_of_the_holder_and_the_same_request() {
     let create = create(&json!({"username": "ada"}), OnConflict::Replace);
-    let replacement = create.replacing(id()).expect("a replacement");
+    let replacement = create.updating(id()).expect("a replacement");
     assert_eq!(replacement.user_id(), id());
     assert_eq!((replacement.at, &replacement.caller), (create.at, &create.caller));
     assert_eq!(replacement.idempotency, create.idempotency);

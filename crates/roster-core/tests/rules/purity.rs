@@ -62,8 +62,8 @@ proptest! {
         first in any::<u64>(), second in any::<u64>(), at in 0_i64..4_000_000_000_000
     ) {
         let draft = |bits| Box::new(Draft::parse(tree(&body(bits))));
-        let on_conflict = OnConflict::Fail;
-        let create = command(Act::Create { id: id(), draft: draft(first), on_conflict }, at);
+        let upsert = OnConflict::Fail.into();
+        let create = command(Act::Create { id: id(), draft: draft(first), upsert }, at);
         if let Some(user) = twice(None, &create) {
             let preconditions = Preconditions::default;
             let draft = draft(second);

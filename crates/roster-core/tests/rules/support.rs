@@ -53,7 +53,7 @@ fn whole(change: Change) -> User {
 
 pub(crate) fn create(body: &Value) -> Result<User, Refusal> {
     let draft = Box::new(Draft::parse(tree(body)));
-    after(None, Act::Create { id: id(), draft, on_conflict: OnConflict::Fail })
+    after(None, Act::Create { id: id(), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(crate) fn user(body: &Value) -> User {

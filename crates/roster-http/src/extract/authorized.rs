@@ -41,6 +41,15 @@ impl FromJson for Draft {
     }
 }
 
+/// A draft that can be merged into a user that exists.
+pub(crate) struct Mergeable(pub(crate) Draft);
+
+impl FromJson for Mergeable {
+    fn from_json(json: Json) -> Self {
+        Self(Draft::parse_mergeable(json))
+    }
+}
+
 impl FromJson for GroupDraft {
     fn from_json(json: Json) -> Self {
         Self::parse(json)
@@ -83,7 +92,7 @@ impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
         negotiate(&call.parts.headers, &[JSON])?;
         let kind = match call.context().operation {
             Some(Operation::CreateUser) => BodyKind::NewUser,
-            Some(Operation::PatchUser | Operation::PatchGroup) => BodyKind::MergePatch,
+            Some(operation) if operation.is_merge_patch() => BodyKind::MergePatch,
             _ => BodyKind::Object,
         };
         let bytes_max = app.settings.body_bytes_max;
@@ -94,6 +103,12 @@ impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
 }
 
 impl<T, R: Right> AuthorizedBody<T, R> {
+    /// The same body with another value.
+    pub(crate) fn map<U>(self, convert: impl FnOnce(T) -> U) -> AuthorizedBody<U, R> {
+        let Self { permit, value, call, bytes } = self;
+        AuthorizedBody { permit, value: convert(value), call, bytes }
+    }
+
     /// What the directory checks and stores with the write.
     pub(crate) fn terms(&self, options: &WriteOptions) -> Terms {
         options.terms(&self.call, &self.bytes)

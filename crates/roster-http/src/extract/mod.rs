@@ -16,7 +16,7 @@ mod read_options;
 mod write_options;
 
 pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, SCIM_JSON, negotiate};
-pub(crate) use authorized::{Authorized, AuthorizedBody};
+pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
 pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};
 pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
@@ -32,4 +32,4 @@ pub(crate) use precondition::{EntityTags, preconditions, tags, weak_precondition
 pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions};
-pub(crate) use write_options::WriteOptions;
+pub(crate) use write_options::{WriteOptions, dry_run, upsert};

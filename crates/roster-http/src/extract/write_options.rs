@@ -3,11 +3,11 @@
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use roster_core::{Mode, Preconditions, Terms};
+use roster_core::{MatchBy, Mode, OnConflict, Preconditions, Terms, Upsert};
 
 use super::{
-    ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, preconditions,
-    preferred_return, read_each, weak_preconditions,
+    ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
+    preconditions, preferred_return, read_each, weak_preconditions,
 };
 use crate::{
     admission::Class,
@@ -27,6 +27,8 @@ pub(crate) struct WriteOptions {
     pub(crate) mode: Mode,
     /// `groups`: whether a restored user joins its groups again.
     pub(crate) joins_groups: bool,
+    /// `on_conflict` and `match`: what the create of a user does if the user exists.
+    pub(crate) upsert: Upsert,
     /// `Prefer: return`.
     pub(crate) preferred_return: Option<ReturnPreference>,
     /// `Prefer: wait`.
@@ -45,9 +47,20 @@ impl FromRequestParts<AppState> for WriteOptions {
         let creates = matches!(operation, Some(Operation::CreateUser | Operation::CreateGroup));
         let preconditions =
             if creates { Preconditions::default() } else { preconditions(&parts.headers)? };
-        let (mode, joins_groups) =
-            parameters(parts.uri.query(), operation == Some(Operation::RestoreUser))?;
-        Ok(Self { joins_groups, ..Self::of(parts, mode, preconditions)? })
+        let mut options = Self::of(parts, Mode::Write, preconditions)?;
+        read_each(parts.uri.query(), |parameter| {
+            let (name, value) = (parameter.name.as_ref(), parameter.value());
+            match (name, operation) {
+                ("dry_run", _) => options.mode = dry_run(&value)?,
+                ("groups", Some(Operation::RestoreUser)) => {
+                    options.joins_groups = boolean(&value)?;
+                }
+                (_, Some(Operation::CreateUser)) if upsert(name, &value, &mut options.upsert)? => {}
+                (_, operation) => return Err(unknown_parameter(operation)),
+            }
+            Ok(())
+        })?;
+        Ok(options)
     }
 }
 
@@ -62,6 +75,7 @@ impl WriteOptions {
         Ok(Self {
             mode,
             joins_groups: false,
+            upsert: Upsert::default(),
             preferred_return: preferred_return(headers),
             preferred_wait: PreferredWait::of(headers),
             preconditions,
@@ -97,22 +111,32 @@ impl WriteOptions {
     }
 }
 
-/// Reads `dry_run` and, for a restore, `groups`.
-fn parameters(query: Option<&str>, restores: bool) -> Result<(Mode, bool), Problem> {
-    let (mut mode, mut joins_groups) = (Mode::default(), false);
-    read_each(query, |parameter| {
-        let value = parameter.value();
-        match parameter.name.as_ref() {
-            "dry_run" => mode = if boolean(&value)? { Mode::DryRun } else { Mode::Write },
-            "groups" if restores => joins_groups = boolean(&value)?,
-            _ if restores => return Err(unknown_parameter("a restore takes dry_run and groups")),
-            _ => return Err(unknown_parameter("a write takes dry_run alone")),
-        }
-        Ok(())
-    })?;
-    Ok((mode, joins_groups))
+/// Reads `dry_run`.
+pub(crate) fn dry_run(value: &str) -> Result<Mode, ParameterFault> {
+    Ok(if boolean(value)? { Mode::DryRun } else { Mode::Write })
 }
 
-fn unknown_parameter(detail: &str) -> ParameterFault {
+/// Reads `on_conflict` or `match`; false if the parameter is another one.
+pub(crate) fn upsert(name: &str, value: &str, upsert: &mut Upsert) -> Result<bool, ParameterFault> {
+    match (name, value) {
+        ("on_conflict", "fail") => upsert.on_conflict = OnConflict::Fail,
+        ("on_conflict", "skip") => upsert.on_conflict = OnConflict::Skip,
+        ("on_conflict", "replace") => upsert.on_conflict = OnConflict::Replace,
+        ("on_conflict", "merge") => upsert.on_conflict = OnConflict::Merge,
+        ("on_conflict", _) => return Err(invalid("give fail, skip, replace or merge")),
+        ("match", "unique") => upsert.match_by = MatchBy::Unique,
+        ("match", "external_id") => upsert.match_by = MatchBy::ExternalId,
+        ("match", _) => return Err(invalid("give unique or external_id")),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn unknown_parameter(operation: Option<Operation>) -> ParameterFault {
+    let detail = match operation {
+        Some(Operation::CreateUser) => "a create takes dry_run, on_conflict and match",
+        Some(Operation::RestoreUser) => "a restore takes dry_run and groups",
+        _ => "a write takes dry_run alone",
+    };
     ("unknown-parameter", detail.to_owned())
 }

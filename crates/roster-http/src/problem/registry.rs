@@ -5,45 +5,11 @@
 //! contains a value of a request.
 
 pub use super::kind::ProblemKind;
+use super::kind::problems;
 
 /// The problem with this code.
 pub fn find(code: &str) -> Option<&'static ProblemKind> {
     PROBLEMS.iter().find(|kind| kind.code == code)
-}
-
-macro_rules! problems {
-    ($($name:ident { $($field:ident: $value:literal,)* })*) => {
-        /// A problem code.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum ProblemCode {
-            $($name,)*
-        }
-
-        impl ProblemCode {
-            /// All codes, by status.
-            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// Parses a code.
-            pub(crate) fn parse(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|code| code.as_str() == text)
-            }
-
-            /// The row of the code.
-            pub(crate) const fn kind(self) -> ProblemKind {
-                match self {
-                    $(Self::$name => ProblemKind { $($field: $value,)* },)*
-                }
-            }
-
-            /// The code's name in `code`.
-            pub(crate) const fn as_str(self) -> &'static str {
-                self.kind().code
-            }
-        }
-
-        /// Every kind of problem, by status.
-        pub const PROBLEMS: &[ProblemKind] = &[$(ProblemCode::$name.kind(),)*];
-    };
 }
 
 problems! {
@@ -244,6 +210,15 @@ problems! {
         remedy: "Use another external id, or find the user who holds this one and change that \
             user.",
         detail: "another user has this external id",
+    }
+    CountMismatch {
+        code: "count-mismatch",
+        status: 409,
+        title: "The number of users that match is not the confirmed one",
+        meaning: "The request changes all users that match, and `confirm` is not the number of \
+            users that match now. Nothing was changed.",
+        remedy: "Send the request with `dry_run=true`, check the users, and confirm its `count`.",
+        detail: "12 users match, and not 10; nothing was changed",
     }
     GroupNameTaken {
         code: "group-name-taken",

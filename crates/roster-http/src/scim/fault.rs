@@ -72,6 +72,7 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         | Code::KeyNotFound
         | Code::GroupNotFound
         | Code::MemberNotFound
+        | Code::CountMismatch
         | Code::GroupCycle
         | Code::GroupTooDeep
         | Code::GroupFull

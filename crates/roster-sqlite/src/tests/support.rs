@@ -41,7 +41,7 @@ pub(super) fn command(at: u64, act: Act) -> Command {
 
 pub(super) fn create(n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(n, Act::Create { id: id(n), draft, on_conflict: OnConflict::Fail })
+    command(n, Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(super) fn replace(at: u64, n: u64, user: &str) -> Command {
@@ -85,7 +85,7 @@ pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> GroupCommand 
 /// The create, with what becomes of it on a conflict.
 pub(super) fn or(on_conflict: OnConflict, create: Command) -> Command {
     let Act::Create { id, draft, .. } = create.act else { panic!("a create") };
-    Command { act: Act::Create { id, draft, on_conflict }, ..create }
+    Command { act: Act::Create { id, draft, upsert: on_conflict.into() }, ..create }
 }
 
 /// The command as a request that may come twice, under a key.

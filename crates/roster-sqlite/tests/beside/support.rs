@@ -78,7 +78,7 @@ fn command(at: u64, act: Act) -> Command {
 
 pub(crate) fn create(n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(n, Act::Create { id: id(n), draft, on_conflict: OnConflict::Fail })
+    command(n, Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(crate) fn patch(at: u64, n: u64, patch: &str) -> Command {

@@ -7,7 +7,7 @@ use proptest::{
     sample::{Index, select},
     strategy::{BoxedStrategy, Just, Strategy},
 };
-use roster_core::{Idempotency, Json, OnConflict, limits::IDEMPOTENCY_KEEP_MS};
+use roster_core::{Idempotency, Json, MatchBy, OnConflict, Upsert, limits::IDEMPOTENCY_KEEP_MS};
 
 use super::{
     bodies::{body, newcomer},
@@ -45,7 +45,7 @@ pub enum Whom {
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Create a user.
-    Create(Json, OnConflict),
+    Create(Json, Upsert),
     /// Replace one.
     Replace(Whom, Json, Held),
     /// Patch one.
@@ -76,7 +76,11 @@ pub fn step() -> BoxedStrategy<Step> {
         2 => Just(OnConflict::Fail),
         1 => Just(OnConflict::Skip),
         2 => Just(OnConflict::Replace),
+        2 => Just(OnConflict::Merge),
     ];
+    let match_by = prop_oneof![2 => Just(MatchBy::Unique), 1 => Just(MatchBy::ExternalId)];
+    let upsert = (on_conflict, match_by)
+        .prop_map(|(on_conflict, match_by)| Upsert { on_conflict, match_by });
     let whom = || {
         prop_oneof![
             8 => any::<Index>().prop_map(Whom::There),
@@ -84,7 +88,7 @@ pub fn step() -> BoxedStrategy<Step> {
         ]
     };
     prop_oneof![
-        6 => (newcomer(), on_conflict).prop_map(|(body, mode)| Step::Create(body, mode)),
+        6 => (newcomer(), upsert).prop_map(|(body, upsert)| Step::Create(body, upsert)),
         3 => (whom(), body(), held()).prop_map(|(whom, body, h)| Step::Replace(whom, body, h)),
         3 => (whom(), body(), held()).prop_map(|(whom, body, h)| Step::Patch(whom, body, h)),
         2 => (whom(), held()).prop_map(|(whom, held)| Step::Delete(whom, held)),
@@ -123,15 +127,9 @@ fn mark() -> BoxedStrategy<Option<Mark>> {
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)].boxed()
 }
 
-/// A write, perhaps with an idempotency key. A skipped create stores no result, so creates with
-/// another `OnConflict` than `Fail` have no key, as in both interfaces.
+/// A write, perhaps with an idempotency key.
 pub fn write() -> BoxedStrategy<Write> {
-    (step(), mark())
-        .prop_map(|(step, mark)| {
-            let may_skip = matches!(step, Step::Create(_, OnConflict::Skip | OnConflict::Replace));
-            Write { step, mark: mark.filter(|_| !may_skip) }
-        })
-        .boxed()
+    (step(), mark()).prop_map(|(step, mark)| Write { step, mark }).boxed()
 }
 
 /// One step of a sequence.

@@ -2,16 +2,17 @@
 //! replaces the holder.
 
 use roster_core::{
-    Clock as _, Effect, EventKind, OnConflict, Outcome, Refusal, Rules, Stored, Taken,
-    UsernameOrigin,
+    Clock as _, Effect, EventKind, MatchBy, OnConflict, Outcome, Refusal, Rules, Stored, Taken,
+    Upsert, UsernameOrigin, ViolationCode,
 };
 use serde_json::{Value, json};
 
-use super::harness::{Harness, view};
+use super::harness::{Harness, faults, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
-const ALL: [OnConflict; 3] = [OnConflict::Fail, OnConflict::Skip, OnConflict::Replace];
+const ALL: [OnConflict; 4] =
+    [OnConflict::Fail, OnConflict::Skip, OnConflict::Replace, OnConflict::Merge];
 
 async fn create_or(
     harness: &Harness,
@@ -46,7 +47,7 @@ pub async fn without_a_conflict_every_mode_creates(harness: Harness) {
         assert_eq!(outcome.effect, Effect::Changed(EventKind::Created));
         assert_eq!(harness.get(outcome.stored.id).await, Some(outcome.stored));
     }
-    assert_eq!(harness.head().await.active, 3);
+    assert_eq!(harness.head().await.active, 4);
 }
 
 pub async fn a_conflict_is_refused_where_nothing_else_is_asked_for(harness: Harness) {
@@ -100,6 +101,43 @@ pub async fn a_conflict_replaces_the_holder_where_that_is_asked_for(harness: Har
     }
 }
 
+pub async fn a_merge_keeps_the_members_that_the_body_omits(harness: Harness) {
+    let ada = ada(&harness).await;
+    let id = ada.id.to_string();
+    for (version, body) in [
+        (2, json!({"username": "ADA", "title": "T", "version": 9, "id": 12})),
+        (3, json!({"username": "x", "email": "ada@example.com", "name": null})),
+    ] {
+        let outcome = create_or(&harness, OnConflict::Merge, body.clone()).await.expect("valid");
+        assert_eq!(outcome.effect, Effect::Changed(EventKind::Updated), "{body}");
+        assert_eq!((outcome.stored.id, outcome.stored.version), (ada.id, version), "{body}");
+        let again = create_or(&harness, OnConflict::Merge, body).await.expect("valid");
+        assert_eq!((again.effect, again.stored), (Effect::Unchanged, outcome.stored));
+    }
+    let seen = view(&harness.get(ada.id).await.expect("there"));
+    let members = ["id", "username", "email", "status", "title", "name"].map(|name| &seen[name]);
+    let expected = json!([id, "x", "ada@example.com", "suspended", "T", null]);
+    assert_eq!(json!(members), expected);
+}
+
+pub async fn a_repeated_request_that_was_skipped_gets_the_same_user(harness: Harness) {
+    let ada = ada(&harness).await;
+    let create = harness.creating_or(&clashing()[0], OnConflict::Skip);
+    let first = harness.act_once(create.clone(), 1, 1).await.expect("skipped");
+    assert_eq!((first.effect, &first.stored), (Effect::Skipped, &ada));
+    harness.delete(ada.id).await.expect("there");
+    let again = harness.act_once(create, 1, 1).await.expect("replayed");
+    assert_eq!((again.effect, again.replayed), (Effect::Unchanged, true));
+    assert_eq!((again.stored, again.position), (ada, first.position));
+}
+
+pub async fn a_match_by_the_external_id_needs_the_policy(harness: Harness) {
+    let body = json!({"username": "ada", "external_id": "E7"});
+    let upsert = Upsert { on_conflict: OnConflict::Merge, match_by: MatchBy::ExternalId };
+    let result = harness.act(harness.creating_or(&body, upsert)).await;
+    assert_eq!(faults(result), [("/external_id".to_owned(), ViolationCode::InvalidValue)]);
+}
+
 pub async fn a_replacement_ignores_server_made_members(harness: Harness) {
     let ada = ada(&harness).await;
     let body = json!({
@@ -129,7 +167,7 @@ pub async fn two_holders_refuse_a_replacement(harness: Harness) {
     let before = harness.image().await;
     let body = json!({"username": "Grace", "email": "ADA@example.com"});
     let taken = Taken { username: Some(UsernameOrigin::Given), email: true, external_id: false };
-    for on_conflict in [OnConflict::Fail, OnConflict::Replace] {
+    for on_conflict in [OnConflict::Fail, OnConflict::Replace, OnConflict::Merge] {
         let result = create_or(&harness, on_conflict, body.clone()).await;
         assert_eq!(result, Err(Refusal::Taken(taken)), "{on_conflict:?}");
     }

@@ -7,7 +7,8 @@ use std::{future::Future, sync::Arc};
 
 use roster_core::{
     Act, Actor, Caller, Clock as _, Command, Draft, Failure, Idempotency, Json, OnConflict,
-    Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, UserId, ViolationCode, json,
+    Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert, UserId, ViolationCode,
+    json,
 };
 use serde_json::Value;
 
@@ -119,8 +120,9 @@ impl Harness {
     }
 
     /// The act of creating a user, and what to do if another user holds its username or address.
-    pub fn creating_or(&self, body: &Value, on_conflict: OnConflict) -> Act {
-        Act::Create { id: self.clock.new_id(), draft: Box::new(draft(body)), on_conflict }
+    pub fn creating_or(&self, body: &Value, upsert: impl Into<Upsert>) -> Act {
+        let draft = Box::new(Draft::parse_mergeable(tree(body)));
+        Act::Create { id: self.clock.new_id(), draft, upsert: upsert.into() }
     }
 
     /// Creates a user.

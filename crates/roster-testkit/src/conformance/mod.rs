@@ -153,6 +153,7 @@ macro_rules! conformance {
             }
             $crate::conformance_cases! { $factory, sharing:
                 shared_mailboxes_are_allowed_by_the_setting,
+                a_create_can_match_by_the_external_id,
                 an_external_id_is_unique_by_the_setting,
                 an_external_id_is_compared_exactly,
                 users_without_an_external_id_do_not_clash,
@@ -320,6 +321,9 @@ macro_rules! conformance {
                 within_one_batch_the_second_meets_the_first,
                 a_name_that_a_batch_frees_is_no_conflict,
                 a_deleted_holder_is_no_conflict,
+                a_match_by_the_external_id_needs_the_policy,
+                a_merge_keeps_the_members_that_the_body_omits,
+                a_repeated_request_that_was_skipped_gets_the_same_user,
                 a_replaced_holder_gives_its_old_name_and_words_free,
             }
             $crate::conformance_cases! { $factory, dry_run:

@@ -1,9 +1,12 @@
 //! The settings of uniqueness (contract 1): shared mailboxes, unique external ids.
 
-use roster_core::{Effect, OnConflict, Outcome, Refusal, Rules, Sharing, Taken};
+use roster_core::{
+    Effect, EventKind, MatchBy, OnConflict, Outcome, Refusal, Rules, Sharing, Taken, Upsert,
+    ViolationCode,
+};
 use serde_json::json;
 
-use super::harness::Harness;
+use super::harness::{Harness, faults, view};
 
 pub const RULES: Rules =
     Rules { email: Sharing::Shared, external_id: Sharing::Unique, ..super::DEFAULT };
@@ -82,4 +85,55 @@ pub async fn a_conflict_of_external_ids_is_settled_as_asked(harness: Harness) {
     let created = harness.act(create(mailbox, OnConflict::Skip)).await.expect("free");
     assert_eq!(created.stored.version, 1);
     assert_ne!(created.effect, Effect::Skipped);
+}
+
+/// Matches by the external id.
+fn by_external_id(on_conflict: OnConflict) -> Upsert {
+    Upsert { on_conflict, match_by: MatchBy::ExternalId }
+}
+
+pub async fn a_create_can_match_by_the_external_id(harness: Harness) {
+    let body = json!({"username": "ada", "name": "Ada", "external_id": "E7"});
+    let ada = harness.user(body).await;
+    harness.user(json!({"username": "grace"})).await;
+    let act = |body, on_conflict| harness.creating_or(&body, by_external_id(on_conflict));
+    // A merge needs no member of a new user but the external id.
+    let title = json!({"external_id": "E7", "title": "T"});
+    let merged = harness.act(act(title.clone(), OnConflict::Merge)).await.expect("one holder");
+    assert_eq!((merged.stored.id, merged.stored.version), (ada.id, 2));
+    assert_eq!(view(&merged.stored)["name"], "Ada");
+    let skipped = harness.act(act(title.clone(), OnConflict::Skip)).await.expect("skipped");
+    assert_eq!((skipped.effect, skipped.stored), (Effect::Skipped, merged.stored));
+    let renamed = json!({"external_id": "E7", "username": "countess"});
+    let replaced = harness.act(act(renamed, OnConflict::Replace)).await.expect("one holder");
+    assert_eq!((replaced.stored.id, replaced.stored.version), (ada.id, 3));
+    assert_eq!(view(&replaced.stored)["username"], "countess");
+
+    let refused = harness.act(act(title.clone(), OnConflict::Fail)).await;
+    assert!(matches!(refused, Err(Refusal::Invalid(_))), "no username: {refused:?}");
+    let refused = Err(Refusal::Taken(Taken {
+        username: Some(roster_core::UsernameOrigin::Given),
+        ..Taken::default()
+    }));
+    for on_conflict in [OnConflict::Skip, OnConflict::Replace, OnConflict::Merge] {
+        // The name of another user is a conflict, with the external id of a user and without.
+        for external_id in ["E7", "E8"] {
+            let body = json!({"external_id": external_id, "username": "grace"});
+            if (on_conflict, external_id) != (OnConflict::Skip, "E7") {
+                assert_eq!(harness.act(act(body, on_conflict)).await, refused, "{on_conflict:?}");
+            }
+        }
+        let result = harness.act(act(json!({"username": "x"}), on_conflict)).await;
+        assert_eq!(faults(result), [("/external_id".to_owned(), ViolationCode::Required)]);
+    }
+    let new = json!({"external_id": "E8", "username": "hedy"});
+    let results = harness
+        .apply(vec![
+            act(new, OnConflict::Merge),
+            act(json!({"external_id": "E8", "title": "T"}), OnConflict::Merge),
+        ])
+        .await;
+    let effects: Vec<_> = results.iter().map(|r| r.as_ref().map(|o| o.effect)).collect();
+    let expected = [EventKind::Created, EventKind::Updated].map(|kind| Ok(Effect::Changed(kind)));
+    assert_eq!(effects, expected);
 }

@@ -29,6 +29,8 @@ pub(super) struct Operation {
     pub(super) parameters: Vec<Parameter>,
     /// Schemas of the request body by media type; empty if the operation takes none.
     pub(super) bodies: BTreeMap<String, Form>,
+    /// Whether a request must have a body.
+    pub(super) needs_body: bool,
     pub(super) responses: BTreeMap<u16, Response>,
     /// The response for every other status from 400 on.
     pub(super) refusal: Option<Response>,
@@ -191,6 +193,7 @@ impl<'a> Reader<'a> {
             segments: path.split('/').map(str::to_owned).collect(),
             parameters,
             bodies: self.content(at(operation, "/requestBody/content"))?,
+            needs_body: operation.pointer("/requestBody/required") == Some(&Value::Bool(true)),
             responses,
             refusal,
         })

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use roster_core::{
     Act, Change, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group, GroupId,
-    Head, Idempotency, Keys, OnConflict, Outcome, Outlived, Refusal, Rules, Status, StoreError,
-    Stored, Target, Timestamp, User, UserId, UserSchema, access::Keyring, decide,
-    limits::IDEMPOTENCY_KEEP_MS,
+    Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules, Status,
+    StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema, access::Keyring,
+    decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All that is kept.
@@ -57,10 +57,14 @@ impl State {
             return Ok(outcome);
         }
         let outcome = self.carry_out(rules, command)?;
-        if outcome.effect != Effect::Skipped {
-            let Idempotency { key, fingerprint } = mark;
-            self.done.insert(key, Done { fingerprint, at: command.at, outcome: outcome.clone() });
-        }
+        let Idempotency { key, fingerprint } = mark;
+        // A repeated create that was skipped gets the user as unchanged.
+        let effect = match outcome.effect {
+            Effect::Skipped => Effect::Unchanged,
+            effect @ (Effect::Unchanged | Effect::Changed(_)) => effect,
+        };
+        let first = Outcome { effect, ..outcome.clone() };
+        self.done.insert(key, Done { fingerprint, at: command.at, outcome: first });
         Ok(outcome)
     }
 
@@ -85,6 +89,12 @@ impl State {
     }
 
     fn carry_out(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
+        if let Some(external_id) = command.match_key(rules)? {
+            let has_it = |kept: &&Kept| kept.keys.external_id.as_deref() == Some(external_id);
+            if let Some(kept) = self.live.values().find(has_it) {
+                return self.update(rules, command, kept.user.id);
+            }
+        }
         let id = command.user_id();
         let current = match command.target() {
             Target::New => None,
@@ -143,27 +153,26 @@ impl State {
         command: &Command,
         conflict: Conflict,
     ) -> Result<Outcome, Failure> {
-        let on_conflict = match &command.act {
-            Act::Create { on_conflict, .. } => *on_conflict,
-            Act::Replace { .. }
-            | Act::Patch { .. }
-            | Act::Edit { .. }
-            | Act::Delete { .. }
-            | Act::Restore { .. }
-            | Act::Purge { .. } => OnConflict::Fail,
+        let Act::Create { upsert: Upsert { on_conflict, match_by }, .. } = &command.act else {
+            return Err(conflict.refusal.into());
         };
-        match (on_conflict, conflict.holders().as_slice()) {
-            (OnConflict::Skip, [first, ..]) => {
-                let held = self.live.get(first).map(|kept| kept.stored.clone());
-                let gone = || StoreError::Internal("held by nobody".into());
-                Ok(self.outcome(Effect::Skipped, held.ok_or_else(gone)?))
+        match (match_by, on_conflict, conflict.holders().as_slice()) {
+            (MatchBy::ExternalId, ..) | (_, OnConflict::Fail, _) => Err(conflict.refusal.into()),
+            (_, OnConflict::Skip, [holder, ..]) | (_, _, [holder]) => {
+                self.update(rules, command, *holder)
             }
-            (OnConflict::Replace, [holder]) => match command.replacing(*holder) {
-                Some(replacement) => self.carry_out(rules, &replacement),
-                None => Err(conflict.refusal.into()),
-            },
             _ => Err(conflict.refusal.into()),
         }
+    }
+
+    /// Does to a user that exists what the create says.
+    fn update(&mut self, rules: Rules, command: &Command, id: UserId) -> Result<Outcome, Failure> {
+        if let Some(update) = command.updating(id) {
+            return self.carry_out(rules, &update);
+        }
+        let stored = self.live.get(&id).map(|kept| kept.stored.clone());
+        let gone = || StoreError::Internal("a key without its user".into());
+        Ok(self.outcome(Effect::Skipped, stored.ok_or_else(gone)?))
     }
 
     /// Who else holds what a change claims.

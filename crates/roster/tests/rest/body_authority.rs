@@ -59,6 +59,7 @@ impl Fixture {
         };
         match operation.id() {
             "createUser" | "replaceUser" | "patchUser" => json!({"username": "grace"}),
+            "patchUsers" => json!({"name": "Ada"}),
             "createGroup" | "replaceGroup" | "patchGroup" => json!({"display_name": "painters"}),
             "createKey" => json!({"name": "mine", "scopes": ["keys:admin"]}),
             "replaceSchema" => json!({"attributes": [{"name": "badge", "type": "string"}]}),
@@ -141,10 +142,21 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
     let mut imports = Vec::new();
     for Upload { operation, method, route, media_type } in uploads() {
         if media_type == NDJSON {
-            imports.push(begin_line(service, key).await);
+            let id = &fixture.user["id"];
+            let line = match operation {
+                Operation::CreateUser => json!({"username": "grace"}),
+                Operation::PatchUsers => json!({"id": id, "name": "Ada"}),
+                // A caller has two streams of lines at a time.
+                _ => continue,
+            };
+            imports.push(begin_line(service, &method, &line, key).await);
             continue;
         }
-        let request = service.request(&method, &fixture.target(route)).without("authorization");
+        let mut target = fixture.target(route);
+        if operation == Operation::PatchUsers {
+            target.push_str("?username=ada&confirm=1");
+        }
+        let request = service.request(&method, &target).without("authorization");
         let request = request.body(&media_type, Fixture::body(operation).to_string());
         let request = match key {
             Some(key) => request.bearer(key),
@@ -152,7 +164,7 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
         };
         begun.push((operation, request.begin().await));
     }
-    assert_eq!(imports.len(), 1, "users are imported as lines");
+    assert_eq!(imports.len(), 2, "users are created and patched as lines");
     change().await;
     let before = everything(service).await;
     for (operation, begun) in begun {

@@ -1,5 +1,6 @@
 //! Imports and exports, one user per line.
 
+pub(crate) mod change;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod intake;

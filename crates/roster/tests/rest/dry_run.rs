@@ -160,7 +160,7 @@ pub(crate) async fn only_true_and_false_say_whether_a_write_is_dry(backend: Back
         ("dry_run=false&dry_run=true", "dry_run", "duplicate-parameter"),
         ("dry-run=true", "dry-run", "unknown-parameter"),
         ("dryRun=true", "dryRun", "unknown-parameter"),
-        ("on_conflict=skip", "on_conflict", "unknown-parameter"),
+        ("on_conflicts=skip", "on_conflicts", "unknown-parameter"),
     ];
     for (query, parameter, code) in rows {
         for (method, target) in

@@ -17,6 +17,8 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let mut all: Vec<(&str, String)> =
         ["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();
     all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/users".to_owned())));
+    let matching = "/users?username=ada&confirm=1";
+    all.extend(["PATCH", "DELETE"].map(|method| (method, matching.to_owned())));
     let gone = kept(&service.left(json!({"username": "grace"})).await);
     all.extend(["GET", "HEAD", "DELETE"].map(|method| (method, gone.clone())));
     all.extend([("POST", format!("{gone}/restore")), ("GET", format!("{user}/events"))]);

@@ -13,11 +13,12 @@ use crate::{
 const NO_GROUP: &str = "/groups/019a9f2e-0000-7000-8000-000000000000";
 
 /// Each operation that takes a body, with a path.
-fn with_body(user: &str) -> [(&'static str, &str); 8] {
+fn with_body(user: &str) -> [(&'static str, &str); 9] {
     [
         ("POST", "/users"),
         ("PUT", user),
         ("PATCH", user),
+        ("PATCH", "/users?username=ada&confirm=1"),
         ("POST", "/keys"),
         ("POST", "/groups"),
         ("PUT", NO_GROUP),

@@ -40,9 +40,10 @@ mod service;
 mod store;
 mod transcript;
 mod transcripts;
+mod upsert;
 mod writes;
 
-use bulk::{export, import, intake, on_conflict, shut_out};
+use bulk::{change, export, import, intake, on_conflict, shut_out};
 use service::{Backend, Engine};
 
 /// Runs one case over an engine.
@@ -308,6 +309,20 @@ cases! {
         a_replacement_ignores_what_a_create_ignores,
         a_unique_external_id_names_a_holder_too,
         a_dry_import_tells_what_the_import_then_does,
+    }
+    mod change {
+        each_line_patches_the_user_that_it_names,
+        each_line_deletes_the_user_that_it_names,
+        users_that_match_are_changed_once_their_number_is_confirmed,
+        a_change_without_a_condition_changes_nobody,
+        a_dry_run_shows_the_users_that_would_fail,
+        a_change_by_conditions_also_needs_to_read,
+    }
+    mod upsert {
+        a_user_that_exists_is_skipped_replaced_or_merged,
+        a_user_is_found_by_its_external_id,
+        a_repeated_request_gets_the_user_again,
+        a_dry_run_of_an_upsert_changes_nothing,
     }
     mod intake {
         a_verdict_follows_its_commit_while_the_stream_rests,

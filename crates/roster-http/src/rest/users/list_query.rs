@@ -48,12 +48,13 @@ struct Given {
 }
 
 impl<'a> UserListQuery<'a> {
-    /// Reads a query in which these parameters have no place, each with the reason; opens its
-    /// cursor.
+    /// Reads a query in which these parameters have no place, each with the reason, and in which
+    /// `take_other` may take others; opens its cursor.
     pub(super) fn read(
         app: &'a AppState,
         call: &'a Call,
         out_of_place: &[(&str, &str)],
+        mut take_other: impl FnMut(&Parameter<'_>) -> Result<bool, ParameterFault>,
     ) -> Result<Self, Problem> {
         let mut query = ListQuery::default();
         let mut own = Given {
@@ -69,7 +70,7 @@ impl<'a> UserListQuery<'a> {
                 Err(("conflicting-parameter", (*reason).to_owned()))
             } else if is_repeated && name != "id" {
                 Err(duplicate())
-            } else if query.take(parameter)? {
+            } else if take_other(parameter)? || query.take(parameter)? {
                 Ok(())
             } else {
                 own.take(parameter)

@@ -8,12 +8,15 @@ use axum::{
     response::Response,
 };
 use roster_core::{
-    Draft, Json, Stored,
+    Draft, Effect, EventKind, Json, OnConflict, Stored,
     access::{ReadUsers, WriteUsers},
     plan::Plan,
 };
 
-use self::list_query::UserListQuery;
+use self::{
+    bulk::{LineKind, MatchingChange},
+    list_query::UserListQuery,
+};
 use super::{
     list::{ListRequest, PageFacts},
     respond::{create_response, delete_response, read_response, write_response},
@@ -21,8 +24,8 @@ use super::{
 use crate::{
     admission::Class,
     extract::{
-        Authorized, AuthorizedBody, JSON, Media, NDJSON, ReadOptions, UserIdPath, WriteOptions,
-        negotiate, sends_lines,
+        Authorized, AuthorizedBody, BodyKind, JSON, Media, Mergeable, NDJSON, ReadOptions,
+        UserIdPath, WriteOptions, negotiate, sends_lines,
     },
     problem::{Problem, ProblemCode},
     request::{Call, UnreadCall},
@@ -39,7 +42,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
     let list = ListRequest::admit(&app, &call, &FORMS).await?;
     let UserListQuery { page: page_query, members, query, cursors } =
-        UserListQuery::read(&app, &call, &[])?;
+        UserListQuery::read(&app, &call, &[], |_| Ok(false))?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
@@ -58,22 +61,63 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
 }
 
-/// `POST /users`: creates a user, or imports users that are sent as NDJSON.
+/// `POST /users`: creates a user or updates the one that exists, or imports users that are sent as
+/// NDJSON.
 pub(crate) async fn create(
     State(app): State<AppState>,
     request: Request,
 ) -> Result<Response, Problem> {
     if sends_lines(request.headers()) {
-        return bulk::import(&app, UnreadCall::from_request(request, &app).await?).await;
+        let call = UnreadCall::from_request(request, &app).await?;
+        return bulk::write_lines(&app, call, LineKind::CREATE).await;
     }
     let (mut parts, body) = request.into_parts();
     let options = WriteOptions::from_request_parts(&mut parts, &app).await?;
     let request = Request::from_parts(parts, body);
-    let body = AuthorizedBody::<Draft>::from_request(request, &app).await?;
+    let body = if options.upsert.on_conflict == OnConflict::Merge {
+        AuthorizedBody::<Mergeable>::from_request(request, &app)
+            .await?
+            .map(|Mergeable(draft)| draft)
+    } else {
+        AuthorizedBody::<Draft>::from_request(request, &app).await?
+    };
     let terms = body.terms(&options);
-    let write = app.directory.create(body.permit, body.value, terms);
+    let write = app.directory.upsert(body.permit, body.value, options.upsert, terms);
     let outcome = options.execute(&app, write).await?;
-    create_response(&app, &options, outcome, "users")
+    if outcome.effect == Effect::Changed(EventKind::Created) {
+        create_response(&app, &options, outcome, "users")
+    } else {
+        write_response(&app, &options, outcome)
+    }
+}
+
+/// `PATCH /users`: changes users that NDJSON or the query names.
+pub(crate) async fn patch_many(
+    State(app): State<AppState>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let has_lines = sends_lines(request.headers());
+    let call = UnreadCall::from_request(request, &app).await?;
+    if has_lines {
+        return bulk::write_lines(&app, call, LineKind::Patch).await;
+    }
+    let bytes_max = app.settings.body_bytes_max;
+    let body = call.read_and_authorize(&app, BodyKind::MergePatch, bytes_max, |patch| patch);
+    let (call, patch, _) = body.await?;
+    bulk::change_matching(&app, &call, MatchingChange::Patch(patch)).await
+}
+
+/// `DELETE /users`: deletes users that NDJSON or the query names.
+pub(crate) async fn delete_many(
+    State(app): State<AppState>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let has_lines = sends_lines(request.headers());
+    let call = UnreadCall::from_request(request, &app).await?;
+    if has_lines {
+        return bulk::write_lines(&app, call, LineKind::Delete).await;
+    }
+    bulk::change_matching(&app, &call.without_body(), MatchingChange::Delete).await
 }
 
 /// `GET /users/{user_id}`: returns a user.

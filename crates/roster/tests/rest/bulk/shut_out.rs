@@ -34,12 +34,17 @@ pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Ta
 }
 
 /// Begins to send one user: all but the end of its line.
-pub(crate) async fn begin_line(service: &Service, credential: Option<&str>) -> Talk {
+pub(crate) async fn begin_line(
+    service: &Service,
+    method: &str,
+    line: &Value,
+    credential: Option<&str>,
+) -> Talk {
     let headers = authorization(credential);
     let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
-    let mut talk = Talk::begin(service, "POST /users", &headers).await;
+    let mut talk = Talk::begin(service, &format!("{method} /users"), &headers).await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
-    talk.send(line("grace").trim_end()).await;
+    talk.send(&line.to_string()).await;
     talk
 }
 

@@ -6,7 +6,7 @@ const NOT_HERE: &str = "RFC 9110 section 15.5.6: 405 with what the path offers";
 const UNKNOWN: &str = "RFC 9110 section 15.6.2: a method that we do not know is 501";
 const OPTIONS: &str = "RFC 9110 section 9.3.7: what the path offers, all of it";
 
-const USERS: &str = "GET, HEAD, POST, OPTIONS";
+const USERS: &str = "GET, HEAD, POST, PATCH, DELETE, OPTIONS";
 const USER: &str = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS";
 const DELETED: &str = "GET, HEAD, DELETE, OPTIONS";
 const RESTORE: &str = "POST, OPTIONS";

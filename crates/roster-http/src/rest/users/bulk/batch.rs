@@ -4,13 +4,14 @@
 //! of lines.
 
 use roster_core::{
-    Draft, Failure, Json, Outcome, StoreError, Timestamp, UserId,
+    Attribute, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Refusal,
+    StoreError, Tags, Timestamp, UserId, Violation, ViolationCode,
     json::{self, JsonFault},
     limits::USER_BYTES_MAX,
     violation::TOLERATED,
 };
 
-use super::lines::Line;
+use super::{bulk_query::LineKind, lines::Line};
 use crate::{
     extract::JsonParser,
     problem::{Problem, ProblemCode},
@@ -25,7 +26,7 @@ const BATCH_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     slots: Vec<Slot>,
-    drafts: Vec<Draft>,
+    writes: Vec<BulkWrite>,
     bytes: usize,
 }
 
@@ -33,22 +34,30 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: u64,
-    /// The error of a line that cannot be parsed. The other lines have a draft.
+    /// The error of a line that cannot be parsed. The other lines have a write.
     unread: Option<Problem>,
 }
 
 impl Batch {
     /// Adds the line with this number.
-    pub(super) async fn take(&mut self, number: u64, line: &Line, parser: &JsonParser) {
+    pub(super) async fn take(
+        &mut self,
+        number: u64,
+        line: &Line,
+        (kind, parser): (LineKind, &JsonParser),
+    ) {
         let unread = match line {
             Line::Whole(text) => {
                 self.bytes += text.len();
-                match parser.read(text, read_draft).await {
-                    Ok(Ok(draft)) => {
-                        self.drafts.push(draft);
+                match parser.read(text, move |text| read_write(kind, text)).await {
+                    Ok(Ok(Ok(write))) => {
+                        self.writes.push(write);
                         None
                     }
                     Err(problem) => Some(problem),
+                    Ok(Ok(Err(violation))) => {
+                        Some(Failure::Refused(Refusal::Invalid(violation.into())).into())
+                    }
                     Ok(Err(fault)) => {
                         // The result has the number of the line. The position within the line is
                         // enough here.
@@ -78,26 +87,83 @@ impl Batch {
         self.slots.first().map(|slot| slot.number)
     }
 
-    /// The number of drafts.
-    pub(super) fn drafts(&self) -> usize {
-        self.drafts.len()
+    /// The number of writes.
+    pub(super) fn writes(&self) -> usize {
+        self.writes.len()
     }
 
-    /// The slots of the lines, and the drafts of the valid ones.
-    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<Draft>) {
-        (self.slots, self.drafts)
+    /// The slots of the lines, and the writes of the valid ones.
+    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<BulkWrite>) {
+        (self.slots, self.writes)
     }
 }
 
-/// The draft of a line.
-fn read_draft(text: &[u8]) -> Result<Draft, JsonFault> {
+/// The write of a line.
+fn read_write(kind: LineKind, text: &[u8]) -> Result<Result<BulkWrite, Violation>, JsonFault> {
     let tree = json::read(text)?;
-    let is_record = is_record(&tree);
-    let mut draft = Draft::parse(tree);
-    if is_record {
-        draft.excuse(TOLERATED);
+    Ok(match kind {
+        LineKind::Create(upsert) => {
+            let is_record = is_record(&tree);
+            let mut draft = match upsert.on_conflict {
+                OnConflict::Merge => Draft::parse_mergeable(tree),
+                OnConflict::Fail | OnConflict::Skip | OnConflict::Replace => Draft::parse(tree),
+            };
+            if is_record {
+                draft.excuse(TOLERATED);
+            }
+            Ok(BulkWrite::Create(draft, upsert))
+        }
+        // The `version` of the line is a precondition, as in the body of any patch.
+        LineKind::Patch => {
+            read_id(&tree).map(|id| BulkWrite::Patch(id, Preconditions::default(), tree))
+        }
+        LineKind::Delete => read_deletion(&tree),
+    })
+}
+
+/// The id of the user that a line names.
+fn read_id(tree: &Json) -> Result<UserId, Violation> {
+    let detail = "send one JSON object a line, with the id of a user";
+    match tree.member(Attribute::Id.name()) {
+        Some(Json::Text(id)) => {
+            // An id in another format is that of no user.
+            UserId::parse(id).ok_or_else(|| violation("id", ViolationCode::InvalidValue, detail))
+        }
+        Some(_) => Err(violation("id", ViolationCode::WrongType, detail)),
+        None => Err(violation("id", ViolationCode::Required, detail)),
     }
-    Ok(draft)
+}
+
+/// A line that names a user to delete, and perhaps the version that it must have.
+fn read_deletion(tree: &Json) -> Result<BulkWrite, Violation> {
+    let id = read_id(tree)?;
+    let mut preconditions = Preconditions::default();
+    let members: &[(String, Json)] = match tree {
+        Json::Object(members) => members,
+        _ => &[],
+    };
+    for (name, value) in members {
+        match (name.as_str(), value) {
+            ("id", _) => {}
+            ("version", Json::Int(version)) => {
+                preconditions.if_match = Some(Tags::Versions(vec![*version]));
+            }
+            ("version", _) => {
+                let detail = "send a whole number";
+                return Err(violation("version", ViolationCode::WrongType, detail));
+            }
+            _ => {
+                let detail = "a line of a delete has id and version alone";
+                return Err(violation(name, ViolationCode::UnknownMember, detail));
+            }
+        }
+    }
+    Ok(BulkWrite::Delete(id, preconditions))
+}
+
+fn violation(member: &str, code: ViolationCode, detail: &'static str) -> Violation {
+    let escaped = member.replace('~', "~0").replace('/', "~1");
+    Violation::new(format!("/{escaped}"), code, detail)
 }
 
 /// Whether a line is the whole record of a stored user, as an export writes it: it has all members
@@ -115,7 +181,7 @@ fn is_record(tree: &Json) -> bool {
         && is_time("updated_at")
 }
 
-/// Combines the slots with the results of the drafts.
+/// Combines the slots with the results of the writes.
 pub(super) fn joined(
     slots: Vec<Slot>,
     results: Vec<Result<Outcome, Failure>>,

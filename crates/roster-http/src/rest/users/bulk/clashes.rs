@@ -12,8 +12,8 @@ use std::{
 };
 
 use roster_core::{
-    Attribute, Effect, EventKind, Failure, Keys, OnConflict, Outcome, Refusal, Rules, Sharing,
-    Taken, User, UsernameOrigin,
+    Attribute, Effect, EventKind, Failure, Keys, MatchBy, OnConflict, Outcome, Refusal, Rules,
+    Sharing, Taken, Upsert, User, UsernameOrigin,
 };
 
 /// The maximum number of stored names and addresses: the capacity of a hash map of 2^21 buckets.
@@ -30,12 +30,12 @@ pub(super) struct Clashes {
     held: HashMap<Digest, Holder>,
     digests: RandomState,
     rules: Rules,
-    on_conflict: OnConflict,
+    upsert: Upsert,
 }
 
 impl Clashes {
-    pub(super) fn new(rules: Rules, on_conflict: OnConflict) -> Self {
-        Self { held: HashMap::new(), digests: RandomState::new(), rules, on_conflict }
+    pub(super) fn new(rules: Rules, upsert: Upsert) -> Self {
+        Self { held: HashMap::new(), digests: RandomState::new(), rules, upsert }
     }
 
     /// Compares the outcome of a line with the claims of the lines before it.
@@ -59,15 +59,15 @@ impl Clashes {
         };
         // If the store would replace a stored user, that user is a second holder.
         let has_one_holder = creates && held.iter().all(|(_, other)| *other == first);
-        match self.on_conflict {
-            OnConflict::Skip => Ok(Outcome { effect: Effect::Skipped, ..outcome }),
-            OnConflict::Replace if has_one_holder => {
+        let by_external_id = held.iter().any(|(claim, _)| *claim == Claim::ExternalId);
+        let matches = self.upsert.match_by == MatchBy::Unique || by_external_id;
+        match self.upsert.on_conflict {
+            OnConflict::Skip if matches => Ok(Outcome { effect: Effect::Skipped, ..outcome }),
+            OnConflict::Replace | OnConflict::Merge if matches && has_one_holder => {
                 self.remember(&claims, first);
                 Ok(Outcome { effect: Effect::Changed(EventKind::Updated), ..outcome })
             }
-            OnConflict::Fail | OnConflict::Replace => {
-                Err(Failure::Refused(Refusal::Taken(taken(&held, &user))))
-            }
+            _ => Err(Failure::Refused(Refusal::Taken(taken(&held, &user)))),
         }
     }
 

@@ -42,7 +42,7 @@ use crate::{
 
 /// Users per read. It is more than a page may have, which tells the engine that this read has low
 /// priority.
-const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
+pub(super) const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
 
 /// Parameters that apply only to pages, with the detail of the error for each.
 const OF_PAGES: [(&str, &str); 5] = [
@@ -58,7 +58,8 @@ const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let may = call.permit()?;
-    let UserListQuery { mut page, members, .. } = UserListQuery::read(app, call, &OF_PAGES)?;
+    let UserListQuery { mut page, members, .. } =
+        UserListQuery::read(app, call, &OF_PAGES, |_| Ok(false))?;
     page.limit = STREAMED_AT_ONCE;
     refuse_if_match(call, "NDJSON has no tag, so no If-Match matches")?;
     if call.parts.method == Method::HEAD {
@@ -84,6 +85,21 @@ fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
     headers.insert(CACHE_CONTROL, respond::PRIVATE);
     headers.insert(VARY, BY_ACCEPT);
     respond::position(headers, app.directory.log_id(), position);
+}
+
+/// Reads a page, again after a transient error.
+pub(super) async fn read_page(
+    directory: &Directory,
+    may: Permit<ReadUsers>,
+    query: &PageQuery,
+) -> Result<Page, StoreError> {
+    for pause_ms in PAUSES_MS {
+        match directory.list(may, query.clone()).await {
+            Err(error) if error.is_transient() => sleep(Duration::from_millis(pause_ms)).await,
+            read => return read,
+        }
+    }
+    directory.list(may, query.clone()).await
 }
 
 /// A running export.
@@ -122,7 +138,7 @@ impl Export {
             if self.room(&sender).await.is_none() {
                 return;
             }
-            read = self.read(may).await;
+            read = read_page(&self.directory, may, &self.page).await;
         }
     }
 
@@ -136,18 +152,6 @@ impl Export {
         };
         self.log_stop(&problem);
         None
-    }
-
-    async fn read(&self, may: Permit<ReadUsers>) -> Result<Page, StoreError> {
-        for pause_ms in PAUSES_MS {
-            match self.directory.list(may, self.page.clone()).await {
-                Err(error) if error.is_transient() => {
-                    sleep(Duration::from_millis(pause_ms)).await;
-                }
-                read => return read,
-            }
-        }
-        self.directory.list(may, self.page.clone()).await
     }
 
     /// The records of a page, one per line; `None` if a record cannot be projected.

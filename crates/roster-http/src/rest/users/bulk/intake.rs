@@ -9,8 +9,7 @@ use std::{mem, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Directory, Effect, EventKind, Failure, Mode, Outcome, access::WriteUsers,
-    limits::USER_BYTES_MAX,
+    Caller, Directory, Failure, Mode, Outcome, Upsert, access::WriteUsers, limits::USER_BYTES_MAX,
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -19,13 +18,13 @@ use tokio::{
 
 use super::{
     batch::{Batch, Slot, joined},
+    bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     clashes::Clashes,
     flight::Flight,
-    import_query::ImportQuery,
+    line_result::{LineResult, Tally},
     lines::{Line, Lines},
     outbox::Parcel,
-    verdict::{Tally, Verdict},
 };
 use crate::{
     access::Lease,
@@ -58,7 +57,7 @@ enum Source {
 pub(super) struct Intake {
     directory: Directory,
     lease: Lease<WriteUsers>,
-    query: ImportQuery,
+    query: BulkQuery,
     caller: Caller,
     base_url: String,
     batches: Arc<Semaphore>,
@@ -76,7 +75,7 @@ pub(super) struct Intake {
     clashes: Option<Clashes>,
     tally: Tally,
     /// `None` once the receiver of results is gone.
-    verdicts: Option<mpsc::Sender<Parcel>>,
+    results: Option<mpsc::Sender<Parcel>>,
     /// The first line that was not executed after the caller's credential became invalid, and the
     /// problem.
     stopped: Option<(u64, Problem)>,
@@ -86,13 +85,18 @@ pub(super) struct Intake {
 impl Intake {
     pub(super) fn new(
         app: &AppState,
-        query: ImportQuery,
+        query: BulkQuery,
         (lease, caller, charges): (Lease<WriteUsers>, Caller, LineCharges),
         upload: Upload,
-        verdicts: mpsc::Sender<Parcel>,
+        results: mpsc::Sender<Parcel>,
     ) -> Self {
-        let dry = query.mode == Mode::DryRun;
-        let clashes = dry.then(|| Clashes::new(app.directory.rules(), query.on_conflict));
+        let upsert = match query.kind {
+            LineKind::Create(upsert) => Some(upsert),
+            LineKind::Patch => Some(Upsert::default()),
+            LineKind::Delete => None,
+        };
+        let upsert = upsert.filter(|_| query.mode == Mode::DryRun);
+        let clashes = upsert.map(|upsert| Clashes::new(app.directory.rules(), upsert));
         Self {
             directory: app.directory.clone(),
             lease,
@@ -111,7 +115,7 @@ impl Intake {
             flight: Flight::new(),
             clashes,
             tally: Tally::default(),
-            verdicts: Some(verdicts),
+            results: Some(results),
             stopped: None,
             failed: false,
         }
@@ -148,12 +152,13 @@ impl Intake {
     }
 
     async fn end(&mut self) {
-        let Tally { created, replaced, skipped, failed } = self.tally;
+        let (lines, failed) = (self.tally.lines(), self.tally.failed);
         let whole = self.source == Source::Ended;
         let request_id = self.caller.request_id.clone();
-        tracing::info!(request_id, whole, created, replaced, skipped, failed, "an import ended");
+        let kind = self.query.kind;
+        tracing::info!(request_id, whole, ?kind, lines, failed, "a bulk request ended");
         if whole {
-            let done = self.tally.done();
+            let done = self.tally.done(kind);
             self.send(Parcel::Done(done)).await;
         }
         // The last result. Without a `done` line, the response is incomplete.
@@ -165,8 +170,8 @@ impl Intake {
                 "an import was stopped: its caller's credential is no longer valid"
             );
             let mut out = Vec::new();
-            Verdict::Failed(problem).write(number, &self.base_url, &mut out);
-            self.send(Parcel::Verdicts(out)).await;
+            LineResult::Failed(problem).write(number, &self.base_url, &mut out);
+            self.send(Parcel::Results(out)).await;
         }
     }
 
@@ -182,7 +187,7 @@ impl Intake {
     /// The store executes a single command before batches, so a batch of one waits for the batches
     /// in flight.
     fn may_launch(&self) -> bool {
-        self.flight.is_empty() || (!self.flight.is_full() && self.batch.drafts() != 1)
+        self.flight.is_empty() || (!self.flight.is_full() && self.batch.writes() != 1)
     }
 
     fn take(&mut self, piece: Piece) {
@@ -210,7 +215,8 @@ impl Intake {
             }
             self.number += 1;
             if !blank {
-                self.batch.take(self.number, &line, &self.parser).await;
+                let how = (self.query.kind, &self.parser);
+                self.batch.take(self.number, &line, how).await;
             }
             bytes_since_yield += line.len();
             if self.number.is_multiple_of(YIELD_AFTER_LINES)
@@ -233,14 +239,14 @@ impl Intake {
             Ok(may) => may,
             Err(problem) => return self.stop(problem),
         };
-        let (slots, drafts) = mem::take(&mut self.batch).into_parts();
-        let ImportQuery { on_conflict, mode } = self.query;
+        let (slots, writes) = mem::take(&mut self.batch).into_parts();
+        let mode = self.query.mode;
         let (directory, caller) = (self.directory.clone(), self.caller.clone());
         let answer = async move {
-            let results = if drafts.is_empty() {
+            let results = if writes.is_empty() {
                 Vec::new()
             } else {
-                directory.import(may, drafts, on_conflict, mode, &caller).await
+                directory.write_many(may, writes, mode, &caller).await
             };
             drop(permit);
             (slots, results)
@@ -251,32 +257,22 @@ impl Intake {
     async fn finish(&mut self, (slots, results): Finished) {
         let mut out = Vec::with_capacity(slots.len() * 80);
         for (number, result) in joined(slots, results) {
-            let verdict = self.verdict(result);
-            self.tally.count(&verdict);
-            verdict.write(number, &self.base_url, &mut out);
+            let result = self.line_result(result);
+            self.tally.count(&result);
+            result.write(number, &self.base_url, &mut out);
         }
-        self.send(Parcel::Verdicts(out)).await;
+        self.send(Parcel::Results(out)).await;
     }
 
-    fn verdict(&mut self, result: Result<Outcome, Problem>) -> Verdict {
+    fn line_result(&mut self, result: Result<Outcome, Problem>) -> LineResult {
         let result = match (&mut self.clashes, result) {
             (Some(clashes), Ok(outcome)) => clashes.check(outcome).map_err(Problem::from),
             (_, result) => result,
         };
-        match result {
-            Ok(Outcome { effect, stored, .. }) => {
-                let id = (self.query.mode == Mode::Write).then_some(stored.id);
-                match effect {
-                    Effect::Changed(EventKind::Created) => Verdict::Created(id),
-                    Effect::Changed(_) | Effect::Unchanged => Verdict::Replaced(id),
-                    Effect::Skipped => Verdict::Skipped,
-                }
-            }
-            Err(problem) => {
-                self.log(&problem);
-                Verdict::Failed(problem)
-            }
+        if let Err(problem) = &result {
+            self.log(problem);
         }
+        LineResult::of(self.query.kind, self.query.mode, result)
     }
 
     /// Logs only the first failure, because a failing store fails many lines.
@@ -291,18 +287,18 @@ impl Intake {
     }
 
     async fn send(&mut self, parcel: Parcel) {
-        let Some(verdicts) = &self.verdicts else { return };
-        let sent = match verdicts.try_send(parcel) {
+        let Some(results) = &self.results else { return };
+        let sent = match results.try_send(parcel) {
             Err(mpsc::error::TrySendError::Full(parcel)) => {
                 self.upload.hold();
-                let sent = verdicts.send(parcel).await;
+                let sent = results.send(parcel).await;
                 self.upload.resume();
                 sent.is_ok()
             }
             sent => sent.is_ok(),
         };
         if !sent {
-            self.verdicts = None;
+            self.results = None;
         }
     }
 }

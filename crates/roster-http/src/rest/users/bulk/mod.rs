@@ -1,21 +1,24 @@
-//! Imports and exports by content negotiation: one JSON text per line.
+//! Many users in one request: imports, exports, and changes of many users.
 //!
-//! Both continue as tasks after their responses have begun. Their memory is bounded, whatever the
+//! They continue as tasks after their responses have begun. Their memory is bounded, whatever the
 //! client does, by the number of transfers and of batches and pages in each. No decision about
 //! users is made here.
 
 mod batch;
+mod bulk_query;
 mod charges;
 mod clashes;
 mod export;
 mod flight;
-mod import;
-mod import_query;
 mod intake;
+mod line_result;
 mod lines;
+mod matching;
 mod outbox;
 mod spill;
-mod verdict;
+mod write_lines;
 
+pub(super) use bulk_query::LineKind;
 pub(super) use export::export;
-pub(super) use import::import;
+pub(super) use matching::{MatchingChange, change_matching};
+pub(super) use write_lines::write_lines;

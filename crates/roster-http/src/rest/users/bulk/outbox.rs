@@ -20,7 +20,7 @@ const MEMORY_BYTES_MAX: usize = 256 * 1024;
 #[derive(Debug)]
 pub(super) enum Parcel {
     /// Results.
-    Verdicts(Vec<u8>),
+    Results(Vec<u8>),
     /// The last line, which completes the response.
     Done(String),
 }
@@ -61,7 +61,7 @@ pub(super) async fn deliver(
                 room.send(outbox.take().await?);
             }
             parcel = parcels.recv(), if open && !outbox.is_full() => match parcel {
-                Some(Parcel::Verdicts(lines)) => outbox.put(Bytes::from(lines)).await?,
+                Some(Parcel::Results(lines)) => outbox.put(Bytes::from(lines)).await?,
                 Some(Parcel::Done(line)) => done = Some(line),
                 None => open = false,
             },
@@ -102,7 +102,7 @@ impl Outbox {
         self.spill = spill;
         if let Err(cause) = put {
             let cause: &dyn std::error::Error = &cause;
-            tracing::warn!(cause, "verdicts cannot be put aside: an import waits for its caller");
+            tracing::warn!(cause, "results cannot be put aside: an import waits for its caller");
             self.late = Some(lines);
         }
         Ok(())

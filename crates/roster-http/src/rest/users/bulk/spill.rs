@@ -68,9 +68,9 @@ impl Spill {
     }
 }
 
-/// Verdicts find no room on the disk.
+/// There is no room for results on the disk.
 pub(super) fn no_room() -> io::Error {
-    io::Error::new(io::ErrorKind::StorageFull, "no room for verdicts that nobody reads")
+    io::Error::new(io::ErrorKind::StorageFull, "no room for results that nobody reads")
 }
 
 #[cfg(test)]

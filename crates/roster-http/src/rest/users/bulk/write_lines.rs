@@ -1,4 +1,5 @@
-//! `POST /users` as `application/x-ndjson`: one user per line in, one result per line out.
+//! `POST`, `PATCH` and `DELETE /users` as `application/x-ndjson`: one write per line in, one result
+//! per line out.
 //!
 //! Each line is its own atomic write, in the order of lines, and its result follows its commit.
 //! Everything that must be known before the first line is checked here. Two tasks do the rest, one
@@ -12,8 +13,8 @@ use roster_core::Mode;
 use tokio::sync::mpsc;
 
 use super::{
+    bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
-    import_query::ImportQuery,
     intake::Intake,
     outbox::{Aside, deliver},
 };
@@ -26,14 +27,25 @@ use crate::{
     state::AppState,
 };
 
-pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response, Problem> {
+pub(crate) async fn write_lines(
+    app: &AppState,
+    call: UnreadCall,
+    kind: LineKind,
+) -> Result<Response, Problem> {
     let headers = &call.parts.headers;
     if headers.contains_key(IDEMPOTENCY_KEY) {
-        let detail = "an import takes no Idempotency-Key: after a break, send the stream again \
-            with on_conflict=skip";
+        let detail = match kind {
+            LineKind::Create(_) => {
+                "an import takes no Idempotency-Key: after a break, send the stream again with \
+                 on_conflict=skip"
+            }
+            LineKind::Patch | LineKind::Delete => {
+                "lines take no Idempotency-Key: after a break, send those without a result again"
+            }
+        };
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
     }
-    let query = ImportQuery::read(call.parts.uri.query())?;
+    let query = BulkQuery::read(call.parts.uri.query(), kind)?;
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
     let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
@@ -46,7 +58,7 @@ pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response,
     // hyper sends `100 Continue` only while no response has begun.
     let first = if expects_continue { Some(upload.next().await) } else { None };
     let (body, sender) = StreamedBody::new(&peer);
-    let (verdicts, parcels) = mpsc::channel(1);
+    let (results, parcels) = mpsc::channel(1);
     let aside = Aside {
         directory: app.settings.spill_dir.clone(),
         has_room: app.settings.has_room.clone(),
@@ -55,10 +67,10 @@ pub(crate) async fn import(app: &AppState, call: UnreadCall) -> Result<Response,
     tokio::spawn(async move {
         if let Err(cause) = deliver(parcels, sender, aside).await {
             let cause: &dyn std::error::Error = &cause;
-            tracing::error!(request_id, cause, "the verdicts of an import were lost");
+            tracing::error!(request_id, cause, "the results of an import were lost");
         }
     });
-    let intake = Intake::new(app, query, (lease, caller, charges), upload, verdicts);
+    let intake = Intake::new(app, query, (lease, caller, charges), upload, results);
     tokio::spawn(async move {
         intake.run(first).await;
         drop(place);

@@ -1,0 +1,53 @@
+//! The query of a request with many lines.
+
+use roster_core::{MatchBy, Mode, OnConflict, Upsert};
+
+use crate::{
+    extract::{dry_run, read_each, unknown, upsert},
+    problem::Problem,
+};
+
+/// What the lines of a request do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineKind {
+    /// Each has a user to create.
+    Create(Upsert),
+    /// Each has the `id` of a user and a JSON Merge Patch.
+    Patch,
+    /// Each has the `id` of a user to delete.
+    Delete,
+}
+
+impl LineKind {
+    /// Creates, with the default options.
+    pub(crate) const CREATE: Self =
+        Self::Create(Upsert { on_conflict: OnConflict::Fail, match_by: MatchBy::Unique });
+}
+
+/// How the lines of a request are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BulkQuery {
+    pub(super) kind: LineKind,
+    pub(super) mode: Mode,
+}
+
+impl BulkQuery {
+    /// Reads the query of a request with lines of this kind.
+    pub(super) fn read(query: Option<&str>, kind: LineKind) -> Result<Self, Problem> {
+        let mut read = Self { kind, mode: Mode::Write };
+        read_each(query, |parameter| {
+            let (name, value) = (parameter.name.as_ref(), parameter.value());
+            let is_upsert = match &mut read.kind {
+                LineKind::Create(options) => upsert(name, &value, options)?,
+                LineKind::Patch | LineKind::Delete => false,
+            };
+            match name {
+                "dry_run" => read.mode = dry_run(&value)?,
+                _ if is_upsert => {}
+                _ => return Err(unknown()),
+            }
+            Ok(())
+        })?;
+        Ok(read)
+    }
+}

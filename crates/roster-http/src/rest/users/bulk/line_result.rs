@@ -1,0 +1,129 @@
+//! The result of a line, and the totals of all lines, as sent to the client.
+
+use roster_core::{Effect, EventKind, Json, Mode, Outcome, UserId, json::write_json};
+
+use super::bulk_query::LineKind;
+use crate::problem::Problem;
+
+/// The result of one line.
+#[derive(Debug)]
+pub(super) enum LineResult {
+    /// A user was created. In a dry run it has no id.
+    Created(Option<Written>),
+    /// The user who held the name or address was replaced or patched. In a dry run it has no id.
+    Replaced(Option<Written>),
+    /// Another user holds the name or address and was not changed.
+    Skipped,
+    /// The user was patched.
+    Patched(Written),
+    /// The patch changed nothing.
+    Unchanged(Written),
+    /// The user was deleted.
+    Deleted(Written),
+    /// The line was rejected or failed.
+    Failed(Problem),
+}
+
+/// The user that a line wrote, and its version.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    id: UserId,
+    version: i64,
+}
+
+/// The number of lines by result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    created: u64,
+    replaced: u64,
+    skipped: u64,
+    patched: u64,
+    unchanged: u64,
+    deleted: u64,
+    pub(super) failed: u64,
+}
+
+impl LineResult {
+    /// The result of a line of this kind.
+    pub(super) fn of(kind: LineKind, mode: Mode, result: Result<Outcome, Problem>) -> Self {
+        let Outcome { effect, stored, .. } = match result {
+            Ok(outcome) => outcome,
+            Err(problem) => return Self::Failed(problem),
+        };
+        let written = Written { id: stored.id, version: stored.version };
+        match (kind, effect) {
+            (LineKind::Create(_), Effect::Skipped) => Self::Skipped,
+            (LineKind::Create(_), effect) => {
+                let written = (mode == Mode::Write).then_some(written);
+                if effect == Effect::Changed(EventKind::Created) {
+                    Self::Created(written)
+                } else {
+                    Self::Replaced(written)
+                }
+            }
+            (LineKind::Patch, Effect::Changed(_)) => Self::Patched(written),
+            (LineKind::Patch, Effect::Unchanged | Effect::Skipped) => Self::Unchanged(written),
+            (LineKind::Delete, _) => Self::Deleted(written),
+        }
+    }
+
+    /// Appends the result of the line with this number.
+    pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
+        let of_user = |status: u16, written: Option<Written>| match written {
+            Some(Written { id, version }) => format!(
+                "{{\"line\":{number},\"status\":{status},\"id\":\"{id}\",\"version\":{version}}}\n"
+            ),
+            None => format!("{{\"line\":{number},\"status\":{status}}}\n"),
+        };
+        let text = match self {
+            Self::Created(written) => of_user(201, written),
+            Self::Replaced(written) => of_user(200, written),
+            Self::Patched(written) | Self::Unchanged(written) => of_user(200, Some(written)),
+            Self::Deleted(written) => of_user(204, Some(written)),
+            Self::Skipped => format!("{{\"line\":{number},\"status\":200,\"skipped\":true}}\n"),
+            Self::Failed(problem) => {
+                let status = problem.code.kind().status;
+                let start = format!("{{\"line\":{number},\"status\":{status},\"problem\":");
+                out.extend_from_slice(start.as_bytes());
+                write_json(out, &Json::Object(problem.into_members(base_url, None)));
+                "}\n".to_owned()
+            }
+        };
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+impl Tally {
+    /// Counts one more.
+    pub(super) fn count(&mut self, result: &LineResult) {
+        *match result {
+            LineResult::Created(_) => &mut self.created,
+            LineResult::Replaced(_) => &mut self.replaced,
+            LineResult::Skipped => &mut self.skipped,
+            LineResult::Patched(_) => &mut self.patched,
+            LineResult::Unchanged(_) => &mut self.unchanged,
+            LineResult::Deleted(_) => &mut self.deleted,
+            LineResult::Failed(_) => &mut self.failed,
+        } += 1;
+    }
+
+    /// The number of lines with a result.
+    pub(super) const fn lines(self) -> u64 {
+        let Self { created, replaced, skipped, patched, unchanged, deleted, failed } = self;
+        created + replaced + skipped + patched + unchanged + deleted + failed
+    }
+
+    /// The last line of a response, without which it is incomplete.
+    pub(super) fn done(self, kind: LineKind) -> String {
+        let Self { created, replaced, skipped, patched, unchanged, deleted, failed } = self;
+        let lines = self.lines();
+        let counts = match kind {
+            LineKind::Create(_) => {
+                format!("\"created\":{created},\"replaced\":{replaced},\"skipped\":{skipped}")
+            }
+            LineKind::Patch => format!("\"patched\":{patched},\"unchanged\":{unchanged}"),
+            LineKind::Delete => format!("\"deleted\":{deleted}"),
+        };
+        format!("{{\"done\":true,\"lines\":{lines},{counts},\"failed\":{failed}}}\n")
+    }
+}

@@ -1,0 +1,308 @@
+//! `PATCH` and `DELETE /users` with conditions in the query: one change of every user that matches.
+//!
+//! A dry run counts the users that match and returns the first of them as they would be. A real run
+//! must state this count, so a condition that matches other users than expected changes nothing. It
+//! reads the users page by page and changes each one only if it still has the version that was
+//! read. The response is a stream of results. If the client disconnects, the run stops.
+
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use roster_core::{
+    BulkWrite, Caller, Directory, Json, Mode, Preconditions, StoreError, Stored, Tags,
+    access::{Permit, ReadUsers, WriteUsers},
+    json::write_json,
+    limits::PAGE_SIZE_DEFAULT,
+    list::{Page, PageQuery},
+};
+
+use super::{
+    super::list_query::UserListQuery,
+    bulk_query::LineKind,
+    charges::LineCharges,
+    export::{STREAMED_AT_ONCE, read_page},
+    line_result::{LineResult, Tally},
+};
+use crate::{
+    access::Lease,
+    extract::{
+        IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid, negotiate,
+    },
+    problem::{Fault, Problem, ProblemCode},
+    request::Call,
+    rest::{
+        list::{refuse_if_match, separate},
+        respond::{DRY_RUN, PRIVATE, TRUE, position},
+    },
+    server::{BodySender, StreamedBody},
+    state::AppState,
+    transfers::Place,
+};
+
+/// The number of users that are changed in one batch: half of what the store commits at a time.
+const BATCH_USERS_MAX: usize = 256;
+
+/// The parameters of lists that do not apply, with the detail of the error for each.
+const OF_LISTS: [(&str, &str); 6] = [
+    ("sort", "users are changed in the order of ids; leave sort out"),
+    ("q", "give the condition as a filter; leave q out"),
+    ("limit", "all users that match are changed; leave limit out"),
+    ("cursor", "all users that match are changed; leave cursor out"),
+    ("count", "dry_run=true counts the users; leave count out"),
+    ("fields", "leave fields out"),
+];
+
+/// A change of every user that matches.
+pub(crate) enum MatchingChange {
+    /// Patch it by JSON Merge Patch.
+    Patch(Json),
+    /// Delete it.
+    Delete,
+}
+
+impl MatchingChange {
+    /// The change of a user at the version that was read.
+    fn of(&self, user: &Stored) -> BulkWrite {
+        let if_match = Some(Tags::Versions(vec![user.version]));
+        let preconditions = Preconditions { if_match, if_none_match: None };
+        match self {
+            Self::Patch(patch) => BulkWrite::Patch(user.id, preconditions, patch.clone()),
+            Self::Delete => BulkWrite::Delete(user.id, preconditions),
+        }
+    }
+
+    const fn kind(&self) -> LineKind {
+        match self {
+            Self::Patch(_) => LineKind::Patch,
+            Self::Delete => LineKind::Delete,
+        }
+    }
+}
+
+/// Changes the users that match the query, or returns what would change.
+pub(crate) async fn change_matching(
+    app: &AppState,
+    call: &Call,
+    change: MatchingChange,
+) -> Result<Response, Problem> {
+    let may_write = call.permit::<WriteUsers>()?;
+    if call.parts.headers.contains_key(IDEMPOTENCY_KEY) {
+        let detail =
+            "a change of many users takes no Idempotency-Key: count the rest and confirm it";
+        return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
+    }
+    refuse_if_match(call, "each user has a version of its own, so no If-Match matches")?;
+    let (mut mode, mut confirmed) = (Mode::Write, None);
+    let take = |parameter: &Parameter<'_>| {
+        let value = parameter.value();
+        match parameter.name.as_ref() {
+            "dry_run" => mode = dry_run(&value)?,
+            "confirm" => confirmed = Some(number(&value)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    };
+    let UserListQuery { mut page, .. } = UserListQuery::read(app, call, &OF_LISTS, take)?;
+    if page.is_unconditional() {
+        let detail = "name the users by filter, id, status or another condition, or send \
+                      application/x-ndjson with an id a line";
+        return Err(required("filter", detail));
+    }
+    let may_read = call.permit::<ReadUsers>()?;
+    // `curl --json` accepts JSON alone, and the lines are JSON.
+    negotiate(&call.parts.headers, if mode == Mode::DryRun { &[JSON] } else { &[NDJSON, JSON] })?;
+    page.limit = STREAMED_AT_ONCE;
+    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
+    if mode == Mode::DryRun {
+        return preview(app, call, (may_read, may_write), page, &change).await;
+    }
+    let Some(confirmed) = confirmed else {
+        let detail = "send dry_run=true first, and then the count that it returns";
+        return Err(required("confirm", detail));
+    };
+    let Counted { count, .. } = count(&app.directory, may_read, page.clone()).await?;
+    if count != confirmed {
+        let detail = format!("{count} users match, and not {confirmed}; nothing was changed");
+        return Err(Problem::saying(ProblemCode::CountMismatch, detail));
+    }
+    let (body, sender) = StreamedBody::new(call.peer());
+    let caller = call.caller();
+    let run = Run {
+        lease: call.lease(app)?,
+        charges: LineCharges::new(app, caller.actor.clone(), call.client()),
+        caller,
+        app: app.clone(),
+        change,
+        left: count,
+        tally: Tally::default(),
+    };
+    tokio::spawn(run.send(page, may_read, sender, place));
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, NDJSON.header());
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    Ok(response)
+}
+
+fn number(text: &str) -> Result<u64, ParameterFault> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| is_number);
+    number.ok_or_else(|| invalid("give the count that dry_run=true returns"))
+}
+
+fn required(parameter: &'static str, detail: &'static str) -> Problem {
+    let fault = Fault::of_parameter(parameter, "required", detail);
+    Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into())
+}
+
+/// The users that match: their number, and the first ones.
+struct Counted {
+    count: u64,
+    first: Vec<Stored>,
+    position: i64,
+}
+
+async fn count(
+    directory: &Directory,
+    may: Permit<ReadUsers>,
+    mut query: PageQuery,
+) -> Result<Counted, StoreError> {
+    let mut counted = Counted { count: 0, first: Vec::new(), position: 0 };
+    loop {
+        let Page { items, next, position, .. } = read_page(directory, may, &query).await?;
+        counted.count += u64::try_from(items.len()).unwrap_or_default();
+        counted.position = position;
+        let missing = PAGE_SIZE_DEFAULT - counted.first.len();
+        counted.first.extend(items.into_iter().take(missing));
+        query.after = next;
+        if query.after.is_none() {
+            return Ok(counted);
+        }
+    }
+}
+
+/// The response to a dry run.
+async fn preview(
+    app: &AppState,
+    call: &Call,
+    (may_read, may_write): (Permit<ReadUsers>, Permit<WriteUsers>),
+    page: PageQuery,
+    change: &MatchingChange,
+) -> Result<Response, Problem> {
+    let counted = count(&app.directory, may_read, page).await?;
+    let writes = counted.first.iter().map(|user| change.of(user)).collect();
+    let caller = call.caller();
+    let results = app.directory.write_many(may_write, writes, Mode::DryRun, &caller).await;
+    let mut out = format!("{{\"count\":{},\"items\":[", counted.count).into_bytes();
+    let (mut shown, mut failed) = (0, Vec::new());
+    for (user, result) in counted.first.iter().zip(results) {
+        match result.map_err(Problem::from) {
+            Ok(outcome) => {
+                separate(shown, &mut out);
+                out.extend_from_slice(&outcome.stored.record);
+                shown += 1;
+            }
+            Err(problem) => {
+                let problem = problem.into_members(&app.settings.base_url, None);
+                let id = ("id".to_owned(), Json::Text(user.id.to_string()));
+                let problem = ("problem".to_owned(), Json::Object(problem));
+                failed.push(Json::Object(vec![id, problem]));
+            }
+        }
+    }
+    out.extend_from_slice(b"],\"failed\":");
+    write_json(&mut out, &Json::Array(failed));
+    out.push(b'}');
+    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE), (DRY_RUN, TRUE)];
+    let mut response = (headers, out).into_response();
+    position(response.headers_mut(), app.directory.log_id(), counted.position);
+    Ok(response)
+}
+
+/// A run that changes users.
+struct Run {
+    app: AppState,
+    lease: Lease<WriteUsers>,
+    charges: LineCharges,
+    caller: Caller,
+    change: MatchingChange,
+    /// How many users may still be changed: never more than were confirmed.
+    left: u64,
+    tally: Tally,
+}
+
+impl Run {
+    async fn send(
+        mut self,
+        mut query: PageQuery,
+        may_read: Permit<ReadUsers>,
+        sender: BodySender,
+        _place: Place,
+    ) {
+        loop {
+            let page = match read_page(&self.app.directory, may_read, &query).await {
+                Ok(page) => page,
+                Err(error) => return self.log_failure(&error),
+            };
+            for users in page.items.chunks(BATCH_USERS_MAX) {
+                if self.change(users, &sender).await.is_none() {
+                    return self.log_end(false);
+                }
+            }
+            query.after = page.next;
+            if query.after.is_none() || self.left == 0 {
+                break;
+            }
+        }
+        let done = self.tally.done(self.change.kind());
+        self.log_end(true);
+        let Ok(room) = sender.room().await else { return };
+        room.send(done);
+        sender.finish();
+    }
+
+    /// Changes users and sends the results. Returns `None` if the client is gone or its credential
+    /// is no longer valid.
+    async fn change(&mut self, users: &[Stored], sender: &BodySender) -> Option<()> {
+        let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(users.len());
+        let users = users.get(..count)?;
+        self.left -= u64::try_from(count).unwrap_or_default();
+        for _ in users {
+            while !self.charges.charge() {
+                tokio::select! {
+                    _ = self.lease.over() => return None,
+                    () = self.charges.wait() => {}
+                }
+            }
+        }
+        let room = tokio::select! {
+            _ = self.lease.over() => return None,
+            room = sender.room() => room.ok()?,
+        };
+        let writes = users.iter().map(|user| self.change.of(user)).collect();
+        let permit = self.app.transfers.batches.acquire().await.ok()?;
+        let may = self.lease.permit().await.ok()?;
+        let results = self.app.directory.write_many(may, writes, Mode::Write, &self.caller).await;
+        drop(permit);
+        let mut out = Vec::with_capacity(count * 80);
+        for result in results {
+            let result = result.map_err(Problem::from);
+            let result = LineResult::of(self.change.kind(), Mode::Write, result);
+            self.tally.count(&result);
+            result.write(self.tally.lines(), &self.app.settings.base_url, &mut out);
+        }
+        room.send(out);
+        Some(())
+    }
+
+    fn log_end(&self, whole: bool) {
+        let (lines, failed) = (self.tally.lines(), self.tally.failed);
+        let request_id = self.caller.request_id.as_str();
+        tracing::info!(request_id, whole, lines, failed, "a change of matching users ended");
+    }
+
+    fn log_failure(&self, error: &StoreError) {
+        let request_id = self.caller.request_id.as_str();
+        let cause: &dyn std::error::Error = error;
+        tracing::error!(request_id, cause, "a change of matching users failed");
+    }
+}

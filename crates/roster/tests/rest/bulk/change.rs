@@ -1,0 +1,244 @@
+//! `PATCH` and `DELETE /users`: changes of many users, by lines and by conditions.
+
+use serde_json::{Value, json};
+
+use super::{NDJSON, lines, read};
+use crate::{
+    client::Reply,
+    service::{Backend, Service},
+};
+
+/// Sends lines with ids.
+async fn send(service: &Service, method: &str, query: &str, body: &[Value]) -> Reply {
+    let request = service.request(method, &format!("/users{query}"));
+    request.body(NDJSON, lines(body)).send().await
+}
+
+/// The results of a response, without the last line, which must have these counts.
+#[track_caller]
+fn results(reply: Reply, counts: Value) -> Vec<Value> {
+    let reply = reply.expect(200);
+    assert_eq!(reply.header("content-type"), NDJSON);
+    let mut results: Vec<Value> = reply.text().lines().map(read).collect();
+    let mut done = json!({"done": true, "lines": results.len() - 1});
+    done.as_object_mut().unwrap().extend(counts.as_object().unwrap().clone());
+    assert_eq!(results.pop(), Some(done));
+    results
+}
+
+async fn with_users(backend: &Backend) -> (Service, Vec<Value>) {
+    let service = backend.open().await;
+    let mut users = Vec::new();
+    for (name, status) in [("ada", "active"), ("grace", "suspended"), ("hedy", "suspended")] {
+        users.push(service.user(json!({"username": name, "status": status})).await);
+    }
+    service.clock.step(1000);
+    (service, users)
+}
+
+fn id(user: &Value) -> &str {
+    user["id"].as_str().expect("an id")
+}
+
+/// A result: its line, status, id and version, or the code of its problem.
+fn told(result: &Value) -> Value {
+    match result["problem"]["code"].as_str() {
+        Some(code) => json!([result["line"], result["status"], code]),
+        None => json!([result["line"], result["status"], result["id"], result["version"]]),
+    }
+}
+
+pub(crate) async fn each_line_patches_the_user_that_it_names(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let (ada, grace, hedy) = (id(&users[0]), id(&users[1]), id(&users[2]));
+    let body = [
+        json!({"id": ada, "title": "T"}),
+        json!({"id": ada, "title": "T"}),
+        json!({"id": grace, "version": 1, "username": "countess"}),
+        json!({"id": grace, "version": 1, "title": "late"}),
+        json!({"id": hedy, "username": "ADA"}),
+        json!({"id": hedy, "emial": "x"}),
+        json!({"id": "0190d1c2-8000-7000-8000-000000000001", "title": "T"}),
+        json!({"id": "nobody"}),
+        json!({"title": "T"}),
+        json!([]),
+    ];
+    let counts = json!({"patched": 2, "unchanged": 1, "failed": 7});
+    let dry = results(
+        send(&service, "PATCH", "?dry_run=true", &body).await,
+        json!({
+            // A dry run compares each line with the stored user.
+            "patched": 4, "unchanged": 0, "failed": 6,
+        }),
+    );
+    assert_eq!(told(&dry[0]), json!([1, 200, ada, 2]));
+    assert_eq!(service.head().await.position, 3);
+    let results = results(send(&service, "PATCH", "", &body).await, counts);
+    let expected = json!([
+        [1, 200, ada, 2],
+        [2, 200, ada, 2],
+        [3, 200, grace, 2],
+        [4, 412, "version-mismatch"],
+        [5, 409, "username-taken"],
+        [6, 422, "invalid-user"],
+        [7, 404, "user-not-found"],
+        [8, 422, "invalid-user"],
+        [9, 422, "invalid-user"],
+        [10, 422, "invalid-user"],
+    ]);
+    assert_eq!(json!(results.iter().map(told).collect::<Vec<_>>()), expected);
+    assert_eq!(service.now(&users[1]).await["username"], "countess");
+    assert_eq!(service.head().await.position, 5);
+    let marked = service.request("PATCH", "/users").header("idempotency-key", "k");
+    let marked = marked.body(NDJSON, lines(&body)).send().await;
+    marked.refused(400, "invalid-idempotency-key");
+    send(&service, "PATCH", "?on_conflict=skip", &body).await.refused(400, "invalid-query");
+}
+
+pub(crate) async fn each_line_deletes_the_user_that_it_names(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let (ada, grace) = (id(&users[0]), id(&users[1]));
+    let body = [
+        json!({"id": ada, "version": 2}),
+        json!({"id": ada, "version": 1}),
+        json!({"id": ada}),
+        json!({"id": grace, "version": "1"}),
+        json!({"id": grace, "title": "T"}),
+        json!({"id": 7}),
+        json!({"id": grace}),
+    ];
+    let all = json!({"deleted": 3, "failed": 4});
+    results(send(&service, "DELETE", "?dry_run=true", &body).await, all);
+    assert_eq!(service.head().await.position, 3);
+    let counts = json!({"deleted": 2, "failed": 5});
+    let results = results(send(&service, "DELETE", "", &body).await, counts);
+    let expected = json!([
+        [1, 412, "version-mismatch"],
+        [2, 204, ada, 2],
+        [3, 404, "user-not-found"],
+        [4, 422, "invalid-user"],
+        [5, 422, "invalid-user"],
+        [6, 422, "invalid-user"],
+        [7, 204, grace, 2],
+    ]);
+    assert_eq!(json!(results.iter().map(told).collect::<Vec<_>>()), expected);
+    let deleted = service.get("/deleted-users").await.expect(200).json();
+    assert_eq!(deleted["items"].as_array().map(Vec::len), Some(2));
+}
+
+/// A change of the users that match.
+async fn matching(service: &Service, method: &str, query: &str, patch: Option<Value>) -> Reply {
+    let request = service.request(method, &format!("/users?{query}"));
+    match patch {
+        Some(patch) => request.json(&patch).send().await,
+        None => request.send().await,
+    }
+}
+
+pub(crate) async fn users_that_match_are_changed_once_their_number_is_confirmed(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let patch = || Some(json!({"title": "T", "status": "active"}));
+    let filter = "filter=status%20eq%20%22suspended%22";
+    let dry = matching(&service, "PATCH", &format!("{filter}&dry_run=true"), patch()).await;
+    let dry = dry.expect(200);
+    assert_eq!(dry.header("dry-run"), "true");
+    let dry = dry.json();
+    assert_eq!((&dry["count"], &dry["failed"]), (&json!(2), &json!([])));
+    let shown = dry["items"].as_array().expect("users");
+    assert_eq!(shown.len(), 2);
+    assert!(shown.iter().all(|user| user["title"] == "T" && user["version"] == 2), "{dry}");
+
+    let faults = matching(&service, "PATCH", filter, patch()).await;
+    let faults = faults.refused(400, "invalid-query").faults();
+    assert_eq!(faults, [("confirm".to_owned(), "required".to_owned())]);
+    for wrong in ["1", "3"] {
+        let query = format!("{filter}&confirm={wrong}");
+        matching(&service, "PATCH", &query, patch()).await.refused(409, "count-mismatch");
+        matching(&service, "DELETE", &query, None).await.refused(409, "count-mismatch");
+    }
+    assert_eq!(service.head().await.position, 3);
+
+    let reply = matching(&service, "PATCH", &format!("{filter}&confirm=2"), patch()).await;
+    let patched = results(reply, json!({"patched": 2, "unchanged": 0, "failed": 0}));
+    let expected = json!([[1, 200, id(&users[1]), 2], [2, 200, id(&users[2]), 2]]);
+    assert_eq!(json!(patched.iter().map(told).collect::<Vec<_>>()), expected);
+    for user in &users[1..] {
+        let now = service.now(user).await;
+        assert_eq!((&now["title"], &now["status"]), (&json!("T"), &json!("active")));
+    }
+    let reply = matching(&service, "DELETE", "filter=title%20pr&confirm=2", None).await;
+    results(reply, json!({"deleted": 2, "failed": 0}));
+    let left = service.get("/users").await.expect(200).json();
+    assert_eq!(left["items"], json!([users[0]]));
+    let none = matching(&service, "DELETE", "filter=title%20pr&confirm=0", None).await;
+    results(none, json!({"deleted": 0, "failed": 0}));
+}
+
+pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let rows = [
+        ("", "filter", "required"),
+        ("confirm=3", "filter", "required"),
+        ("dry_run=true", "filter", "required"),
+        ("username=ada&confirm=-1", "confirm", "invalid-value"),
+        ("username=ada&confirm=", "confirm", "invalid-value"),
+        ("username=ada&confirm=1&confirm=1", "confirm", "duplicate-parameter"),
+        ("username=ada&limit=1&confirm=1", "limit", "conflicting-parameter"),
+        ("username=ada&q=ada&confirm=1", "q", "conflicting-parameter"),
+        ("username=ada&sort=name&confirm=1", "sort", "conflicting-parameter"),
+        ("usrname=ada&confirm=1", "usrname", "unknown-parameter"),
+    ];
+    for (query, parameter, code) in rows {
+        for (method, patch) in [("PATCH", Some(json!({"title": "T"}))), ("DELETE", None)] {
+            let reply = matching(&service, method, query, patch).await;
+            let faults = reply.refused(400, "invalid-query").faults();
+            assert_eq!(faults, [(parameter.to_owned(), code.to_owned())], "{method} {query}");
+        }
+    }
+    for method in ["PATCH", "DELETE"] {
+        let request = || service.request(method, "/users?username=ada&confirm=1").json(&json!({}));
+        request().header("if-match", "\"1\"").send().await.refused(412, "version-mismatch");
+        request().header("accept", "text/html").send().await.refused(406, "not-acceptable");
+        let packed = service.request(method, "/users").header("content-encoding", "gzip");
+        packed.body(NDJSON, "").send().await.refused(415, "unsupported-media-type");
+    }
+    let marked = service.request("DELETE", "/users?username=ada&confirm=1");
+    let marked = marked.header("idempotency-key", "k").send().await;
+    marked.refused(400, "invalid-idempotency-key");
+    let bad = matching(&service, "DELETE", "filter=x%20is%201&confirm=1", None).await;
+    bad.refused(400, "invalid-filter");
+    let form = service.request("PATCH", "/users?username=ada&confirm=1");
+    form.body("text/plain", "{}").send().await.refused(415, "unsupported-media-type");
+    let broken = service.request("PATCH", "/users?username=ada&confirm=1");
+    broken.body("application/json", "{").send().await.refused(400, "malformed-json");
+    let all = service.get("/users").await.expect(200).json();
+    assert_eq!(all["items"], json!(users));
+}
+
+pub(crate) async fn a_dry_run_shows_the_users_that_would_fail(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let patch = Some(json!({"username": "ada"}));
+    let query = "filter=status%20eq%20%22suspended%22";
+    let dry = matching(&service, "PATCH", &format!("{query}&dry_run=true"), patch.clone()).await;
+    let dry = dry.expect(200).json();
+    assert_eq!((&dry["count"], &dry["items"]), (&json!(2), &json!([])));
+    let failed = dry["failed"].as_array().expect("users");
+    let told: Vec<_> = failed.iter().map(|one| (&one["id"], &one["problem"]["code"])).collect();
+    let code = json!("username-taken");
+    assert_eq!(told, [(&users[1]["id"], &code), (&users[2]["id"], &code)]);
+    let reply = matching(&service, "PATCH", &format!("{query}&confirm=2"), patch).await;
+    results(reply, json!({"patched": 0, "unchanged": 0, "failed": 2}));
+}
+
+pub(crate) async fn a_change_by_conditions_also_needs_to_read(backend: Backend) {
+    let (service, _) = with_users(&backend).await;
+    service.close().await;
+    let key = service.new_key(&["users:write"]).await;
+    let request = service.request("DELETE", "/users?username=ada&confirm=1");
+    let reply = request.bearer(key["key"].as_str().expect("a key")).send().await;
+    reply.refused(403, "insufficient-scope");
+    let both = service.new_key(&["users:write", "users:read"]).await;
+    let request = service.request("DELETE", "/users?username=ada&confirm=1");
+    let reply = request.bearer(both["key"].as_str().expect("a key")).send().await;
+    results(reply, json!({"deleted": 1, "failed": 0}));
+}

@@ -1,0 +1,128 @@
+//! `POST /users` with `on_conflict` and `match`: one user that exists is updated or skipped.
+
+use roster_core::{Rules, Sharing};
+use serde_json::{Value, json};
+
+use crate::{
+    client::Reply,
+    service::{Backend, Service, Setup},
+};
+
+async fn post(service: &Service, query: &str, body: &Value) -> Reply {
+    service.request("POST", &format!("/users?{query}")).json(body).send().await
+}
+
+async fn with_unique_external_ids(backend: &Backend) -> Service {
+    let rules = Rules { external_id: Sharing::Unique, ..Rules::default() };
+    backend.open_with(Setup { rules, ..Setup::default() }).await
+}
+
+pub(crate) async fn a_user_that_exists_is_skipped_replaced_or_merged(backend: Backend) {
+    let service = backend.open().await;
+    let ada = service.user(json!({"username": "ada", "name": "Ada", "email": "a@x.org"})).await;
+    service.user(json!({"username": "grace"})).await;
+    let title = json!({"username": "ADA", "title": "T"});
+    post(&service, "on_conflict=fail", &title).await.refused(409, "username-taken");
+
+    let skipped = post(&service, "on_conflict=skip", &title).await.expect(200);
+    assert_eq!(skipped.json(), ada);
+    assert_eq!((skipped.header("etag"), skipped.find("location")), ("\"1\"", None));
+
+    let merged = post(&service, "on_conflict=merge", &title).await.expect(200);
+    assert_eq!((merged.header("etag"), merged.find("location")), ("\"2\"", None));
+    let merged = merged.json();
+    let members = ["id", "username", "name", "title"].map(|name| merged[name].clone());
+    assert_eq!(json!(members), json!([ada["id"], "ADA", "Ada", "T"]));
+    let again = post(&service, "on_conflict=merge", &title).await.expect(200);
+    assert_eq!((again.json(), service.head().await.position), (merged, 3));
+
+    let replaced = post(&service, "on_conflict=replace", &json!({"username": "ada"})).await;
+    let replaced = replaced.expect(200).json();
+    assert_eq!((&replaced["version"], replaced.get("name")), (&json!(3), None));
+
+    let both = json!({"username": "ada", "email": "new@x.org"});
+    let minimal = service.request("POST", "/users?on_conflict=merge").json(&both);
+    let minimal = minimal.header("prefer", "return=minimal").send().await.expect(204);
+    assert_eq!(minimal.header("etag"), "\"4\"");
+    let two = json!({"username": "grace", "email": "new@x.org"});
+    for on_conflict in ["replace", "merge"] {
+        let query = format!("on_conflict={on_conflict}");
+        post(&service, &query, &two).await.refused(409, "username-taken");
+        let created = post(&service, &query, &json!({"username": on_conflict})).await.expect(201);
+        assert!(created.find("location").is_some());
+    }
+    for query in ["on_conflict=update", "match=name", "on_conflict=", "match="] {
+        let faults = post(&service, query, &title).await.refused(400, "invalid-query").faults();
+        assert_eq!(faults[0].1, "invalid-value", "{query}");
+    }
+    let put = service.request("PUT", "/users/x?on_conflict=skip").json(&title);
+    put.send().await.refused(400, "invalid-query");
+}
+
+pub(crate) async fn a_user_is_found_by_its_external_id(backend: Backend) {
+    let service = with_unique_external_ids(&backend).await;
+    let ada = service.user(json!({"username": "ada", "external_id": "E7"})).await;
+    service.user(json!({"username": "grace"})).await;
+    let query = |on_conflict: &str| format!("match=external_id&on_conflict={on_conflict}");
+    let merged = post(&service, &query("merge"), &json!({"external_id": "E7", "title": "T"})).await;
+    let merged = merged.expect(200).json();
+    assert_eq!((&merged["id"], &merged["title"]), (&ada["id"], &json!("T")));
+    let renamed = json!({"external_id": "E7", "username": "countess"});
+    let replaced = post(&service, &query("replace"), &renamed).await.expect(200).json();
+    assert_eq!((&replaced["id"], &replaced["username"]), (&ada["id"], &json!("countess")));
+    let grace = json!({"external_id": "E8", "username": "grace"});
+    for on_conflict in ["fail", "skip", "replace", "merge"] {
+        let reply = post(&service, &query(on_conflict), &grace).await;
+        reply.refused(409, "username-taken");
+    }
+    let faults = post(&service, &query("merge"), &json!({"username": "x"})).await;
+    let faults = faults.refused(422, "invalid-user").faults();
+    assert_eq!(faults, [("/external_id".to_owned(), "required".to_owned())]);
+    let new = json!({"external_id": "E9", "username": "hedy"});
+    post(&service, &query("merge"), &new).await.expect(201);
+    // The same in lines.
+    let line = "{\"external_id\":\"E9\",\"title\":\"T\"}\n";
+    let request = service.request("POST", &format!("/users?{}", query("merge")));
+    let reply = request.body("application/x-ndjson", line).send().await.expect(200);
+    assert!(reply.text().starts_with("{\"line\":1,\"status\":200,\"id\":"), "{}", reply.text());
+
+    let shared = backend.open().await;
+    let faults = post(&shared, &query("skip"), &new).await.refused(422, "invalid-user").faults();
+    assert_eq!(faults, [("/external_id".to_owned(), "invalid-value".to_owned())]);
+}
+
+pub(crate) async fn a_repeated_request_gets_the_user_again(backend: Backend) {
+    let service = backend.open().await;
+    let ada = service.user(json!({"username": "ada"})).await;
+    for (number, on_conflict) in ["skip", "merge", "replace"].into_iter().enumerate() {
+        let body = json!({"username": "ada", "title": "T"});
+        let send = async || {
+            let target = format!("/users?on_conflict={on_conflict}");
+            let request = service.request("POST", &target).json(&body);
+            request.header("idempotency-key", &format!("k{number}")).send().await.expect(200)
+        };
+        let first = send().await;
+        let position = service.head().await.position;
+        let again = send().await;
+        assert_eq!(again.header("idempotent-replayed"), "true", "{on_conflict}");
+        assert_eq!(again.json(), first.json(), "{on_conflict}");
+        assert_eq!(service.head().await.position, position);
+        assert_eq!(first.json()["id"], ada["id"]);
+    }
+}
+
+pub(crate) async fn a_dry_run_of_an_upsert_changes_nothing(backend: Backend) {
+    let service = backend.open().await;
+    service.user(json!({"username": "ada", "name": "Ada"})).await;
+    let body = json!({"username": "ada", "title": "T"});
+    for (on_conflict, name, title) in
+        [("skip", json!("Ada"), Value::Null), ("merge", json!("Ada"), json!("T"))]
+    {
+        let query = format!("dry_run=true&on_conflict={on_conflict}");
+        let reply = post(&service, &query, &body).await.expect(200);
+        assert_eq!(reply.header("dry-run"), "true");
+        let user = reply.json();
+        assert_eq!((&user["name"], &user["title"]), (&name, &title), "{on_conflict}");
+    }
+    assert_eq!(service.head().await.position, 1);
+}
