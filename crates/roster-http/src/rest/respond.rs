@@ -9,9 +9,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
 };
 use roster_core::{
-    Attribute, Json, LogId, Mode, Outcome, Position, Preconditions, Stored,
-    attribute::Kind,
-    json::{self, write_json},
+    LogId, Mode, Outcome, Position, Preconditions, Stored,
 };
 
 use crate::{
@@ -69,7 +67,7 @@ pub(super) fn write_response(
     outcome: Outcome,
 ) -> Result<Response, Problem> {
     if options.mode == Mode::DryRun {
-        return dry_run_response(app, &outcome);
+        return Ok(dry_run_response(app, outcome));
     }
     let (replayed, number) = (outcome.replayed, outcome.position);
     let mut response = if options.preferred_return == Some(ReturnPreference::Minimal) {
@@ -106,8 +104,8 @@ pub(super) fn create_response(
 pub(super) fn delete_response(
     app: &AppState,
     options: &WriteOptions,
-    outcome: &Outcome,
-) -> Result<Response, Problem> {
+    outcome: Outcome,
+) -> Response {
     if options.mode == Mode::DryRun {
         return dry_run_response(app, outcome);
     }
@@ -115,25 +113,15 @@ pub(super) fn delete_response(
     let headers = response.headers_mut();
     position(headers, app.directory.log_id(), outcome.position);
     mark_replayed(headers, outcome.replayed);
-    Ok(response)
+    response
 }
 
-/// The record that a write would make, without the members that only the write itself makes.
-fn dry_run_response(app: &AppState, outcome: &Outcome) -> Result<Response, Problem> {
-    let record = json::read(&outcome.stored.record).ok();
-    let Some(Json::Object(mut members)) = record else {
-        return Err(Problem::new(ProblemCode::Internal));
-    };
-    members.retain(|(name, _)| {
-        let attribute = Attribute::from_name(name);
-        !attribute.is_some_and(|attribute| matches!(attribute.kind(), Kind::ServerMade))
-    });
-    let mut out = Vec::with_capacity(outcome.stored.record.len());
-    write_json(&mut out, &Json::Object(members));
+/// The record that a write would make. It has no entity tag, because no version with it is stored.
+fn dry_run_response(app: &AppState, outcome: Outcome) -> Response {
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE), (DRY_RUN, TRUE)];
-    let mut response = (headers, out).into_response();
+    let mut response = (headers, outcome.stored.record).into_response();
     position(response.headers_mut(), app.directory.log_id(), outcome.position);
-    Ok(response)
+    response
 }
 
 /// Inserts a header whose value is made of ids and of the base path.

@@ -104,7 +104,7 @@ pub(crate) async fn purge(
             app.directory.get_deleted(permit, id).await?.ok_or_else(deleted_user_not_found)?;
         outcome = Outcome { stored: deleted.stored, ..outcome };
     }
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
 
 /// `POST /deleted-users/{user_id}/restore`: returns a deleted user to the collection.

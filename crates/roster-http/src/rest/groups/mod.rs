@@ -188,7 +188,7 @@ pub(crate) async fn delete(
     let groups = app.directory.groups();
     let write = groups.delete(permit, id, options.terms(&call, b""));
     let outcome = execute(&app, &options, write).await?;
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
 
 /// `GET /groups/{group_id}/members`: returns a page of the direct members of a group.
@@ -249,7 +249,7 @@ pub(crate) async fn delete_member(
     let edit = MembersEdit::Remove(member);
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
 
 /// The id that a cursor in the order of ids holds.

@@ -39,7 +39,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
     let list = ListRequest::admit(&app, &call, &FORMS).await?;
     let UserListQuery { page: page_query, members, query, cursors } =
-        UserListQuery::read(&app, &call, &[])?;
+        UserListQuery::read(&app, &call, JSON)?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
@@ -129,5 +129,5 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     let write = app.directory.delete(permit, id, options.terms(&call, b""));
     let outcome = options.execute(&app, write).await?;
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
