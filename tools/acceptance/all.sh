@@ -14,14 +14,14 @@ slice=false
 [[ " $* " != *' --slice '* ]] || slice=true
 
 sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_roundtrip
-    bulk_roundtrip follow_events scim scim_client providers scim_walk purge_long backup_load tls_scan
+    bulk_roundtrip follow_events clients scim scim_client providers scim_walk purge_long backup_load tls_scan
     proxies)
 postgres=(contract_runs handover kill9 idempotency bulk_roundtrip scim scim_client providers
     purge_long 'scim_walk --processes 3' migrate)
 # They compare times with limits, so they run alone. Two make their store in PostgreSQL.
 alone=(wal_ceiling slow_connections held_memory three_processes wire_cut)
 # Over PostgreSQL three_processes follows the log, and the others walk and read back.
-$slice || postgres+=(faker_roundtrip follow_events scim_walk)
+$slice || postgres+=(faker_roundtrip follow_events scim_walk clients)
 
 jobs=1
 $slice && jobs=$(($(nproc) + 1))

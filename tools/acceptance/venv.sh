@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Makes the Python environment of the acceptance commands once, under target/venv, and prints the
 # path of its interpreter. Made anew when requirements.txt changed.
+#
+#   venv.sh [REQUIREMENTS NAME]   for other requirements, under target/NAME
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-venv=$(cd "$here/../.." && pwd)/target/venv
-if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
+requirements=${1-$here/requirements.txt}
+venv=$(cd "$here/../.." && pwd)/target/${2-venv}
+if ! cmp -s "$requirements" "$venv/requirements.txt"; then
     rm -rf "$venv"
     mkdir -p "$(dirname "$venv")"
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
@@ -12,7 +15,7 @@ if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
         exit 1
     }
     python3 -m venv "$venv" >&2
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt" >&2
-    cp "$here/requirements.txt" "$venv/requirements.txt"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" >&2
+    cp "$requirements" "$venv/requirements.txt"
 fi
 echo "$venv/bin/python"

@@ -17,7 +17,8 @@ use crate::{
     endpoint::Endpoint,
     operation::{Operation, Route, routes},
     problem::{Problem, ProblemCode},
-    rest, scim,
+    rest,
+    scim::{self, discovery},
     state::AppState,
 };
 
@@ -120,18 +121,14 @@ fn offered(operation: Operation, app: &AppState) -> MethodRouter<AppState> {
         Operation::ScimPatchGroup => on_method(operation, app, scim::groups::patch),
         Operation::ScimDeleteGroup => on_method(operation, app, scim::groups::delete),
         Operation::ScimBulk => on_method(operation, app, scim::bulk::bulk),
-        Operation::ScimGetMe => on_method(operation, app, scim::discovery::get_me),
-        Operation::ScimGetServiceProviderConfig => {
-            on_method(operation, app, scim::discovery::get_config)
-        }
+        Operation::ScimGetMe => on_method(operation, app, discovery::get_me),
+        Operation::ScimGetServiceProviderConfig => on_method(operation, app, discovery::get_config),
         Operation::ScimListResourceTypes => {
-            on_method(operation, app, scim::discovery::list_resource_types)
+            on_method(operation, app, discovery::list_resource_types)
         }
-        Operation::ScimGetResourceType => {
-            on_method(operation, app, scim::discovery::get_resource_type)
-        }
-        Operation::ScimListSchemas => on_method(operation, app, scim::discovery::list_schemas),
-        Operation::ScimGetSchema => on_method(operation, app, scim::discovery::get_schema),
+        Operation::ScimGetResourceType => on_method(operation, app, discovery::get_resource_type),
+        Operation::ScimListSchemas => on_method(operation, app, discovery::list_schemas),
+        Operation::ScimGetSchema => on_method(operation, app, discovery::get_schema),
     }
 }
 

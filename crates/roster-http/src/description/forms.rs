@@ -1,8 +1,9 @@
 //! The forms of a user that writes take and lists show, told from `User`.
 //!
 //! A write takes `null` wherever a member may be absent, and takes the members that the service
-//! makes, since what a GET gave must be good for a PUT. A list shows some of the members. These
-//! rules stand here once; `openapi/schemas/user.json` holds the members.
+//! makes, since what a GET gave must be good for a PUT. Forms of writes are closed: an unknown
+//! member is an error. Those of responses are open: a later version may add members. A list shows
+//! some of the members. These rules stand here once; `openapi/schemas/user.json` holds the members.
 
 use roster_core::Json;
 
@@ -16,8 +17,6 @@ const REPLACE: &str = "A user as it shall be. What is left out or `null` is clea
     `status` and `username`, which are kept.";
 const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: members that are named are set, \
     `null` clears, lists are replaced whole.";
-const REHEARSED: &str = "The user that a write would make: without `id`, `version` and times, \
-    which only the write itself makes.";
 const DELETED: &str = "A deleted user: as it was when it left the collection, when that was, and \
     when it will be forgotten.";
 const OF_LINE: &str = "What went wrong with one line, as the line would have been answered by \
@@ -36,7 +35,6 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         ("UserReplace".to_owned(), write(user, REPLACE)),
         ("UserPatch".to_owned(), write(user, PATCH)),
         ("ListedUser".to_owned(), listed),
-        ("UserRehearsed".to_owned(), rehearsed(user)),
         ("DeletedUser".to_owned(), deleted(schemas)),
         ("LineProblem".to_owned(), of_line(at(schemas, &["Problem"]))),
     ];
@@ -48,19 +46,6 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         }
     }
     derived
-}
-
-/// What a dry run shows: a user without what only the write itself would make.
-fn rehearsed(user: &Json) -> Json {
-    let mut schema = user.clone();
-    let mut properties = at(&schema, &["properties"]).clone();
-    for name in ["id", "version", "created_at", "updated_at"] {
-        remove(&mut properties, name);
-    }
-    set(&mut schema, "properties", properties);
-    set(&mut schema, "description", string(REHEARSED));
-    set(&mut schema, "required", Json::Array(vec![string("status"), string("username")]));
-    schema
 }
 
 /// A user with what its leaving adds.
@@ -119,10 +104,11 @@ fn write(user: &Json, description: &str) -> Json {
 }
 
 fn ignored() -> Json {
-    object([("description", string("Made by the service; ignored here."))])
+    object([("description", string("Set by the server; ignored here, whatever it is."))])
 }
 
-/// The same schema for a write: nothing is read-only, and `null` stands for absent.
+/// The same schema for a write: nothing is read-only, `null` stands for absent, and an unknown
+/// member is an error.
 fn input(schema: &Json) -> Json {
     let mut schema = schema.clone();
     remove(&mut schema, "readOnly");
@@ -139,6 +125,7 @@ fn input(schema: &Json) -> Json {
             (name, property)
         });
         set(&mut schema, "properties", Json::Object(properties.collect()));
+        set(&mut schema, "additionalProperties", Json::Bool(false));
     }
     schema
 }

@@ -68,6 +68,11 @@ impl<'a> ListQuery<'a> {
         Ok(Self { given, ..read })
     }
 
+    /// Whether the client sent this parameter.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|given| given.name == name)
+    }
+
     /// Reads a parameter, if it is one that every list has.
     pub(super) fn take(&mut self, parameter: &Parameter<'a>) -> Result<bool, ParameterFault> {
         match parameter.name.as_ref() {

@@ -8,11 +8,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
 };
-use roster_core::{
-    Attribute, Json, LogId, Mode, Outcome, Position, Preconditions, Stored,
-    attribute::Kind,
-    json::{self, write_json},
-};
+use roster_core::{LogId, Mode, Outcome, Position, Preconditions, Stored};
 
 use crate::{
     extract::{JSON, ReturnPreference, WriteOptions},
@@ -63,13 +59,9 @@ fn without_content(status: StatusCode, version: i64) -> Response {
 
 /// The response to a write: the record, nothing if the caller prefers that (RFC 7240), or the
 /// record that a dry run would have made.
-pub(super) fn write_response(
-    app: &AppState,
-    options: &WriteOptions,
-    outcome: Outcome,
-) -> Result<Response, Problem> {
+pub(super) fn write_response(app: &AppState, options: &WriteOptions, outcome: Outcome) -> Response {
     if options.mode == Mode::DryRun {
-        return dry_run_response(app, &outcome);
+        return dry_run_response(app, outcome);
     }
     let (replayed, number) = (outcome.replayed, outcome.position);
     let mut response = if options.preferred_return == Some(ReturnPreference::Minimal) {
@@ -83,7 +75,7 @@ pub(super) fn write_response(
     if let Some(preferred) = options.preferred_return {
         headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(preferred.applied()));
     }
-    Ok(response)
+    response
 }
 
 /// The response to a write that creates a record of this collection.
@@ -94,7 +86,7 @@ pub(super) fn create_response(
     collection: &str,
 ) -> Result<Response, Problem> {
     let location = format!("{}/{collection}/{}", app.settings.base_path(), outcome.stored.id);
-    let mut response = write_response(app, options, outcome)?;
+    let mut response = write_response(app, options, outcome);
     if options.mode == Mode::Write {
         *response.status_mut() = StatusCode::CREATED;
         insert(response.headers_mut(), LOCATION, location)?;
@@ -106,8 +98,8 @@ pub(super) fn create_response(
 pub(super) fn delete_response(
     app: &AppState,
     options: &WriteOptions,
-    outcome: &Outcome,
-) -> Result<Response, Problem> {
+    outcome: Outcome,
+) -> Response {
     if options.mode == Mode::DryRun {
         return dry_run_response(app, outcome);
     }
@@ -115,25 +107,15 @@ pub(super) fn delete_response(
     let headers = response.headers_mut();
     position(headers, app.directory.log_id(), outcome.position);
     mark_replayed(headers, outcome.replayed);
-    Ok(response)
+    response
 }
 
-/// The record that a write would make, without the members that only the write itself makes.
-fn dry_run_response(app: &AppState, outcome: &Outcome) -> Result<Response, Problem> {
-    let record = json::read(&outcome.stored.record).ok();
-    let Some(Json::Object(mut members)) = record else {
-        return Err(Problem::new(ProblemCode::Internal));
-    };
-    members.retain(|(name, _)| {
-        let attribute = Attribute::from_name(name);
-        !attribute.is_some_and(|attribute| matches!(attribute.kind(), Kind::ServerMade))
-    });
-    let mut out = Vec::with_capacity(outcome.stored.record.len());
-    write_json(&mut out, &Json::Object(members));
+/// The record that a write would make. It has no entity tag, because no version with it is stored.
+fn dry_run_response(app: &AppState, outcome: Outcome) -> Response {
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE), (DRY_RUN, TRUE)];
-    let mut response = (headers, out).into_response();
+    let mut response = (headers, outcome.stored.record).into_response();
     position(response.headers_mut(), app.directory.log_id(), outcome.position);
-    Ok(response)
+    response
 }
 
 /// Inserts a header whose value is made of ids and of the base path.

@@ -39,7 +39,7 @@ pub(crate) async fn replace(
     let write = async { write.await.map_err(problem_of) };
     let outcome = options.execute(&app, write).await?;
     let stored = document(&outcome.stored)?;
-    write_response(&app, &options, Outcome { stored, ..outcome })
+    Ok(write_response(&app, &options, Outcome { stored, ..outcome }))
 }
 
 /// The record with the members that every user may have.

@@ -10,13 +10,13 @@ use super::{
 
 /// Checks the response against the documentation of its status.
 pub(super) fn check(operation: &Operation, exchange: &Exchange) -> Result<(), String> {
+    if exchange.is_bare_refusal() {
+        return Ok(());
+    }
     let refusal = operation.refusal.as_ref().filter(|_| exchange.status >= 400);
     let Some(response) = operation.responses.get(&exchange.status).or(refusal) else {
         return Err(format!("{} does not document this status", operation.id));
     };
-    if exchange.is_bare_refusal() {
-        return Ok(());
-    }
     check_response(response, exchange)
 }
 
@@ -85,6 +85,11 @@ fn check_problem(response: &Response, exchange: &Exchange, body: &Value) -> Resu
     }
     if at(body, "/request_id").as_str() != exchange.response_header("x-request-id") {
         return Err("request_id is not X-Request-Id".to_owned());
+    }
+    for fault in at(body, "/errors").as_array().into_iter().flatten() {
+        if fault.get("pointer").is_some() == fault.get("parameter").is_some() {
+            return Err(format!("{fault} names not exactly one place"));
+        }
     }
     let kind = at(body, "/type").as_str().unwrap_or_default();
     if kind.ends_with(&format!("/problems/{code}")) {

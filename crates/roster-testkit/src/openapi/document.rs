@@ -78,7 +78,8 @@ pub(super) struct Header {
 impl Description {
     /// Parses an OpenAPI 3.1 document in JSON.
     pub fn load(document: &[u8]) -> Result<Self, String> {
-        let document: Value = serde_json::from_slice(document).map_err(|e| e.to_string())?;
+        let mut document: Value = serde_json::from_slice(document).map_err(|e| e.to_string())?;
+        close(&mut document);
         let reader = Reader { document: &document, made: RefCell::default() };
         let mut operations = Vec::new();
         for (path, item) in object(at(&document, "/paths")) {
@@ -139,6 +140,23 @@ impl Description {
             Some(rest) if rest.starts_with('/') => rest,
             Some(_) | None => path,
         }
+    }
+}
+
+/// Makes every schema reject members that it does not name, unless it says that it accepts others.
+/// The description is open, so that clients accept members of later versions. The tests must find
+/// every member that it lacks.
+fn close(tree: &mut Value) {
+    match tree {
+        Value::Object(members) => {
+            let is_schema = members.get("properties").is_some_and(Value::is_object);
+            if is_schema && members.get("type").is_some() {
+                members.entry("additionalProperties").or_insert(Value::Bool(false));
+            }
+            members.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -349,11 +349,9 @@ pub(crate) async fn a_guarded_purge_needs_a_precondition(backend: Backend) {
 pub(crate) async fn a_dry_run_neither_restores_nor_purges(backend: Backend) {
     let service = backend.open().await;
     let user = service.left(json!({"username": "ada", "email": "ada@example.com"})).await;
-    let mut expected = user.clone();
-    for member in ["id", "version", "created_at", "updated_at"] {
-        expected.as_object_mut().expect("an object").remove(member);
-    }
-    for (method, target) in [("POST", restoring(&user)), ("DELETE", kept(&user))] {
+    for (method, target, version) in [("POST", restoring(&user), 3), ("DELETE", kept(&user), 2)] {
+        let mut expected = user.clone();
+        expected["version"] = json!(version);
         let dry = target + "?dry_run=true";
         let reply = service.request(method, &dry).header("if-match", "\"2\"").send().await;
         let reply = reply.expect(200);

@@ -414,14 +414,23 @@ pub(crate) async fn a_dry_run_of_a_group_stores_nothing(backend: Backend) {
         assert_eq!(reply.header("dry-run"), "true");
         reply.json()
     };
-    assert_eq!(tried("POST", "/groups").await, json!({"display_name": "other"}));
     let at = group_path(&group);
+    let group = service.get(&at).await.expect(200).json();
+    let with = |name: &str, version: i64| {
+        let mut expected = group.clone();
+        (expected["display_name"], expected["version"]) = (json!(name), json!(version));
+        expected
+    };
+    let made = tried("POST", "/groups").await;
+    let mut expected = with("other", 1);
+    expected["id"] = made["id"].clone();
+    assert_eq!(made, expected);
     for method in ["PUT", "PATCH"] {
-        assert_eq!(tried(method, &at).await, json!({"display_name": "other"}));
+        assert_eq!(tried(method, &at).await, with("other", 3));
     }
-    assert_eq!(tried("DELETE", &at).await, json!({"display_name": "team"}));
-    assert_eq!(tried("PUT", &member_path(&group, &grace)).await, json!({"display_name": "team"}));
-    assert_eq!(tried("DELETE", &member_path(&group, &ada)).await, json!({"display_name": "team"}));
+    assert_eq!(tried("DELETE", &at).await, with("team", 3));
+    assert_eq!(tried("PUT", &member_path(&group, &grace)).await, with("team", 3));
+    assert_eq!(tried("DELETE", &member_path(&group, &ada)).await, with("team", 3));
     assert_eq!(service.head().await, before);
     let clash = service.request("POST", "/groups?dry_run=true");
     clash.json(&json!({"display_name": "TEAM"})).send().await.refused(409, "group-name-taken");

@@ -110,6 +110,7 @@ pub(crate) async fn fields_show_the_named_members_and_always_id_and_version(back
     let expected = json!({"id": user["id"], "version": 1, "email": "C@x.org"});
     assert_eq!(shown("fields=email").await, expected);
     assert_eq!(shown("fields=email,version,email,nickname").await, expected);
+    assert_eq!(shown("fields=email&fields=version,email&fields=nickname").await, expected);
     assert_eq!(shown("fields=id").await, json!({"id": user["id"], "version": 1}));
     assert_eq!(shown("limit=5").await, user);
 }
@@ -134,6 +135,7 @@ pub(crate) async fn every_error_of_a_query_names_its_parameter(backend: Backend)
     let long = format!("username={}", "x".repeat(257));
     let ids = "id=01a1f84a-963b-7c3e-9a41-5d2e8f604b17&".repeat(101);
     let fields = format!("fields=id{}", ",name".repeat(64));
+    let repeated = format!("fields=id{}&fields=name", ",name".repeat(63));
     let rows = [
         ("limit=0", "limit", out),
         ("limit=1001", "limit", out),
@@ -160,6 +162,8 @@ pub(crate) async fn every_error_of_a_query_names_its_parameter(backend: Backend)
         (&long, "username", value),
         (&ids, "id", "too-many"),
         (&fields, "fields", "too-many"),
+        (&repeated, "fields", "too-many"),
+        ("fields=id&fields=", "fields", value),
     ];
     for (query, parameter, code) in rows {
         let reply = service.get(&format!("/users?{query}")).await.refused(400, "invalid-query");

@@ -344,6 +344,7 @@ cases! {
         what_came_out_goes_in_again_and_is_the_same,
         an_export_follows_its_pages_to_the_end,
         conditions_and_members_go_with_an_export,
+        an_export_may_be_a_search_or_end_early,
         what_belongs_to_pages_is_refused,
         the_form_that_is_liked_best_is_sent,
         the_head_of_an_export_reads_no_user,
@@ -471,6 +472,7 @@ cases! {
         every_link_knows_the_path,
     }
     mod examples {
+        documented_defaults_are_accepted_and_change_nothing,
         the_examples_of_one_user_are_what_the_service_answers,
         the_example_of_a_patch_is_what_the_service_answers,
         the_long_example_is_taken,

@@ -134,7 +134,7 @@ pub(crate) async fn an_invalid_search_is_an_error(backend: Backend) {
         (&long, "q", value),
         (&wide, "q", value),
         ("q=ada&q=ada", "q", "duplicate-parameter"),
-        ("q=ada&sort=id", "sort", conflict),
+        ("q=ada&sort=-id", "sort", conflict),
         ("sort=-name&q=ada", "sort", conflict),
         ("Q=ada", "Q", "unknown-parameter"),
     ];

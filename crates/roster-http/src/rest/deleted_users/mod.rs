@@ -104,7 +104,7 @@ pub(crate) async fn purge(
             app.directory.get_deleted(permit, id).await?.ok_or_else(deleted_user_not_found)?;
         outcome = Outcome { stored: deleted.stored, ..outcome };
     }
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
 
 /// `POST /deleted-users/{user_id}/restore`: returns a deleted user to the collection.
@@ -120,7 +120,7 @@ pub(crate) async fn restore(
     let restore = app.directory.restore(permit, id, options.joins_groups, terms);
     let write = async { restore.await.map_err(deleted_user_problem) };
     let outcome = options.execute(&app, write).await?;
-    let mut response = write_response(&app, &options, outcome)?;
+    let mut response = write_response(&app, &options, outcome);
     if options.mode == Mode::Write {
         // The content is the user at its own URL (RFC 9110 section 8.7).
         let location = format!("{}/users/{id}", app.settings.base_path());

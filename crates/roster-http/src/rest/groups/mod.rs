@@ -159,7 +159,7 @@ pub(crate) async fn replace(
     let groups = app.directory.groups();
     let write = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
     let outcome = execute(&app, &options, write).await?;
-    write_response(&app, &options, outcome)
+    Ok(write_response(&app, &options, outcome))
 }
 
 /// `PATCH /groups/{group_id}`: changes members of the record by JSON Merge Patch (RFC 7396).
@@ -174,7 +174,7 @@ pub(crate) async fn patch(
     let groups = app.directory.groups();
     let write = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
     let outcome = execute(&app, &options, write).await?;
-    write_response(&app, &options, outcome)
+    Ok(write_response(&app, &options, outcome))
 }
 
 /// `DELETE /groups/{group_id}`: deletes a group for good. Its members stay.
@@ -188,7 +188,7 @@ pub(crate) async fn delete(
     let groups = app.directory.groups();
     let write = groups.delete(permit, id, options.terms(&call, b""));
     let outcome = execute(&app, &options, write).await?;
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
 
 /// `GET /groups/{group_id}/members`: returns a page of the direct members of a group.
@@ -234,7 +234,7 @@ pub(crate) async fn put_member(
     let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
-    write_response(&app, &options, outcome)
+    Ok(write_response(&app, &options, outcome))
 }
 
 /// `DELETE /groups/{group_id}/members/{member_id}`: removes a user or a group from a group.
@@ -249,7 +249,7 @@ pub(crate) async fn delete_member(
     let edit = MembersEdit::Remove(member);
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }
 
 /// The id that a cursor in the order of ids holds.

@@ -27,6 +27,17 @@ use crate::{
     state::AppState,
 };
 
+/// What the users of a query are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListForm {
+    /// A page of JSON.
+    Page,
+    /// All of them as NDJSON.
+    Lines,
+    /// A change of each of them.
+    Change,
+}
+
 /// What a list of users asks for.
 pub(super) struct UserListQuery<'a> {
     /// The page.
@@ -41,34 +52,32 @@ pub(super) struct UserListQuery<'a> {
 struct Given {
     page: PageQuery,
     filter: Option<String>,
-    members: Option<Members>,
+    members: Vec<Attribute>,
     /// What must be equal, by the name of the parameter: cursors do not depend on their order.
     conditions: BTreeMap<&'static str, Expression>,
     ids: Vec<UserId>,
 }
 
 impl<'a> UserListQuery<'a> {
-    /// Reads a query in which these parameters have no place, each with the reason, and in which
-    /// `take_other` may take others; opens its cursor.
+    /// Reads a query, of which `take_other` may take other parameters, and opens its cursor.
+    /// Parameters that do not apply to the form are errors, unless they have their default values.
     pub(super) fn read(
         app: &'a AppState,
         call: &'a Call,
-        out_of_place: &[(&str, &str)],
+        form: ListForm,
         mut take_other: impl FnMut(&Parameter<'_>) -> Result<bool, ParameterFault>,
     ) -> Result<Self, Problem> {
         let mut query = ListQuery::default();
         let mut own = Given {
             page: PageQuery::first(PAGE_SIZE_DEFAULT),
             filter: None,
-            members: None,
+            members: Vec::new(),
             conditions: BTreeMap::new(),
             ids: Vec::new(),
         };
         let (given, mut faults) = read_all(call.parts.uri.query(), |parameter, is_repeated| {
             let name = parameter.name.as_ref();
-            if let Some((_, reason)) = out_of_place.iter().find(|(known, _)| *known == name) {
-                Err(("conflicting-parameter", (*reason).to_owned()))
-            } else if is_repeated && name != "id" {
+            if is_repeated && !matches!(name, "id" | "fields") {
                 Err(duplicate())
             } else if take_other(parameter)? || query.take(parameter)? {
                 Ok(())
@@ -76,9 +85,9 @@ impl<'a> UserListQuery<'a> {
                 own.take(parameter)
             }
         })?;
-        if !own.page.words.is_empty() && given.iter().any(|given| given.name == "sort") {
-            let detail = "what is searched for comes in the order of creation; leave sort out";
-            faults.push(|| Fault::of_parameter("sort", "conflicting-parameter", detail));
+        query.given = given;
+        for (name, detail) in out_of_place(&query, &own.page, form) {
+            faults.push(|| Fault::of_parameter(name, "conflicting-parameter", detail));
         }
         if !faults.is_empty() {
             return Err(refused(faults));
@@ -92,8 +101,8 @@ impl<'a> UserListQuery<'a> {
         let mut page = conditions.chain(filter).fold(page, PageQuery::with);
         let cursors = app.cursors.of(List::Users, call.authority().actor()).with_query(&page);
         page.after = query.after(&cursors, |after| Some(after.clone()))?;
-        query.given = given;
-        Ok(Self { page, members: own.members, query, cursors })
+        let members = (!own.members.is_empty()).then(|| Members::new(own.members));
+        Ok(Self { page, members, query, cursors })
     }
 }
 
@@ -106,7 +115,7 @@ impl Given {
         match parameter.name.as_ref() {
             "sort" => self.page.sort = sort(&value)?,
             "filter" => self.filter = Some(value.into_owned()),
-            "fields" => self.members = Some(members(&value)?),
+            "fields" => add_members(&mut self.members, &value)?,
             "id" => {
                 let id = UserId::parse(&value).ok_or_else(|| invalid("give the id of a user"))?;
                 if self.ids.len() >= ID_PARAMETERS_MAX {
@@ -134,6 +143,43 @@ impl Given {
         }
         Ok(())
     }
+}
+
+/// The parameters of lists that do not apply to a change, with the detail of the error for each.
+const OF_LISTS: [(&str, &str); 6] = [
+    ("sort", "users are changed in the order of ids; leave sort out"),
+    ("q", "give the condition as a filter; leave q out"),
+    ("limit", "all users that match are changed; leave limit out"),
+    ("cursor", "all users that match are changed; leave cursor out"),
+    ("count", "dry_run=true counts the users; leave count out"),
+    ("fields", "leave fields out"),
+];
+
+/// The parameters that have no place beside the others, each with the reason.
+fn out_of_place(
+    query: &ListQuery<'_>,
+    page: &PageQuery,
+    form: ListForm,
+) -> Vec<(&'static str, &'static str)> {
+    if form == ListForm::Change {
+        return OF_LISTS.iter().copied().filter(|(name, _)| query.has(name)).collect();
+    }
+    let is_sorted = page.sort != PageQuery::first(0).sort;
+    let in_lines = form == ListForm::Lines;
+    let mut found = Vec::new();
+    if is_sorted && in_lines {
+        found.push(("sort", "NDJSON comes in the order of ids; leave sort out"));
+    } else if is_sorted && !page.words.is_empty() {
+        let detail = "what is searched for comes in the order of creation; leave sort out";
+        found.push(("sort", detail));
+    }
+    if in_lines && query.has("cursor") {
+        found.push(("cursor", "NDJSON is one answer without pages; leave cursor out"));
+    }
+    if in_lines && query.count {
+        found.push(("count", "NDJSON has no place for a total; count the lines"));
+    }
+    found
 }
 
 /// The problem of a filter that is none.
@@ -165,18 +211,18 @@ fn sort(text: &str) -> Result<Sort, ParameterFault> {
     Ok(Sort { by, direction })
 }
 
-fn members(text: &str) -> Result<Members, ParameterFault> {
-    let names = text.split(',');
-    if names.clone().count() > FIELDS_MAX {
-        return Err(("too-many", format!("give at most {FIELDS_MAX} names")));
-    }
-    let known = names.map(|name| {
-        Attribute::from_name(name).ok_or_else(|| match near(name) {
+/// Reads names that are separated by commas. The parameter may be repeated.
+fn add_members(members: &mut Vec<Attribute>, text: &str) -> Result<(), ParameterFault> {
+    for name in text.split(',') {
+        if members.len() >= FIELDS_MAX {
+            return Err(("too-many", format!("give at most {FIELDS_MAX} names")));
+        }
+        members.push(Attribute::from_name(name).ok_or_else(|| match near(name) {
             Some(known) => invalid(&format!("did you mean {known}?")),
             None => invalid("give names of members, with commas between them"),
-        })
-    });
-    known.collect::<Result<_, _>>().map(Members::new)
+        })?);
+    }
+    Ok(())
 }
 
 fn near(name: &str) -> Option<&'static str> {

@@ -15,7 +15,7 @@ use roster_core::{
 
 use self::{
     bulk::{LineKind, MatchingChange},
-    list_query::UserListQuery,
+    list_query::{ListForm, UserListQuery},
 };
 use super::{
     list::{ListRequest, PageFacts},
@@ -42,7 +42,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
     let list = ListRequest::admit(&app, &call, &FORMS).await?;
     let UserListQuery { page: page_query, members, query, cursors } =
-        UserListQuery::read(&app, &call, &[], |_| Ok(false))?;
+        UserListQuery::read(&app, &call, ListForm::Page, |_| Ok(false))?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
@@ -87,7 +87,7 @@ pub(crate) async fn create(
     if outcome.effect == Effect::Changed(EventKind::Created) {
         create_response(&app, &options, outcome, "users")
     } else {
-        write_response(&app, &options, outcome)
+        Ok(write_response(&app, &options, outcome))
     }
 }
 
@@ -147,7 +147,7 @@ pub(crate) async fn replace(
     let terms = body.terms(&options);
     let write = app.directory.replace(body.permit, id, body.value, terms);
     let outcome = options.execute(&app, write).await?;
-    write_response(&app, &options, outcome)
+    Ok(write_response(&app, &options, outcome))
 }
 
 /// `PATCH /users/{user_id}`: changes members of a user by JSON Merge Patch (RFC 7396).
@@ -160,7 +160,7 @@ pub(crate) async fn patch(
     let terms = body.terms(&options);
     let write = app.directory.patch(body.permit, id, body.value, terms);
     let outcome = options.execute(&app, write).await?;
-    write_response(&app, &options, outcome)
+    Ok(write_response(&app, &options, outcome))
 }
 
 /// `DELETE /users/{user_id}`: deletes a user, who can be restored for a while.
@@ -173,5 +173,5 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     let write = app.directory.delete(permit, id, options.terms(&call, b""));
     let outcome = options.execute(&app, write).await?;
-    delete_response(&app, &options, &outcome)
+    Ok(delete_response(&app, &options, outcome))
 }

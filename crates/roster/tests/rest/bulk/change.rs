@@ -16,13 +16,15 @@ async fn send(service: &Service, method: &str, query: &str, body: &[Value]) -> R
 
 /// The results of a response, without the last line, which must have these counts.
 #[track_caller]
-fn results(reply: Reply, counts: Value) -> Vec<Value> {
+fn results(reply: Reply, counts: &Value) -> Vec<Value> {
     let reply = reply.expect(200);
     assert_eq!(reply.header("content-type"), NDJSON);
     let mut results: Vec<Value> = reply.text().lines().map(read).collect();
-    let mut done = json!({"done": true, "lines": results.len() - 1});
-    done.as_object_mut().unwrap().extend(counts.as_object().unwrap().clone());
-    assert_eq!(results.pop(), Some(done));
+    let done = results.pop().expect("a last line");
+    assert_eq!((&done["done"], &done["lines"]), (&json!(true), &json!(results.len())));
+    for (name, count) in counts.as_object().expect("counts") {
+        assert_eq!(&done[name], count, "{name}");
+    }
     results
 }
 
@@ -66,14 +68,14 @@ pub(crate) async fn each_line_patches_the_user_that_it_names(backend: Backend) {
     let counts = json!({"patched": 2, "unchanged": 1, "failed": 7});
     let dry = results(
         send(&service, "PATCH", "?dry_run=true", &body).await,
-        json!({
+        &json!({
             // A dry run compares each line with the stored user.
             "patched": 4, "unchanged": 0, "failed": 6,
         }),
     );
     assert_eq!(told(&dry[0]), json!([1, 200, ada, 2]));
     assert_eq!(service.head().await.position, 3);
-    let results = results(send(&service, "PATCH", "", &body).await, counts);
+    let results = results(send(&service, "PATCH", "", &body).await, &counts);
     let expected = json!([
         [1, 200, ada, 2],
         [2, 200, ada, 2],
@@ -108,10 +110,10 @@ pub(crate) async fn each_line_deletes_the_user_that_it_names(backend: Backend) {
         json!({"id": grace}),
     ];
     let all = json!({"deleted": 3, "failed": 4});
-    results(send(&service, "DELETE", "?dry_run=true", &body).await, all);
+    results(send(&service, "DELETE", "?dry_run=true", &body).await, &all);
     assert_eq!(service.head().await.position, 3);
     let counts = json!({"deleted": 2, "failed": 5});
-    let results = results(send(&service, "DELETE", "", &body).await, counts);
+    let results = results(send(&service, "DELETE", "", &body).await, &counts);
     let expected = json!([
         [1, 412, "version-mismatch"],
         [2, 204, ada, 2],
@@ -159,7 +161,7 @@ pub(crate) async fn users_that_match_are_changed_once_their_number_is_confirmed(
     assert_eq!(service.head().await.position, 3);
 
     let reply = matching(&service, "PATCH", &format!("{filter}&confirm=2"), patch()).await;
-    let patched = results(reply, json!({"patched": 2, "unchanged": 0, "failed": 0}));
+    let patched = results(reply, &json!({"patched": 2, "unchanged": 0, "failed": 0}));
     let expected = json!([[1, 200, id(&users[1]), 2], [2, 200, id(&users[2]), 2]]);
     assert_eq!(json!(patched.iter().map(told).collect::<Vec<_>>()), expected);
     for user in &users[1..] {
@@ -167,11 +169,11 @@ pub(crate) async fn users_that_match_are_changed_once_their_number_is_confirmed(
         assert_eq!((&now["title"], &now["status"]), (&json!("T"), &json!("active")));
     }
     let reply = matching(&service, "DELETE", "filter=title%20pr&confirm=2", None).await;
-    results(reply, json!({"deleted": 2, "failed": 0}));
+    results(reply, &json!({"deleted": 2, "failed": 0}));
     let left = service.get("/users").await.expect(200).json();
     assert_eq!(left["items"], json!([users[0]]));
     let none = matching(&service, "DELETE", "filter=title%20pr&confirm=0", None).await;
-    results(none, json!({"deleted": 0, "failed": 0}));
+    results(none, &json!({"deleted": 0, "failed": 0}));
 }
 
 pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend) {
@@ -227,7 +229,7 @@ pub(crate) async fn a_dry_run_shows_the_users_that_would_fail(backend: Backend) 
     let code = json!("username-taken");
     assert_eq!(told, [(&users[1]["id"], &code), (&users[2]["id"], &code)]);
     let reply = matching(&service, "PATCH", &format!("{query}&confirm=2"), patch).await;
-    results(reply, json!({"patched": 0, "unchanged": 0, "failed": 2}));
+    results(reply, &json!({"patched": 0, "unchanged": 0, "failed": 2}));
 }
 
 pub(crate) async fn a_change_by_conditions_also_needs_to_read(backend: Backend) {
@@ -240,5 +242,5 @@ pub(crate) async fn a_change_by_conditions_also_needs_to_read(backend: Backend) 
     let both = service.new_key(&["users:write", "users:read"]).await;
     let request = service.request("DELETE", "/users?username=ada&confirm=1");
     let reply = request.bearer(both["key"].as_str().expect("a key")).send().await;
-    results(reply, json!({"deleted": 1, "failed": 0}));
+    results(reply, &json!({"deleted": 1, "failed": 0}));
 }

@@ -121,16 +121,17 @@ fn read_write(kind: LineKind, text: &[u8]) -> Result<Result<BulkWrite, Violation
     })
 }
 
+const ID_NEEDED: &str = "send one JSON object a line, with the id of a user";
+
 /// The id of the user that a line names.
 fn read_id(tree: &Json) -> Result<UserId, Violation> {
-    let detail = "send one JSON object a line, with the id of a user";
     match tree.member(Attribute::Id.name()) {
         Some(Json::Text(id)) => {
             // An id in another format is that of no user.
-            UserId::parse(id).ok_or_else(|| violation("id", ViolationCode::InvalidValue, detail))
+            UserId::parse(id).ok_or_else(|| violation("id", ViolationCode::InvalidValue, ID_NEEDED))
         }
-        Some(_) => Err(violation("id", ViolationCode::WrongType, detail)),
-        None => Err(violation("id", ViolationCode::Required, detail)),
+        Some(_) => Err(violation("id", ViolationCode::WrongType, ID_NEEDED)),
+        None => Err(violation("id", ViolationCode::Required, ID_NEEDED)),
     }
 }
 
@@ -138,10 +139,7 @@ fn read_id(tree: &Json) -> Result<UserId, Violation> {
 fn read_deletion(tree: &Json) -> Result<BulkWrite, Violation> {
     let id = read_id(tree)?;
     let mut preconditions = Preconditions::default();
-    let members: &[(String, Json)] = match tree {
-        Json::Object(members) => members,
-        _ => &[],
-    };
+    let members = if let Json::Object(members) = tree { members.as_slice() } else { &[] };
     for (name, value) in members {
         match (name.as_str(), value) {
             ("id", _) => {}

@@ -67,7 +67,9 @@ impl Clashes {
                 self.remember(&claims, first);
                 Ok(Outcome { effect: Effect::Changed(EventKind::Updated), ..outcome })
             }
-            _ => Err(Failure::Refused(Refusal::Taken(taken(&held, &user)))),
+            OnConflict::Fail | OnConflict::Skip | OnConflict::Replace | OnConflict::Merge => {
+                Err(Failure::Refused(Refusal::Taken(taken(&held, &user))))
+            }
         }
     }
 

@@ -25,7 +25,7 @@ use roster_core::{
 };
 use tokio::time::sleep;
 
-use super::super::list_query::UserListQuery;
+use super::super::list_query::{ListForm, UserListQuery};
 use crate::{
     access::Lease,
     extract::NDJSON,
@@ -44,22 +44,14 @@ use crate::{
 /// priority.
 pub(super) const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
 
-/// Parameters that apply only to pages, with the detail of the error for each.
-const OF_PAGES: [(&str, &str); 5] = [
-    ("sort", "NDJSON comes in the order of ids; leave sort out"),
-    ("q", "a search is answered in pages of JSON; use filter, or Accept: application/json"),
-    ("limit", "NDJSON is one answer without pages; leave limit out"),
-    ("cursor", "NDJSON is one answer without pages; leave cursor out"),
-    ("count", "NDJSON has no place for a total; count the lines"),
-];
-
 /// Pauses in milliseconds before a page is read again after a transient error.
 const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let may = call.permit()?;
-    let UserListQuery { mut page, members, .. } =
-        UserListQuery::read(app, call, &OF_PAGES, |_| Ok(false))?;
+    let UserListQuery { mut page, members, query, .. } =
+        UserListQuery::read(app, call, ListForm::Lines, |_| Ok(false))?;
+    let lines_left = if query.has("limit") { page.limit } else { usize::MAX };
     page.limit = STREAMED_AT_ONCE;
     refuse_if_match(call, "NDJSON has no tag, so no If-Match matches")?;
     if call.parts.method == Method::HEAD {
@@ -74,8 +66,8 @@ pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Prob
     let mut response = body.into_response();
     describe(app, response.headers_mut(), first.position);
     let (directory, lease) = (app.directory.clone(), call.lease(app)?);
-    let export =
-        Export { directory, lease, page, members, request_id: call.request_id().to_owned() };
+    let request_id = call.request_id().to_owned();
+    let export = Export { directory, lease, page, members, lines_left, request_id };
     tokio::spawn(export.send(first, sender, place));
     Ok(response)
 }
@@ -108,6 +100,8 @@ struct Export {
     lease: Lease<ReadUsers>,
     page: PageQuery,
     members: Option<Members>,
+    /// How many users may still be sent.
+    lines_left: usize,
     request_id: String,
 }
 
@@ -115,15 +109,17 @@ impl Export {
     async fn send(mut self, first: Page, sender: BodySender, _place: Place) {
         let mut read = Ok(first);
         loop {
-            let page = match read {
+            let mut page = match read {
                 Ok(page) => page,
                 Err(error) => return self.log_failure(&error),
             };
+            page.items.truncate(self.lines_left);
+            self.lines_left -= page.items.len();
             let Some(lines) = self.lines(&page) else {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
-            let next = page.next.clone();
+            let next = page.next.take().filter(|_| self.lines_left > 0);
             drop(page);
             let Some(room) = self.room(&sender).await else { return };
             // Checked as late as possible: the page may have waited for room.

@@ -16,7 +16,7 @@ use roster_core::{
 };
 
 use super::{
-    super::list_query::UserListQuery,
+    super::list_query::{ListForm, UserListQuery},
     bulk_query::LineKind,
     charges::LineCharges,
     export::{STREAMED_AT_ONCE, read_page},
@@ -40,16 +40,6 @@ use crate::{
 
 /// The number of users that are changed in one batch: half of what the store commits at a time.
 const BATCH_USERS_MAX: usize = 256;
-
-/// The parameters of lists that do not apply, with the detail of the error for each.
-const OF_LISTS: [(&str, &str); 6] = [
-    ("sort", "users are changed in the order of ids; leave sort out"),
-    ("q", "give the condition as a filter; leave q out"),
-    ("limit", "all users that match are changed; leave limit out"),
-    ("cursor", "all users that match are changed; leave cursor out"),
-    ("count", "dry_run=true counts the users; leave count out"),
-    ("fields", "leave fields out"),
-];
 
 /// A change of every user that matches.
 pub(crate) enum MatchingChange {
@@ -101,7 +91,7 @@ pub(crate) async fn change_matching(
         }
         Ok(true)
     };
-    let UserListQuery { mut page, .. } = UserListQuery::read(app, call, &OF_LISTS, take)?;
+    let UserListQuery { mut page, .. } = UserListQuery::read(app, call, ListForm::Change, take)?;
     if page.is_unconditional() {
         let detail = "name the users by filter, id, status or another condition, or send \
                       application/x-ndjson with an id a line";
