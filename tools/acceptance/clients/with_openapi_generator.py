@@ -39,10 +39,11 @@ class Client:
         self.call(self.users.delete_user, user_id)
 
     def import_lines(self, text):
-        nothing = [None] * 5
+        parameters = ("user_create", "on_conflict", "match", "dry_run", "idempotency_key", "prefer")
         method, url, headers, _, post = self.users._create_user_serialize(
-            *nothing, None, "application/x-ndjson", None, 0
-        )
+            **dict.fromkeys(parameters), _request_auth=None, _headers=None, _host_index=0,
+            _content_type="application/x-ndjson",
+        )  # fmt: skip
         headers["Accept"] = "application/x-ndjson"
         response = self.users.api_client.call_api(method, url, headers, text, post)
         return response.read().decode()

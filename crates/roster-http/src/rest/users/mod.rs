@@ -72,7 +72,7 @@ pub(crate) async fn create(
         return bulk::write_lines(&app, call, LineKind::CREATE).await;
     }
     let (mut parts, body) = request.into_parts();
-    let options = WriteOptions::from_request_parts(&mut parts, &app).await?;
+    let mut options = WriteOptions::from_request_parts(&mut parts, &app).await?;
     let request = Request::from_parts(parts, body);
     let body = if options.upsert.on_conflict == OnConflict::Merge {
         AuthorizedBody::<Mergeable>::from_request(request, &app)
@@ -87,6 +87,8 @@ pub(crate) async fn create(
     if outcome.effect == Effect::Changed(EventKind::Created) {
         create_response(&app, &options, outcome, "users")
     } else {
+        // The caller does not know the id of this user, so `return=minimal` is not applied.
+        options.preferred_return = None;
         Ok(write_response(&app, &options, outcome))
     }
 }
