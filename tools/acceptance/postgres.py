@@ -57,6 +57,8 @@ def backends(url):
     asked = (
         "SELECT pid FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        # A worker of autovacuum commits nothing of a client.
+        " AND backend_type = 'client backend'"
     )
     with connect(url) as connection:
         return {row[0] for row in connection.execute(asked)}

@@ -15,9 +15,9 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
     attribute::Attribute,
-    json::Json,
+    json::{self, Json},
     profile::Value,
-    violation::{Excuse, Findings, Violation, ViolationCode},
+    violation::{Excuse, Findings, Violation, ViolationCode, Violations},
 };
 
 /// A parsed and normalized request body, before it is compared with the stored user.
@@ -74,6 +74,20 @@ impl Draft {
             members.retain(|(name, _)| !ignored.contains(&name.as_str()));
         }
         Self { patch: Some(Box::new(patch)), ..Self::parse(tree) }
+    }
+
+    /// Checks the members of a patch, whichever user it is for.
+    pub fn check_patch(patch: &Json) -> Result<(), Violations> {
+        let mut draft = Self::parse(json::merge(Json::Object(Vec::new()), patch.clone()));
+        draft.check_removals(patch);
+        let (mut violations, omitted) = draft.violations.counting(|_| false);
+        violations.append(&mut draft.server_made_faults);
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let mut violations = Violations::from_iter(violations);
+        violations.omit(omitted);
+        Err(violations)
     }
 
     /// Removes `id` and `version`, which are ignored when a user is created.

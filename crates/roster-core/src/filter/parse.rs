@@ -13,6 +13,9 @@ use crate::{
     limits::{FILTER_DEPTH_MAX, FILTER_LENGTH_MAX, FILTER_TERMS_MAX},
 };
 
+/// The maximum length in bytes of an unknown word that the detail of a fault repeats.
+const WORD_SHOWN_MAX: usize = 256;
+
 /// Parses a whole filter, or a condition, with the names of an interface.
 pub fn parse<N: Names>(text: &str, names: &N) -> Parsed<N> {
     let mut parser = Parser::new(text, names)?;
@@ -57,6 +60,13 @@ pub fn parse_value_path<N: Names>(text: &str, names: &N) -> Result<ValuePath<N>,
         return Ok(ValuePath { name, condition, part });
     }
     Err(parser.fault("the end of the path was expected"))
+}
+
+/// The fault of a word that is no name or operator. A long word is not repeated.
+fn unknown_word(position: usize, word: &str, detail: String) -> FilterFault {
+    let is_long = word.len() > WORD_SHOWN_MAX;
+    let detail = if is_long { "no name and no operator is this long".to_owned() } else { detail };
+    FilterFault { position, detail }
 }
 
 struct Parser<'t, N> {
@@ -132,7 +142,7 @@ impl<'t, N: Names> Parser<'t, N> {
             return Err(self.fault(self.names.expected(within)));
         }
         let resolved = self.names.resolve(word, within);
-        resolved.map_err(|detail| FilterFault { position: start, detail })
+        resolved.map_err(|detail| unknown_word(start, word, detail))
     }
 
     fn group(&mut self, within: Option<&N::Name>) -> Parsed<N> {
@@ -194,7 +204,7 @@ impl<'t, N: Names> Parser<'t, N> {
             } else {
                 format!("there is no operator {word}: use eq, ne, co, sw, ew, gt, ge, lt, le or pr")
             };
-            return Err(FilterFault { position: start, detail });
+            return Err(unknown_word(start, word, detail));
         };
         let at = |position| move |detail| FilterFault { position, detail };
         self.names.takes(name, operator).map_err(at(start))?;

@@ -213,4 +213,8 @@ fn length_depth_and_terms_are_capped() {
     assert!(Filter::parse(&terms(65)).is_err_and(|f| f.detail.contains("64 tests")));
     let long = format!("title eq \"{}\"", "x".repeat(5000));
     assert!(Filter::parse(&long).is_err_and(|f| f.detail.contains("4096 bytes")));
+    let word = "x".repeat(300);
+    for text in [word.clone(), format!("{word} eq 1"), format!("title {word} 1")] {
+        assert!(Filter::parse(&text).is_err_and(|f| f.detail.len() < 100), "{text}");
+    }
 }

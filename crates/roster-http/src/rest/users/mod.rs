@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use roster_core::{
-    Draft, Effect, EventKind, Json, OnConflict, Stored,
+    Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal, Stored,
     access::{ReadUsers, WriteUsers},
     plan::Plan,
 };
@@ -106,6 +106,7 @@ pub(crate) async fn patch_many(
     let bytes_max = app.settings.body_bytes_max;
     let body = call.read_and_authorize(&app, BodyKind::MergePatch, bytes_max, |patch| patch);
     let (call, patch, _) = body.await?;
+    Draft::check_patch(&patch).map_err(|violations| Failure::from(Refusal::Invalid(violations)))?;
     bulk::change_matching(&app, &call, MatchingChange::Patch(patch)).await
 }
 

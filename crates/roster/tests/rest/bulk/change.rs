@@ -211,6 +211,10 @@ pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend
     bad.refused(400, "invalid-filter");
     let form = service.request("PATCH", "/users?username=ada&confirm=1");
     form.body("text/plain", "{}").send().await.refused(415, "unsupported-media-type");
+    for patch in [json!([]), json!({"emial": "x"}), json!({"emial": null}), json!({"email": 7})] {
+        let reply = matching(&service, "PATCH", "username=nobody&confirm=0", Some(patch)).await;
+        reply.refused(422, "invalid-user");
+    }
     let broken = service.request("PATCH", "/users?username=ada&confirm=1");
     broken.body("application/json", "{").send().await.refused(400, "malformed-json");
     let all = service.get("/users").await.expect(200).json();

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The maximum number of lines of a batch: half of what the store commits at a time.
-const BATCH_LINES_MAX: usize = 256;
+pub(super) const BATCH_LINES_MAX: usize = 256;
 /// A batch is full once its lines hold this many bytes.
 const BATCH_BYTES_MAX: usize = 1024 * 1024;
 

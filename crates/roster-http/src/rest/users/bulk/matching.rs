@@ -5,10 +5,13 @@
 //! reads the users page by page and changes each one only if it still has the version that was
 //! read. The response is a stream of results. If the client disconnects, the run stops.
 
+use std::sync::Arc;
+
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use roster_core::{
-    BulkWrite, Caller, Directory, Json, Mode, Preconditions, StoreError, Stored, Tags,
+    BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions, StoreError, Stored,
+    Tags,
     access::{Permit, ReadUsers, WriteUsers},
     json::write_json,
     limits::PAGE_SIZE_DEFAULT,
@@ -17,9 +20,11 @@ use roster_core::{
 
 use super::{
     super::list_query::{ListForm, UserListQuery},
+    batch::BATCH_LINES_MAX,
     bulk_query::LineKind,
     charges::LineCharges,
     export::{STREAMED_AT_ONCE, read_page},
+    flight::Flight,
     line_result::{LineResult, Tally},
 };
 use crate::{
@@ -37,9 +42,6 @@ use crate::{
     state::AppState,
     transfers::Place,
 };
-
-/// The number of users that are changed in one batch: half of what the store commits at a time.
-const BATCH_USERS_MAX: usize = 256;
 
 /// A change of every user that matches.
 pub(crate) enum MatchingChange {
@@ -123,6 +125,7 @@ pub(crate) async fn change_matching(
         app: app.clone(),
         change,
         left: count,
+        flight: Flight::new(),
         tally: Tally::default(),
     };
     tokio::spawn(run.send(page, may_read, sender, place));
@@ -217,6 +220,7 @@ struct Run {
     change: MatchingChange,
     /// How many users may still be changed: never more than were confirmed.
     left: u64,
+    flight: Flight<Vec<Result<Outcome, Failure>>>,
     tally: Tally,
 }
 
@@ -233,7 +237,7 @@ impl Run {
                 Ok(page) => page,
                 Err(error) => return self.log_failure(&error),
             };
-            for users in page.items.chunks(BATCH_USERS_MAX) {
+            for users in page.items.chunks(BATCH_LINES_MAX) {
                 if self.change(users, &sender).await.is_none() {
                     return self.log_end(false);
                 }
@@ -243,6 +247,12 @@ impl Run {
                 break;
             }
         }
+        while !self.flight.is_empty() {
+            let results = self.flight.next().await;
+            if self.send_results(results, &sender).await.is_none() {
+                return self.log_end(false);
+            }
+        }
         let done = self.tally.done(self.change.kind());
         self.log_end(true);
         let Ok(room) = sender.room().await else { return };
@@ -250,8 +260,8 @@ impl Run {
         sender.finish();
     }
 
-    /// Changes users and sends the results. Returns `None` if the client is gone or its credential
-    /// is no longer valid.
+    /// Sends a batch of changes to the store, once there is room for it. Returns `None` if the
+    /// client is gone or its credential is no longer valid.
     async fn change(&mut self, users: &[Stored], sender: &BodySender) -> Option<()> {
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(users.len());
         let users = users.get(..count)?;
@@ -264,16 +274,37 @@ impl Run {
                 }
             }
         }
+        let permit = loop {
+            let batches = Arc::clone(&self.app.transfers.batches);
+            tokio::select! {
+                biased;
+                _ = self.lease.over() => return None,
+                results = self.flight.next() => self.send_results(results, sender).await?,
+                permit = batches.acquire_owned(), if !self.flight.is_full() => break permit.ok()?,
+            }
+        };
+        let may = self.lease.permit().await.ok()?;
+        let writes = users.iter().map(|user| self.change.of(user)).collect();
+        let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
+        let results = async move {
+            let results = directory.write_many(may, writes, Mode::Write, &caller).await;
+            drop(permit);
+            results
+        };
+        self.flight.launch(results).await;
+        Some(())
+    }
+
+    async fn send_results(
+        &mut self,
+        results: Vec<Result<Outcome, Failure>>,
+        sender: &BodySender,
+    ) -> Option<()> {
         let room = tokio::select! {
             _ = self.lease.over() => return None,
             room = sender.room() => room.ok()?,
         };
-        let writes = users.iter().map(|user| self.change.of(user)).collect();
-        let permit = self.app.transfers.batches.acquire().await.ok()?;
-        let may = self.lease.permit().await.ok()?;
-        let results = self.app.directory.write_many(may, writes, Mode::Write, &self.caller).await;
-        drop(permit);
-        let mut out = Vec::with_capacity(count * 80);
+        let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
             let result = result.map_err(Problem::from);
             let result = LineResult::of(self.change.kind(), Mode::Write, result);
