@@ -76,12 +76,19 @@ impl Draft {
         Self { patch: Some(Box::new(patch)), ..Self::parse(tree) }
     }
 
-    /// Checks the members of a patch, whichever user it is for.
-    pub fn check_patch(patch: &Json) -> Result<(), Violations> {
+    /// Checks a patch for many users: its members must be valid for any user, and it must not name
+    /// one user or version.
+    pub fn check_patch_of_many(patch: &Json) -> Result<(), Violations> {
         let mut draft = Self::parse(json::merge(Json::Object(Vec::new()), patch.clone()));
         draft.check_removals(patch);
         let (mut violations, omitted) = draft.violations.counting(|_| false);
-        violations.append(&mut draft.server_made_faults);
+        for name in [Attribute::Id.name(), Attribute::Version.name()] {
+            if patch.member(name).is_some() {
+                let detail = "leave it out: the query selects the users";
+                let code = ViolationCode::UnknownMember;
+                violations.push(Violation::new(format!("/{name}"), code, detail));
+            }
+        }
         if violations.is_empty() {
             return Ok(());
         }

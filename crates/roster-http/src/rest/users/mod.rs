@@ -106,7 +106,7 @@ pub(crate) async fn patch_many(
     let bytes_max = app.settings.body_bytes_max;
     let body = call.read_and_authorize(&app, BodyKind::MergePatch, bytes_max, |patch| patch);
     let (call, patch, _) = body.await?;
-    Draft::check_patch(&patch).map_err(|violations| Failure::from(Refusal::Invalid(violations)))?;
+    Draft::check_patch_of_many(&patch).map_err(|found| Failure::from(Refusal::Invalid(found)))?;
     bulk::change_matching(&app, &call, MatchingChange::Patch(patch)).await
 }
 

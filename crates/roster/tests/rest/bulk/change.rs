@@ -211,7 +211,9 @@ pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend
     bad.refused(400, "invalid-filter");
     let form = service.request("PATCH", "/users?username=ada&confirm=1");
     form.body("text/plain", "{}").send().await.refused(415, "unsupported-media-type");
-    for patch in [json!([]), json!({"emial": "x"}), json!({"emial": null}), json!({"email": 7})] {
+    let [unknown, removed] = [json!({"emial": "x"}), json!({"emial": null})];
+    let [wrong, one] = [json!({"email": 7}), json!({"version": 1})];
+    for patch in [json!([]), unknown, removed, wrong, one] {
         let reply = matching(&service, "PATCH", "username=nobody&confirm=0", Some(patch)).await;
         reply.refused(422, "invalid-user");
     }
