@@ -113,7 +113,7 @@ pub(crate) async fn change_matching(
     };
     let Counted { count, .. } = count(&app.directory, may_read, page.clone()).await?;
     if count != confirmed {
-        let detail = format!("{count} users match, and not {confirmed}; nothing was changed");
+        let detail = format!("the count is {count}, not {confirmed}; nothing was changed");
         return Err(Problem::saying(ProblemCode::CountMismatch, detail));
     }
     let (body, sender) = StreamedBody::new(call.peer());
