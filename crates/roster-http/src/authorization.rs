@@ -52,17 +52,22 @@ pub(crate) async fn reauthorize(
     allow(app.access.authenticate(parts).await?, operation, scope)
 }
 
-/// The operation with the scope that it needs; `None` if it needs none.
-fn needed(operation: Option<Operation>) -> Option<(Operation, Scope)> {
+/// The operation with the scope that it needs, if any; `None` if anybody may call it.
+fn needed(operation: Option<Operation>) -> Option<(Operation, Option<Scope>)> {
     match operation?.needs() {
         Need::Nothing => None,
-        Need::Scope(scope) => Some((operation?, scope)),
+        Need::Caller => Some((operation?, None)),
+        Need::Scope(scope) => Some((operation?, Some(scope))),
     }
 }
 
 /// The permissions of the caller at the operation's interface, if they include the scope.
-fn allow(authority: Authority, operation: Operation, scope: Scope) -> Result<Authority, Problem> {
-    if !authority.may(scope) {
+fn allow(
+    authority: Authority,
+    operation: Operation,
+    scope: Option<Scope>,
+) -> Result<Authority, Problem> {
+    if let Some(scope) = scope.filter(|scope| !authority.may(*scope)) {
         return Err(MissingScope(scope).into());
     }
     Ok(if operation.is_scim() { authority.through_scim() } else { authority })

@@ -12,6 +12,8 @@ use roster_core::access::Scope;
 pub enum Need {
     /// Nothing: anybody may call it.
     Nothing,
+    /// A credential with any scope or none, unless the service is open.
+    Caller,
     /// A credential with that scope, once the service is not open any more.
     Scope(Scope),
 }
@@ -19,6 +21,9 @@ pub enum Need {
 macro_rules! need {
     (Nothing) => {
         Need::Nothing
+    };
+    (Caller) => {
+        Need::Caller
     };
     ($scope:ident) => {
         Need::Scope(Scope::$scope)
@@ -103,6 +108,7 @@ operations! {
     RotateKey POST "/keys/{key_id}/rotate" "rotateKey" KeysAdmin;
     GetSchema GET "/schema" "getSchema" UsersRead;
     ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite;
+    GetCaller GET "/caller" "getCaller" Caller;
     GetService GET "/" "getService" Nothing;
     GetDescription GET "/openapi.json" "getDescription" Nothing;
     GetDocs GET "/docs" "getDocs" Nothing;

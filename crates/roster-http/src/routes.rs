@@ -95,6 +95,7 @@ fn offered(operation: Operation, app: &AppState) -> MethodRouter<AppState> {
         Operation::RotateKey => on_method(operation, app, rest::keys::rotate),
         Operation::GetSchema => on_method(operation, app, rest::schema::get),
         Operation::ReplaceSchema => on_method(operation, app, rest::schema::replace),
+        Operation::GetCaller => on_method(operation, app, rest::caller::get),
         Operation::GetService => on_method(operation, app, rest::service::get_service),
         Operation::GetDescription => on_method(operation, app, rest::service::get_description),
         Operation::GetDocs => on_method(operation, app, rest::service::get_docs),

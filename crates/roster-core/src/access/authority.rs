@@ -7,13 +7,17 @@
 use std::marker::PhantomData;
 
 use super::scope::{Scope, Scopes};
-use crate::command::{Actor, Caller};
+use crate::{
+    command::{Actor, Caller},
+    timestamp::Timestamp,
+};
 
 /// A caller and its scopes.
 #[derive(Clone, Debug)]
 pub struct Authority {
     actor: Actor,
     scopes: Scopes,
+    expires_at: Option<Timestamp>,
 }
 
 /// A right, as a type.
@@ -85,7 +89,12 @@ pub struct MissingScope(pub Scope);
 impl Authority {
     /// A caller with these scopes.
     pub const fn new(actor: Actor, scopes: Scopes) -> Self {
-        Self { actor, scopes }
+        Self { actor, scopes, expires_at: None }
+    }
+
+    /// The same caller, whose credential expires at this time, if at all.
+    pub fn expiring(self, expires_at: Option<Timestamp>) -> Self {
+        Self { expires_at, ..self }
     }
 
     /// An unknown caller without any scope.
@@ -125,6 +134,16 @@ impl Authority {
         }
         let users = [Scope::UsersRead, Scope::UsersWrite];
         Self { scopes: self.scopes.iter().chain(users).collect(), ..self }
+    }
+
+    /// The scopes.
+    pub const fn scopes(&self) -> Scopes {
+        self.scopes
+    }
+
+    /// When the credential expires; `None` if it does not.
+    pub const fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
     }
 
     /// The actor.

@@ -119,7 +119,7 @@ impl Access {
         let now = self.directory.now();
         let key = ring.keyring.admit(presented, now).map_err(unauthentic)?;
         ring.note_use(key.id, now);
-        Ok(Authority::new(Actor::Key(key.id), key.scopes))
+        Ok(Authority::new(Actor::Key(key.id), key.scopes).expiring(key.expires_at))
     }
 
     /// Whether a credential is a token of an issuer, rather than a key.

@@ -62,8 +62,12 @@ pub(super) fn complete_paths(paths: Json) -> Json {
 fn add_scope(operation: &mut Json) {
     let id = text_at(operation, &["operationId"]);
     let Some(named) = Operation::ALL.iter().find(|known| known.id() == id) else { return };
-    let Need::Scope(scope) = named.needs() else { return };
-    let scopes = Json::Array(vec![string(scope.as_str())]);
+    let scopes = match named.needs() {
+        Need::Nothing => return,
+        Need::Caller => Vec::new(),
+        Need::Scope(scope) => vec![string(scope.as_str())],
+    };
+    let scopes = Json::Array(scopes);
     let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
     set(operation, "security", security);
     // SCIM describes all its refusals at once.

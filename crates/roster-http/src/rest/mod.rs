@@ -3,6 +3,7 @@
 //! A handler takes what it needs of the request by extractors, calls the directory and makes the
 //! response. It makes no decision about users: those are the directory's.
 
+pub(crate) mod caller;
 pub(crate) mod deleted_users;
 pub(crate) mod events;
 pub(crate) mod groups;

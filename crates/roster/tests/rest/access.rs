@@ -85,7 +85,7 @@ pub(crate) async fn each_operation_needs_its_scope_and_no_other(backend: Backend
                     let wanted = format!("scope=\"{}\"", needed.as_str());
                     assert!(challenge_text.contains(&wanted), "{place}: {challenge_text}");
                 }
-                Need::Scope(_) | Need::Nothing => {
+                Need::Scope(_) | Need::Caller | Need::Nothing => {
                     assert!(![401, 403].contains(&reply.status()), "{place}: {}", reply.text());
                 }
             }
@@ -135,7 +135,9 @@ pub(crate) async fn a_missing_or_invalid_credential_is_401(backend: Backend) {
     let bad = bad_keys(&service, whole).await;
     let before = service.head().await;
     for (operation, method, target) in operations() {
-        let Need::Scope(_) = operation.needs() else { continue };
+        if operation.needs() == Need::Nothing {
+            continue;
+        }
         let request =
             || request_for(&service, operation, &method, &target).without("authorization");
         refused(request().send().await, operation);
@@ -261,7 +263,7 @@ pub(crate) async fn a_store_that_loses_its_keys_does_not_open_the_service(backen
     assert_eq!(status, 401, "the store has lost the key");
     assert!(key["id"].is_string() && !service.app.is_open());
     for (operation, method, target) in operations() {
-        if let Need::Scope(_) = operation.needs() {
+        if operation.needs() != Need::Nothing {
             let bare = request_for(&service, operation, &method, &target).without("authorization");
             refused(bare.send().await, operation);
         }
@@ -275,7 +277,7 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(backend: Backend
     for (operation, method, target) in operations() {
         let bare = || request_for(&service, operation, &method, &target);
         match operation.needs() {
-            Need::Scope(_) => {
+            Need::Scope(_) | Need::Caller => {
                 refused(bare().send().await, operation);
                 // Requests through a proxy are not rejected, because they need a key anyway.
                 let forwarded = bare().header("x-forwarded-for", "192.0.2.1");

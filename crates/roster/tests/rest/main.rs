@@ -9,6 +9,7 @@
 mod access;
 mod body_authority;
 mod bulk;
+mod caller;
 mod client;
 mod cors;
 mod cursors;
@@ -85,6 +86,9 @@ macro_rules! cases {
 }
 
 cases! {
+    mod caller {
+        a_caller_learns_who_it_is,
+    }
     mod access {
         each_operation_needs_its_scope_and_no_other,
         a_missing_or_invalid_credential_is_401,
@@ -111,6 +115,7 @@ cases! {
     mod jwt {
         every_forged_token_is_rejected,
         each_scope_of_a_token_allows_its_operations_only,
+        a_subject_learns_who_it_is,
         a_foreign_page_with_a_token_is_403,
         scopes_are_read_from_the_configured_claim,
         with_an_issuer_every_request_needs_a_credential,

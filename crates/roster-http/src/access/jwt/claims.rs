@@ -46,7 +46,8 @@ impl TokenIssuer {
         let subject = Arc::from(subject.ok_or("the token has no usable sub")?);
         let actor = Actor::Subject { issuer: Arc::from(self.name.as_str()), subject };
         let scopes = self.words(claims).filter_map(|word| self.scope(word)).collect();
-        Ok(Admitted { authority: Authority::new(actor, scopes), until })
+        let expires_at = Some(Timestamp::from_millis(end));
+        Ok(Admitted { authority: Authority::new(actor, scopes).expiring(expires_at), until })
     }
 
     fn is_audience(&self, claim: Option<&Json>) -> bool {

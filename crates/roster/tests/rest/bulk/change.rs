@@ -174,6 +174,8 @@ pub(crate) async fn users_that_match_are_changed_once_their_number_is_confirmed(
     assert_eq!(left["items"], json!([users[0]]));
     let none = matching(&service, "DELETE", "filter=title%20pr&confirm=0", None).await;
     results(none, &json!({"deleted": 0, "failed": 0}));
+    let all = matching(&service, "DELETE", "filter=id%20pr&confirm=1", None).await;
+    results(all, &json!({"deleted": 1, "failed": 0}));
 }
 
 pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend) {

@@ -163,6 +163,18 @@ pub(crate) async fn each_scope_of_a_token_allows_its_operations_only(backend: Ba
     }
 }
 
+pub(crate) async fn a_subject_learns_who_it_is(backend: Backend) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
+    let token = trusting.token(&signer, "one");
+    let caller = trusting.service.request("GET", "/caller").bearer(&token).send().await;
+    let caller = caller.expect(200).json();
+    assert_eq!((&caller["kind"], &caller["open"]), (&json!("subject"), &json!(false)));
+    let actor = format!("jwt:{}", caller["name"].as_str().expect("a name"));
+    assert_eq!(caller["actor"], actor);
+    assert!(caller["expires_at"].is_string() && caller["scopes"].is_array(), "{caller}");
+}
+
 pub(crate) async fn a_foreign_page_with_a_token_is_403(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;

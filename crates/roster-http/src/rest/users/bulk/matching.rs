@@ -93,8 +93,9 @@ pub(crate) async fn change_matching(
         }
         Ok(true)
     };
-    let UserListQuery { mut page, .. } = UserListQuery::read(app, call, ListForm::Change, take)?;
-    if page.is_unconditional() {
+    let UserListQuery { mut page, query, .. } =
+        UserListQuery::read(app, call, ListForm::Change, take)?;
+    if query.given.iter().all(|given| matches!(given.name.as_ref(), "dry_run" | "confirm")) {
         let detail = "name the users by filter, id, status or another condition, or send \
                       application/x-ndjson with an id a line";
         return Err(required("filter", detail));
