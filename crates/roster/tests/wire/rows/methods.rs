@@ -154,8 +154,6 @@ pub(super) fn allowed() -> Vec<Row> {
         options("allow: readiness", "/readyz", READS),
         options("allow: measurements", "/metrics", READS),
         refused("not here: PUT on users", "PUT", "/users", USERS),
-        refused("not here: PATCH on users", "PATCH", "/users", USERS),
-        refused("not here: DELETE on users", "DELETE", "/users", USERS),
         refused("not here: TRACE on users", "TRACE", "/users", USERS),
         refused("not here: QUERY on users", "QUERY", "/users", USERS),
         refused("not here: POST on a user", "POST", "/users/<id>", USER),
