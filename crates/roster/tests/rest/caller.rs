@@ -39,4 +39,6 @@ pub(crate) async fn a_caller_learns_who_it_is(backend: Backend) {
     let nobody = service.request("GET", "/caller").without("authorization").send().await;
     nobody.refused(401, "unauthenticated");
     service.get("/caller?x=1").await.refused(400, "invalid-query");
+    let html = service.request("GET", "/caller").header("accept", "text/html").send().await;
+    html.refused(406, "not-acceptable");
 }

@@ -37,7 +37,7 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let key = service.close().await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
-    all.extend([("GET", key.clone()), ("DELETE", key)]);
+    all.extend([("GET", key.clone()), ("DELETE", key), ("GET", "/caller".to_owned())]);
     all
 }
 
