@@ -8,7 +8,12 @@ use std::{path::PathBuf, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use crate::{checkpoint::EMPTY, open_error::OpenError, schema, settings::Settings};
+use crate::{
+    checkpoint::EMPTY,
+    open_error::OpenError,
+    schema,
+    settings::{PAGE_BYTES, Settings},
+};
 
 /// The name of the database file in the data directory.
 pub(crate) const DATABASE: &str = "roster.db";
@@ -35,6 +40,9 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     // A commit is synced to disk before it returns.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    // A commit that begins the log again truncates a file that grew beyond the maximum.
+    let log_bytes_max = i64::from(settings.wal_pages_max) * i64::from(PAGE_BYTES);
+    connection.pragma_update(None, "journal_size_limit", log_bytes_max)?;
     // Deleted data is overwritten, including pages that become free: see `scrub`.
     connection.pragma_update(None, "secure_delete", "ON")?;
     if let Some(pages_max) = settings.pages_max {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use roster_core::{PolicyKey, Rules, limits::WAL_BYTES_MAX};
 
 /// Bytes of a page.
-const PAGE_BYTES: u64 = 4096;
+pub(crate) const PAGE_BYTES: u32 = 4096;
 
 /// The settings of an engine.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Settings {
             mapped_bytes_max: 1 << 40,
             checkpoint_pages: 10_000,
             sweep_save_pages: 16 * 1024,
-            wal_pages_max: u32::try_from(WAL_BYTES_MAX / PAGE_BYTES).unwrap_or(u32::MAX),
+            wal_pages_max: u32::try_from(WAL_BYTES_MAX / u64::from(PAGE_BYTES)).unwrap_or(u32::MAX),
             pages_max: None,
         }
     }
