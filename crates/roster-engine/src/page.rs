@@ -127,7 +127,12 @@ async fn find<D: Database>(
     let sorted_max = most.min(SORTED_ROWS_MAX);
     let ids = match &plan.source {
         Source::Along(_) => return Ok(None),
-        Source::Words => return by_words(db, &query.words, most).await,
+        Source::Words => {
+            let found = by_words(db, &query.words, most).await?;
+            // In the order of ids, found users need no sorting.
+            let is_sorted = query.sort.by == SortBy::Id;
+            return Ok(found.filter(|found| is_sorted || found.ids.len() <= sorted_max));
+        }
         Source::Keys(lookups) => by_keys(db, lookups, sorted_max).await?,
         Source::Range(range) if has_too_many(head, range) => return Ok(None),
         Source::Range(range) => ids_of(db, range, sorted_max).await?,
@@ -274,7 +279,11 @@ async fn total<D: Database>(
         (count(db, range).await?, true)
     } else {
         let enough = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
+        // The order of the page does not matter, and users with words are found in that of ids.
+        let is_search = plan.source == Source::Words;
+        let sort = if is_search { PageQuery::first(0).sort } else { query.sort };
         let query = PageQuery {
+            sort,
             after: None,
             limit: enough,
             bytes_max: usize::MAX,

@@ -56,6 +56,7 @@ pub(crate) enum List {
     DeletedUsers,
     Groups,
     Members,
+    Keys,
     ScimUsers,
     ScimGroups,
     /// SCIM's users by `startIndex`. The store keeps the positions where pages ended.
@@ -74,6 +75,7 @@ impl List {
             Self::ScimGroups => 6,
             Self::ScimUsersByIndex => 7,
             Self::ScimGroupsByIndex => 8,
+            Self::Keys => 9,
         }
     }
 }

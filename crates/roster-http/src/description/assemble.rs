@@ -14,7 +14,7 @@ use super::{
     answers::{complete_paths, complete_responses},
     forms::schemas_of_writes,
     problem_page::explanation,
-    tree::{at, map_texts, members, object, remove, set, string},
+    tree::{at, items, map_texts, members, object, remove, set, string},
 };
 
 const DOCUMENT: &str = include_str!("../../openapi/document.json");
@@ -147,6 +147,10 @@ fn fill(document: Json, base_url: &str, names: &Json) -> Json {
     let base_path = super::base_path(base_url);
     map_texts(document, &|text| match text.as_str() {
         "{members}" => names.clone(),
+        "{deleted_members}" => {
+            let added = ["deleted_at", "purge_at"].map(string);
+            Json::Array(items(names).iter().cloned().chain(added).collect())
+        }
         "{line}" => string(LINE),
         "{description}" => string(PROSE.trim_end()),
         _ if text.contains('{') => string(

@@ -21,21 +21,20 @@ const DELETED: &str = "A deleted user: as it was when it left the collection, wh
     when it will be forgotten.";
 const OF_LINE: &str = "What went wrong with one line, as the line would have been answered by \
     itself; the request is that of the stream.";
-const LISTED: &str = "A user in a list: all members, or those that `fields` asks for with `id` and \
-    `version`.";
+const LISTED: &str = "All members, or those that `fields` asks for with `id` and `version`.";
 
 /// The schemas that follow from the hand-written ones, by name.
 pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
     let user = at(schemas, &["User"]);
-    let mut listed = user.clone();
-    set(&mut listed, "description", string(LISTED));
-    set(&mut listed, "required", Json::Array(vec![string("id"), string("version")]));
+    let deleted = deleted(schemas);
     let mut derived = vec![
         ("UserCreate".to_owned(), create(user)),
         ("UserReplace".to_owned(), write(user, REPLACE)),
         ("UserPatch".to_owned(), write(user, PATCH)),
-        ("ListedUser".to_owned(), listed),
-        ("DeletedUser".to_owned(), deleted(schemas)),
+        ("ListedUser".to_owned(), listed(user)),
+        ("ListedGroup".to_owned(), listed(at(schemas, &["Group"]))),
+        ("ListedDeletedUser".to_owned(), listed(&deleted)),
+        ("DeletedUser".to_owned(), deleted),
         ("LineProblem".to_owned(), of_line(at(schemas, &["Problem"]))),
     ];
     for (_, schema) in members(at(user, &["properties"])) {
@@ -46,6 +45,14 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         }
     }
     derived
+}
+
+/// A record of which only selected members may be shown.
+fn listed(record: &Json) -> Json {
+    let mut schema = record.clone();
+    set(&mut schema, "description", string(LISTED));
+    set(&mut schema, "required", Json::Array(vec![string("id"), string("version")]));
+    schema
 }
 
 /// A user with what its leaving adds.

@@ -15,13 +15,13 @@ use crate::problem::{Fault, Problem, ProblemCode};
 /// An error of a parameter: its code, and a text.
 pub(crate) type ParameterFault = (&'static str, String);
 
-/// Passes each parameter to `take`. A repeated parameter is an error. All errors make one problem.
+/// Passes each parameter to `take`. Only `fields` may be repeated. All errors make one problem.
 pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
 ) -> Result<Vec<Parameter<'a>>, Problem> {
-    let mut once = |parameter: &_, is_repeated| {
-        if is_repeated { Err(duplicate()) } else { take(parameter) }
+    let mut once = |parameter: &Parameter<'a>, is_repeated| {
+        if is_repeated && parameter.name != "fields" { Err(duplicate()) } else { take(parameter) }
     };
     let (given, faults) = read_all(query, &mut once)?;
     if faults.is_empty() { Ok(given) } else { Err(refused(faults)) }

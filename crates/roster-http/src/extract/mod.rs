@@ -6,6 +6,7 @@ mod accept;
 mod authorized;
 mod body;
 mod collection;
+mod fields;
 mod idempotency;
 mod parse;
 mod path;
@@ -22,6 +23,7 @@ pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
     refused, target, text, unknown,
 };
+pub(crate) use fields::Fields;
 pub(crate) use idempotency::{IDEMPOTENCY_KEY, idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;
 pub(crate) use path::{
@@ -31,5 +33,5 @@ pub(crate) use path::{
 pub(crate) use precondition::{EntityTags, preconditions, tags, weak_preconditions};
 pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
-pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions};
+pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions, ReadRecord};
 pub(crate) use write_options::{WriteOptions, dry_run, upsert};

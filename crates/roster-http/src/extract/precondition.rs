@@ -19,6 +19,14 @@ pub(crate) enum EntityTags {
 }
 
 impl EntityTags {
+    /// Whether one of them is this strong tag, compared strongly.
+    pub(crate) fn hold_strongly(&self, opaque: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::List(tags) => tags.iter().any(|(weak, tag)| !weak && tag == opaque),
+        }
+    }
+
     /// Whether one of them is this weak tag, compared weakly (RFC 9110 section 8.8.3.2).
     pub(crate) fn hold_weakly(&self, opaque: &str) -> bool {
         match self {

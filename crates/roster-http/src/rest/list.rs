@@ -25,8 +25,8 @@ use crate::{
     admission::{AdmissionGuard, Class},
     cursor::ListCursors,
     extract::{
-        EntityTags, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each, tags,
-        target,
+        EntityTags, Fields, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
+        tags, target,
     },
     problem::{Problem, ProblemCode},
     request::Call,
@@ -177,13 +177,18 @@ impl<'a> ListRequest<'a> {
         Ok(response)
     }
 
-    /// The response with a page of whole records.
+    /// The response with a page of records, of which the selected members are shown.
     pub(super) fn respond_records(
         &self,
         query: (&ListQuery<'_>, &ListCursors<'_>),
         page: PageFacts,
         items: &[Stored],
+        fields: &Fields,
     ) -> Result<Response, Problem> {
+        if let Some(members) = fields.members() {
+            let write = |item: &Stored, out: &mut _| members.project(&item.record, out);
+            return self.respond(query, page, (items, 0), write);
+        }
         let bytes = items.iter().map(|item| item.record.len()).sum();
         self.respond(query, page, (items, bytes), |item, out| {
             out.extend_from_slice(&item.record);

@@ -11,7 +11,7 @@ use http::{
 use roster_core::{LogId, Mode, Outcome, Position, Preconditions, Stored};
 
 use crate::{
-    extract::{JSON, ReturnPreference, WriteOptions},
+    extract::{Fields, JSON, ReturnPreference, WriteOptions},
     problem::{Problem, ProblemCode},
     state::AppState,
 };
@@ -37,6 +37,15 @@ pub(super) fn read_response(
         return Ok(without_content(StatusCode::NOT_MODIFIED, stored.version));
     }
     Ok(record(stored))
+}
+
+/// A record with its selected members.
+pub(super) fn shown(stored: Stored, fields: &Fields) -> Result<Stored, Problem> {
+    let Some(members) = fields.members() else { return Ok(stored) };
+    let mut record = Vec::new();
+    let shown = members.project(&stored.record, &mut record);
+    shown.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    Ok(Stored { record: record.into(), ..stored })
 }
 
 /// A record with its entity tag.

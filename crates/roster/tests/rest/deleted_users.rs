@@ -176,7 +176,7 @@ pub(crate) async fn every_error_of_a_query_for_deleted_users_is_listed(backend: 
         ("sort=id", "sort", "invalid-value"),
         ("sort=--deleted_at", "sort", "invalid-value"),
         ("count=1", "count", "invalid-value"),
-        ("fields=id", "fields", "unknown-parameter"),
+        ("fields=name,purged_at", "fields", "invalid-value"),
         ("filter=id+pr", "filter", "unknown-parameter"),
         ("sort=deleted_at&sort=deleted_at", "sort", "duplicate-parameter"),
         ("cursor=x&cursor=x", "cursor", "duplicate-parameter"),

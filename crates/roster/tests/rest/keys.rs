@@ -39,7 +39,7 @@ pub(crate) async fn a_key_is_shown_once_and_never_again(backend: Backend) {
     users_by(&service, text(&key)).await.expect(200);
 
     let one = service.get(&at(&key)).await.expect(200);
-    assert_eq!(one.json()["state"], "active");
+    assert_eq!((&one.json()["state"], &one.json()["status"]), (&json!("active"), &json!("active")));
     let list = service.get("/keys").await.expect(200);
     let items = list.json()["items"].as_array().expect("a list").clone();
     assert_eq!(items.len(), 2);
@@ -47,6 +47,56 @@ pub(crate) async fn a_key_is_shown_once_and_never_again(backend: Backend) {
     for reply in [one, list] {
         let secret = text(&key).split('_').nth(2).expect("a secret");
         assert!(!reply.text().contains(secret), "{}", reply.text());
+    }
+}
+
+pub(crate) async fn keys_are_paged_and_have_tags(backend: Backend) {
+    let service = backend.open().await;
+    let admin = service.close().await;
+    let mut ids = vec![admin["id"].clone()];
+    for second in [true, false, true, false] {
+        // Keys of one moment are in the order of their ids.
+        service.clock.step(if second { 1000 } else { 0 });
+        ids.push(service.new_key(&["users:read"]).await["id"].clone());
+    }
+    ids[1..3].sort_by_key(Value::to_string);
+    ids[3..5].sort_by_key(Value::to_string);
+    let whole = service.get("/keys?count=true").await.expect(200);
+    assert_eq!((&whole.json()["next_cursor"], &whole.json()["total"]), (&Value::Null, &json!(5)));
+    let ids_of = |page: &Value| -> Vec<Value> {
+        page["items"].as_array().expect("items").iter().map(|key| key["id"].clone()).collect()
+    };
+    assert_eq!(ids_of(&whole.json()), ids);
+    for limit in [1, 2, 5] {
+        let (mut target, mut all) = (format!("/keys?limit={limit}"), Vec::new());
+        loop {
+            let page = service.get(&target).await.expect(200);
+            all.extend(ids_of(&page.json()));
+            let Some(cursor) = page.json()["next_cursor"].as_str().map(str::to_owned) else {
+                break;
+            };
+            assert!(page.header("link").contains(&cursor), "{}", page.header("link"));
+            target = format!("/keys?limit={limit}&cursor={cursor}");
+        }
+        assert_eq!(all, ids, "{limit}");
+    }
+    service.get("/keys?cursor=x").await.refused(400, "invalid-cursor");
+    service.get("/keys?limit=0").await.refused(400, "invalid-query");
+
+    let one = at(&admin);
+    for target in ["/keys", "/keys?limit=2", one.as_str()] {
+        let tag = service.get(target).await.expect(200).header("etag").to_owned();
+        let known = || service.request("GET", target).header("if-none-match", &tag).send();
+        assert_eq!(known().await.expect(304).header("etag"), tag);
+        let held = service.request("GET", target).header("if-match", &tag);
+        held.send().await.expect(200);
+        let other = service.request("GET", target).header("if-match", "\"other\"");
+        other.send().await.refused(412, "version-mismatch");
+        // The use of a key is part of its record.
+        service.clock.step(60_000);
+        service.get("/users").await.expect(200);
+        service.app.note_key_uses().await.expect("the store answers");
+        assert_ne!(known().await.expect(200).header("etag"), tag, "{target}");
     }
 }
 
@@ -100,7 +150,8 @@ pub(crate) async fn a_revoked_key_stops_working_at_once_and_forever(backend: Bac
         let refused = users_by(&service, text(&key)).await.refused(401, "unauthenticated");
         assert!(refused.text().contains("revoked"), "{}", refused.text());
     }
-    assert_eq!(service.get(&at(&key)).await.expect(200).json()["state"], "revoked");
+    let seen = service.get(&at(&key)).await.expect(200).json();
+    assert_eq!((&seen["state"], &seen["status"]), (&json!("revoked"), &json!("revoked")));
     rotate(&service, &key, "").await.refused(409, "key-ended");
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Backend, Service, path};
+use crate::service::{Backend, Service, group_path, kept, member_path, path};
 
 /// Users whose members order them differently under every sort.
 async fn fill(service: &Service) -> Vec<Value> {
@@ -113,6 +113,54 @@ pub(crate) async fn fields_show_the_named_members_and_always_id_and_version(back
     assert_eq!(shown("fields=email&fields=version,email&fields=nickname").await, expected);
     assert_eq!(shown("fields=id").await, json!({"id": user["id"], "version": 1}));
     assert_eq!(shown("limit=5").await, user);
+}
+
+pub(crate) async fn fields_mean_the_same_for_every_record(backend: Backend) {
+    let service = backend.open().await;
+    let user = service.user(json!({"username": "ada", "name": "Ada"})).await;
+    let body = json!({"display_name": "Core", "external_id": "A-7"});
+    let group = service.request("POST", "/groups").json(&body).send().await.expect(201).json();
+    service.request("PUT", &member_path(&group, &user)).send().await.expect(200);
+    let gone = service.left(json!({"username": "grace", "name": "Grace"})).await;
+    let (user_id, group_id, gone_id) = (&user["id"], &group["id"], &gone["id"]);
+    let (one_user, one_group) = (path(&user), group_path(&group));
+    let groups_of_user = format!("{one_user}/groups");
+    let user_named = json!({"id": user_id, "version": 1, "name": "Ada"});
+    let group_named = json!({"id": group_id, "version": 2, "external_id": "A-7"});
+    let gone_named = json!({"id": gone_id, "version": 2, "name": "Grace"});
+    for (target, fields, expected) in [
+        (one_user.as_str(), "name", &user_named),
+        ("/users", "name", &user_named),
+        (&one_group, "external_id", &group_named),
+        ("/groups", "external_id", &group_named),
+        (&groups_of_user, "external_id", &group_named),
+        (&kept(&gone), "name", &gone_named),
+        ("/deleted-users", "name", &gone_named),
+    ] {
+        let whole = service.get(target).await.expect(200);
+        for fields in
+            [fields.to_owned(), format!("id,{fields}"), format!("version&fields={fields}")]
+        {
+            let got = service.get(&format!("{target}?fields={fields}")).await.expect(200);
+            let shown = got.json();
+            let shown = shown["items"].get(0).cloned().unwrap_or(shown);
+            assert_eq!(shown, *expected, "{target} {fields}");
+            if shown == got.json() {
+                assert_eq!(got.header("etag"), whole.header("etag"), "{target}");
+            }
+        }
+        for fields in ["", "nmae", "name,", "name%20"] {
+            let got = service.get(&format!("{target}?fields={fields}")).await;
+            let faults = got.refused(400, "invalid-query").faults();
+            assert_eq!(faults, [("fields".to_owned(), "invalid-value".to_owned())], "{target}");
+        }
+    }
+    let times = service.get(&format!("{}?fields=deleted_at", kept(&gone))).await.expect(200).json();
+    assert_eq!(times.as_object().map(serde_json::Map::len), Some(3), "{times}");
+    assert!(times["deleted_at"].is_string(), "{times}");
+    service.get(&format!("{one_group}?fields=username")).await.refused(400, "invalid-query");
+    let known = service.request("GET", &format!("{one_user}?fields=name"));
+    known.header("if-none-match", "\"1\"").send().await.expect(304);
 }
 
 pub(crate) async fn a_count_is_given_when_it_is_asked_for(backend: Backend) {

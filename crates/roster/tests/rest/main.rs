@@ -162,6 +162,7 @@ cases! {
     }
     mod keys {
         a_key_is_shown_once_and_never_again,
+        keys_are_paged_and_have_tags,
         all_errors_of_an_invalid_key_are_listed,
         both_secrets_of_a_rotated_key_open_for_a_while,
         a_revoked_key_stops_working_at_once_and_forever,
@@ -234,6 +235,7 @@ cases! {
         every_order_holds_in_both_directions_and_at_every_page_size,
         conditions_are_compared_as_uniqueness_is,
         fields_show_the_named_members_and_always_id_and_version,
+        fields_mean_the_same_for_every_record,
         a_count_is_given_when_it_is_asked_for,
         every_error_of_a_query_names_its_parameter,
         polling_an_unchanged_list_costs_no_page,
@@ -268,6 +270,7 @@ cases! {
     }
     mod search {
         users_are_found_by_the_beginnings_of_words,
+        a_search_has_every_order_of_lists,
         every_word_must_be_found_in_whatever_order,
         case_width_and_form_make_no_difference_but_accents_do,
         an_invalid_search_is_an_error,

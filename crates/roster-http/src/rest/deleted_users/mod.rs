@@ -13,7 +13,7 @@ use roster_core::{
     list::{DeletedKey, DeletedQuery, Direction, PageKey, SortKey, Total},
 };
 
-use self::record::{size, write};
+use self::record::{Shown, size};
 use super::{
     list::{ListQuery, ListRequest, PageFacts},
     respond::{delete_response, insert, read_response, write_response},
@@ -22,7 +22,7 @@ use crate::{
     admission::Class,
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, DeletedUserIdPath, JSON, ReadOptions, WriteOptions,
+        AcceptsJson, Authorized, DeletedUserIdPath, Fields, JSON, ReadRecord, WriteOptions,
         deleted_user_not_found, invalid, unknown,
     },
     problem::{Fault, Problem, ProblemCode},
@@ -33,14 +33,15 @@ use crate::{
 /// `GET /deleted-users`: returns a page of the deleted users, the last deleted first.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
     let list = ListRequest::admit(&app, &call, &[JSON]).await?;
-    let mut direction = Direction::Descending;
+    let (mut direction, mut fields) = (Direction::Descending, Fields::of_deleted_users());
     let query = ListQuery::read(call.parts.uri.query(), |parameter| {
-        direction = match (parameter.name.as_ref(), parameter.value().as_ref()) {
-            ("sort", "deleted_at") => Direction::Ascending,
-            ("sort", "-deleted_at") => Direction::Descending,
+        match (parameter.name.as_ref(), parameter.value().as_ref()) {
+            ("fields", names) => fields.add(names)?,
+            ("sort", "deleted_at") => direction = Direction::Ascending,
+            ("sort", "-deleted_at") => direction = Direction::Descending,
             ("sort", _) => return Err(invalid("give deleted_at or -deleted_at")),
             _ => return Err(unknown()),
-        };
+        }
         Ok(())
     })?;
     let sort = match direction {
@@ -62,16 +63,14 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let next = page.next.map(|DeletedKey { at, id }| PageKey { key: SortKey::Time(at), id });
     let facts = PageFacts { position: page.position, next, total, examined: None };
     let items = (page.items.as_slice(), page.items.iter().map(size).sum());
-    list.respond((&query, &cursors), facts, items, |deleted, out| {
-        write(deleted, app.settings.deleted_keep, out);
-        Some(())
-    })
+    let shown = Shown::new(&fields, app.settings.deleted_keep);
+    list.respond((&query, &cursors), facts, items, |deleted, out| shown.write(deleted, out))
 }
 
 /// `GET /deleted-users/{user_id}`: returns a deleted user.
 pub(crate) async fn get(
     State(app): State<AppState>,
-    ReadOptions(preconditions): ReadOptions,
+    ReadRecord { preconditions, fields }: ReadRecord,
     DeletedUserIdPath(id): DeletedUserIdPath,
     Authorized(permit): Authorized<WriteUsers>,
 ) -> Result<Response, Problem> {
@@ -79,8 +78,10 @@ pub(crate) async fn get(
     let deleted = app.admission.with_admission(Class::Reads, get).await?;
     let deleted = deleted.ok_or_else(deleted_user_not_found)?;
     let mut out = Vec::with_capacity(size(&deleted));
-    write(&deleted, app.settings.deleted_keep, &mut out);
-    read_response(Stored { record: Bytes::from(out), ..deleted.stored }, preconditions)
+    let written = Shown::new(&fields, app.settings.deleted_keep).write(&deleted, &mut out);
+    written.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+    let stored = Stored { record: Bytes::from(out), ..deleted.stored };
+    read_response(stored, preconditions)
 }
 
 /// `DELETE /deleted-users/{user_id}`: purges a deleted user for good.

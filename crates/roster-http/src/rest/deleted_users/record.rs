@@ -2,18 +2,44 @@
 
 use std::time::Duration;
 
-use roster_core::{Timestamp, user::Deleted};
+use roster_core::{Timestamp, project::Members, user::Deleted};
 
-/// Appends the JSON. A user that is never purged has no `purge_at`.
-pub(super) fn write(deleted: &Deleted, keep: Option<Duration>, out: &mut Vec<u8>) {
-    let record = &deleted.stored.record;
-    // A record is an object with members, so the first added member begins with a comma.
-    out.extend_from_slice(record.strip_suffix(b"}").unwrap_or(record));
-    out.extend_from_slice(format!(",\"deleted_at\":\"{}\"", deleted.at).as_bytes());
-    if let Some(at) = keep.map(|keep| purge_at(deleted.at, keep)) {
-        out.extend_from_slice(format!(",\"purge_at\":\"{at}\"").as_bytes());
+use crate::extract::Fields;
+
+/// What a response shows of deleted users.
+pub(super) struct Shown {
+    /// The members of the record; all if `None`.
+    members: Option<Members>,
+    deleted_at: bool,
+    purge_at: bool,
+    keep: Option<Duration>,
+}
+
+impl Shown {
+    pub(super) fn new(fields: &Fields, keep: Option<Duration>) -> Self {
+        let (deleted_at, purge_at) = (fields.shows("deleted_at"), fields.shows("purge_at"));
+        Self { members: fields.members(), deleted_at, purge_at, keep }
     }
-    out.push(b'}');
+
+    /// Appends the JSON; `None` if the record cannot be read. A user that is never purged has no
+    /// `purge_at`.
+    pub(super) fn write(&self, deleted: &Deleted, out: &mut Vec<u8>) -> Option<()> {
+        match &self.members {
+            None => out.extend_from_slice(&deleted.stored.record),
+            Some(members) => members.project(&deleted.stored.record, out)?,
+        }
+        // A record is an object with members, so the first added member begins with a comma.
+        out.pop();
+        if self.deleted_at {
+            out.extend_from_slice(format!(",\"deleted_at\":\"{}\"", deleted.at).as_bytes());
+        }
+        if let Some(keep) = self.keep.filter(|_| self.purge_at) {
+            let at = purge_at(deleted.at, keep);
+            out.extend_from_slice(format!(",\"purge_at\":\"{at}\"").as_bytes());
+        }
+        out.push(b'}');
+        Some(())
+    }
 }
 
 /// The maximum size of the added JSON.
@@ -39,7 +65,8 @@ mod tests {
         let deleted = Deleted { stored, at: Timestamp::from_millis(1_790_000_000_000) };
         let written = |keep| {
             let mut out = Vec::new();
-            write(&deleted, keep, &mut out);
+            let shown = Shown::new(&Fields::of_deleted_users(), keep).write(&deleted, &mut out);
+            assert_eq!(shown, Some(()));
             assert!(out.len() <= size(&deleted));
             String::from_utf8(out).expect("UTF-8")
         };

@@ -12,14 +12,15 @@ use roster_core::{
 
 use super::{
     list::{ListQuery, ListRequest, PageFacts},
-    respond::{create_response, delete_response, read_response, write_response},
+    respond::{create_response, delete_response, read_response, shown, write_response},
 };
 use crate::{
     admission::Class,
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, AuthorizedBody, GroupIdPath, JSON, MemberPath, ParameterFault,
-        ReadOptions, WriteOptions, boolean, invalid, parse_group_id, parse_user_id, text, unknown,
+        AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, MemberPath,
+        ParameterFault, ReadRecord, WriteOptions, boolean, invalid, parse_group_id, parse_user_id,
+        text, unknown,
     },
     problem::{Problem, ProblemCode},
     request::Call,
@@ -33,13 +34,14 @@ const MEMBER_BYTES: usize = 64;
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
     let list = ListRequest::admit(&app, &call, &[JSON]).await?;
     let (mut name_key, mut external_id, mut member) = (None, None, None);
-    let mut sort = GroupQuery::first(0).sort;
+    let (mut sort, mut fields) = (GroupQuery::first(0).sort, Fields::of_groups());
     let query = ListQuery::read(call.parts.uri.query(), |parameter| {
         let value = parameter.value();
         match parameter.name.as_ref() {
             "display_name" => name_key = Some(group_name_key(&text(&value)?)),
             "external_id" => external_id = Some(text(&value)?),
             "sort" => sort = group_sort(&value)?,
+            "fields" => fields.add(&value)?,
             "member_id" => {
                 let id = UserId::parse(&value);
                 member = Some(id.ok_or_else(|| invalid("give the id of a user or of a group"))?);
@@ -65,7 +67,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let page = app.directory.groups().list(call.permit()?, group_query).await?;
     let facts =
         PageFacts { position: page.position, next: page.next, total: page.total, examined: None };
-    list.respond_records((&query, &cursors), facts, &page.items)
+    list.respond_records((&query, &cursors), facts, &page.items, &fields)
 }
 
 /// The order of a list of groups.
@@ -90,10 +92,11 @@ pub(crate) async fn list_of_user(
 ) -> Result<Response, Problem> {
     let list = ListRequest::admit(&app, &call, &[JSON]).await?;
     let user = parse_user_id(call.segment())?;
-    let mut nested = false;
+    let (mut nested, mut fields) = (false, Fields::of_groups());
     let query = ListQuery::read(call.parts.uri.query(), |parameter| {
         match parameter.name.as_ref() {
             "nested" => nested = boolean(&parameter.value())?,
+            "fields" => fields.add(&parameter.value())?,
             _ => return Err(unknown()),
         }
         Ok(())
@@ -119,7 +122,7 @@ pub(crate) async fn list_of_user(
     let page = groups.list(permit, group_query).await?;
     let (position, next) = (page.position, page.next);
     let facts = PageFacts { position, next, total: page.total, examined: None };
-    list.respond_records((&query, &cursors), facts, &page.items)
+    list.respond_records((&query, &cursors), facts, &page.items, &fields)
 }
 
 /// `POST /groups`: creates a group.
@@ -138,13 +141,13 @@ pub(crate) async fn create(
 /// `GET /groups/{group_id}`: returns a group.
 pub(crate) async fn get(
     State(app): State<AppState>,
-    ReadOptions(preconditions): ReadOptions,
+    ReadRecord { preconditions, fields }: ReadRecord,
     GroupIdPath(id): GroupIdPath,
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
     let groups = app.directory.groups();
     let stored = app.admission.with_admission(Class::Reads, groups.get(permit, id)).await?;
-    read_response(stored.ok_or_else(not_found)?, preconditions)
+    read_response(shown(stored.ok_or_else(not_found)?, &fields)?, preconditions)
 }
 
 /// `PUT /groups/{group_id}`: replaces the record of a group. Its members stay.

@@ -10,22 +10,29 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION},
+    HeaderMap, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, LOCATION},
     request::Parts,
 };
 use roster_core::{
-    Json,
-    access::{KeyDraft, KeyFailure, KeyId, KeyRefusal, RunKeys},
+    Json, UserId,
+    access::{ApiKey, KeyDraft, KeyFailure, KeyId, KeyRefusal, RunKeys},
     json::write_json,
     limits::{KEY_OVERLAP_DEFAULT_MS, KEY_OVERLAP_MAX_MS},
+    list::{PageKey, SortKey, Total},
 };
+use sha2::{Digest as _, Sha256};
 
 use self::record::{record, revealed};
-use super::respond::insert;
+use super::{
+    list::{Envelope, ListQuery, link},
+    respond::insert,
+};
 use crate::{
+    cursor::List,
     extract::{
         AcceptsJson, Authorized, BodyKind, JSON, KeyIdPath, NoParameters, PlainJson, read_each,
+        tags, target, unknown,
     },
     problem::{Fault, NO_STORE, Problem, ProblemCode},
     request::{Call, UnreadCall},
@@ -35,17 +42,52 @@ use crate::{
 /// The maximum number of bytes of a key in a request.
 const BYTES_MAX: usize = 16 * 1024;
 
-/// `GET /keys`: returns all keys, in the order of their creation. There are few.
+/// How many bytes a key takes in a response, about.
+const KEY_BYTES: usize = 512;
+
+/// `GET /keys`: returns the keys in the order of their creation: all of them, or with `limit` a
+/// page.
 pub(crate) async fn list(
     State(app): State<AppState>,
     Authorized(permit): Authorized<RunKeys>,
-    _: PlainJson,
+    _: AcceptsJson,
+    call: Call,
 ) -> Result<Response, Problem> {
-    let keys = app.access.keys.list(permit).await?;
+    let query = ListQuery::read(call.parts.uri.query(), |_| Err(unknown()))?;
+    let cursors = app.cursors.of(List::Keys, call.authority().actor());
+    let place = |after: &PageKey| match after.key {
+        SortKey::Time(at) => Some((at, after.id)),
+        SortKey::Id | SortKey::Text(_) => None,
+    };
+    let after = query.after(&cursors, place)?;
+    let mut keys = app.access.keys.list(permit).await?;
+    let total = u64::try_from(keys.len()).unwrap_or(u64::MAX);
+    let total = query.count.then_some(Total::Exactly(total));
+    keys.retain(|key| after.is_none_or(|after| place(&page_key(key)) > Some(after)));
+    let limit = if query.has("limit") { query.limit } else { usize::MAX };
+    let has_more = keys.len() > limit;
+    keys.truncate(limit);
+    let last = keys.last().filter(|_| has_more);
+    let next = last.map(|last| cursors.seal_stored(&page_key(last))).transpose()?;
+    let envelope = Envelope { next_cursor: next.as_deref(), examined: None, total };
     let now = app.directory.now();
-    let keys = keys.iter().map(|key| record(key, now)).collect();
-    let body = Json::Object(vec![("items".to_owned(), Json::Array(keys))]);
-    Ok(answer(StatusCode::OK, &body))
+    let body = envelope.write(&keys, keys.len() * KEY_BYTES, |key, out| {
+        write_json(out, &record(key, now));
+        Some(())
+    })?;
+    let mut response = read_response(&call.parts.headers, body)?;
+    let target = next.map(|cursor| target(call.parts.uri.path(), &query.given, &cursor));
+    if let Some(link) = target.as_deref().and_then(link) {
+        response.headers_mut().insert(LINK, link);
+    }
+    Ok(response)
+}
+
+/// The place of a key in the order of creation. Its id fills the first bytes of the other.
+fn page_key(key: &ApiKey) -> PageKey {
+    let mut id = [0; 16];
+    id.iter_mut().zip(key.id.as_str().bytes()).for_each(|(to, from)| *to = from);
+    PageKey { key: SortKey::Time(key.created_at), id: UserId::from_bytes(id) }
 }
 
 /// `POST /keys`: creates a key. The first one ends the open mode for good.
@@ -76,10 +118,13 @@ pub(crate) async fn get(
     Authorized(permit): Authorized<RunKeys>,
     _: PlainJson,
     KeyIdPath(id): KeyIdPath,
+    call: Call,
 ) -> Result<Response, Problem> {
     let key = app.access.keys.get(permit, id).await?;
     let key = key.ok_or_else(|| Problem::new(ProblemCode::KeyNotFound))?;
-    Ok(answer(StatusCode::OK, &record(&key, app.directory.now())))
+    let mut body = Vec::with_capacity(KEY_BYTES);
+    write_json(&mut body, &record(&key, app.directory.now()));
+    read_response(&call.parts.headers, body)
 }
 
 /// `DELETE /keys/{key_id}`: revokes a key for good. It stays in the list, so that actors of the
@@ -137,6 +182,24 @@ impl FromRequestParts<AppState> for Overlap {
         })?;
         Ok(Self { ms })
     }
+}
+
+/// The response to a read of keys, or 304 if the client has it already. A key has no version, and
+/// its use changes what is shown. So the strong tag is a digest of the content.
+fn read_response(headers: &HeaderMap, body: Vec<u8>) -> Result<Response, Problem> {
+    let digest = Sha256::digest(&body);
+    let tag = data_encoding::HEXLOWER.encode(digest.first_chunk::<16>().unwrap_or(&[0; 16]));
+    if tags(headers, &IF_MATCH)?.is_some_and(|tags| !tags.hold_strongly(&tag)) {
+        return Err(Problem::saying(ProblemCode::VersionMismatch, "the keys have another tag"));
+    }
+    let is_known = tags(headers, &IF_NONE_MATCH)?.is_some_and(|tags| tags.hold_weakly(&tag));
+    let mut response = if is_known {
+        (StatusCode::NOT_MODIFIED, [(CACHE_CONTROL, NO_STORE)]).into_response()
+    } else {
+        ([(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, NO_STORE)], body).into_response()
+    };
+    insert(response.headers_mut(), ETAG, format!("\"{tag}\""))?;
+    Ok(response)
 }
 
 /// A response about keys, which no cache may store.

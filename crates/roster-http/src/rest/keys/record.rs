@@ -26,6 +26,8 @@ fn members(key: &ApiKey, now: Timestamp) -> Vec<(String, Json)> {
         ("id", text(key.id.as_str())),
         ("name", text(&key.name)),
         ("state", text(key.state(now).as_str())),
+        // The same under the name that users have for it.
+        ("status", text(key.state(now).as_str())),
         ("scopes", Some(Json::Array(scopes))),
         ("created_at", Some(time(key.created_at))),
         ("created_by", text(&key.created_by)),

@@ -9,18 +9,17 @@ use roster_core::{
     Attribute, Status, UserId,
     filter::{Expression, Filter, FilterFault},
     keys::username_lookup,
-    limits::{
-        FIELDS_MAX, ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX,
-    },
+    limits::{ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX},
     list::{Direction, PageQuery, Sort, SortBy},
-    project::Members,
     text::{email_key, phone_key},
     words::{SearchFault, search_words},
 };
 
 use crate::{
     cursor::{List, ListCursors},
-    extract::{Parameter, ParameterFault, duplicate, invalid, read_all, refused, text, unknown},
+    extract::{
+        Fields, Parameter, ParameterFault, duplicate, invalid, read_all, refused, text, unknown,
+    },
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     rest::list::ListQuery,
@@ -42,8 +41,8 @@ pub(super) enum ListForm {
 pub(super) struct UserListQuery<'a> {
     /// The page.
     pub(super) page: PageQuery,
-    /// The members to show; all when absent.
-    pub(super) members: Option<Members>,
+    /// The members to show.
+    pub(super) fields: Fields,
     pub(super) query: ListQuery<'a>,
     pub(super) cursors: ListCursors<'a>,
 }
@@ -52,7 +51,7 @@ pub(super) struct UserListQuery<'a> {
 struct Given {
     page: PageQuery,
     filter: Option<String>,
-    members: Vec<Attribute>,
+    fields: Fields,
     /// What must be equal, by the name of the parameter: cursors do not depend on their order.
     conditions: BTreeMap<&'static str, Expression>,
     ids: Vec<UserId>,
@@ -71,7 +70,7 @@ impl<'a> UserListQuery<'a> {
         let mut own = Given {
             page: PageQuery::first(PAGE_SIZE_DEFAULT),
             filter: None,
-            members: Vec::new(),
+            fields: Fields::of_users(),
             conditions: BTreeMap::new(),
             ids: Vec::new(),
         };
@@ -101,8 +100,7 @@ impl<'a> UserListQuery<'a> {
         let mut page = conditions.chain(filter).fold(page, PageQuery::with);
         let cursors = app.cursors.of(List::Users, call.authority().actor()).with_query(&page);
         page.after = query.after(&cursors, |after| Some(after.clone()))?;
-        let members = (!own.members.is_empty()).then(|| Members::new(own.members));
-        Ok(Self { page, members, query, cursors })
+        Ok(Self { page, fields: own.fields, query, cursors })
     }
 }
 
@@ -115,7 +113,7 @@ impl Given {
         match parameter.name.as_ref() {
             "sort" => self.page.sort = sort(&value)?,
             "filter" => self.filter = Some(value.into_owned()),
-            "fields" => add_members(&mut self.members, &value)?,
+            "fields" => self.fields.add(&value)?,
             "id" => {
                 let id = UserId::parse(&value).ok_or_else(|| invalid("give the id of a user"))?;
                 if self.ids.len() >= ID_PARAMETERS_MAX {
@@ -169,9 +167,6 @@ fn out_of_place(
     let mut found = Vec::new();
     if is_sorted && in_lines {
         found.push(("sort", "NDJSON comes in the order of ids; leave sort out"));
-    } else if is_sorted && !page.words.is_empty() {
-        let detail = "what is searched for comes in the order of creation; leave sort out";
-        found.push(("sort", detail));
     }
     if in_lines && query.has("cursor") {
         found.push(("cursor", "NDJSON is one answer without pages; leave cursor out"));
@@ -209,22 +204,4 @@ fn sort(text: &str) -> Result<Sort, ParameterFault> {
     let names = "id, created_at, updated_at, username, email, family_name or name";
     let by = by.ok_or_else(|| invalid(&format!("give {names}; a leading - descends")))?;
     Ok(Sort { by, direction })
-}
-
-/// Reads names that are separated by commas. The parameter may be repeated.
-fn add_members(members: &mut Vec<Attribute>, text: &str) -> Result<(), ParameterFault> {
-    for name in text.split(',') {
-        if members.len() >= FIELDS_MAX {
-            return Err(("too-many", format!("give at most {FIELDS_MAX} names")));
-        }
-        members.push(Attribute::from_name(name).ok_or_else(|| match near(name) {
-            Some(known) => invalid(&format!("did you mean {known}?")),
-            None => invalid("give names of members, with commas between them"),
-        })?);
-    }
-    Ok(())
-}
-
-fn near(name: &str) -> Option<&'static str> {
-    roster_core::text::nearest(name, Attribute::ALL.iter().map(|known| known.name()))
 }

@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use roster_core::{
-    Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal, Stored,
+    Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal,
     access::{ReadUsers, WriteUsers},
     plan::Plan,
 };
@@ -19,12 +19,12 @@ use self::{
 };
 use super::{
     list::{ListRequest, PageFacts},
-    respond::{create_response, delete_response, read_response, write_response},
+    respond::{create_response, delete_response, read_response, shown, write_response},
 };
 use crate::{
     admission::Class,
     extract::{
-        Authorized, AuthorizedBody, BodyKind, JSON, Media, Mergeable, NDJSON, ReadOptions,
+        Authorized, AuthorizedBody, BodyKind, JSON, Media, Mergeable, NDJSON, ReadRecord,
         UserIdPath, WriteOptions, negotiate, sends_lines,
     },
     problem::{Problem, ProblemCode},
@@ -41,7 +41,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
         return bulk::export(&app, &call).await;
     }
     let list = ListRequest::admit(&app, &call, &FORMS).await?;
-    let UserListQuery { page: page_query, members, query, cursors } =
+    let UserListQuery { page: page_query, fields, query, cursors } =
         UserListQuery::read(&app, &call, ListForm::Page, |_| Ok(false))?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
@@ -51,14 +51,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let page = app.directory.list(call.permit()?, page_query).await?;
     let (position, next) = (page.position, page.next);
     let facts = PageFacts { position, next, total: page.total, examined: page.examined };
-    match members {
-        None => list.respond_records((&query, &cursors), facts, &page.items),
-        Some(members) => {
-            let items = (page.items.as_slice(), 0);
-            let write = |item: &Stored, out: &mut _| members.project(&item.record, out);
-            list.respond((&query, &cursors), facts, items, write)
-        }
-    }
+    list.respond_records((&query, &cursors), facts, &page.items, &fields)
 }
 
 /// `POST /users`: creates a user or updates the one that exists, or imports users that are sent as
@@ -126,14 +119,14 @@ pub(crate) async fn delete_many(
 /// `GET /users/{user_id}`: returns a user.
 pub(crate) async fn get(
     State(app): State<AppState>,
-    ReadOptions(preconditions): ReadOptions,
+    ReadRecord { preconditions, fields }: ReadRecord,
     UserIdPath(id): UserIdPath,
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
     let get = app.directory.get(permit, id);
     let stored = app.admission.with_admission(Class::Reads, get).await?;
     let stored = stored.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
-    read_response(stored, preconditions)
+    read_response(shown(stored, &fields)?, preconditions)
 }
 
 /// `PUT /users/{user_id}`: replaces a user. Never creates one.

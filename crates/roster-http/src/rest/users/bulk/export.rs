@@ -49,7 +49,7 @@ const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let may = call.permit()?;
-    let UserListQuery { mut page, members, query, .. } =
+    let UserListQuery { mut page, fields, query, .. } =
         UserListQuery::read(app, call, ListForm::Lines, |_| Ok(false))?;
     let lines_left = if query.has("limit") { page.limit } else { usize::MAX };
     page.limit = STREAMED_AT_ONCE;
@@ -66,7 +66,7 @@ pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Prob
     let mut response = body.into_response();
     describe(app, response.headers_mut(), first.position);
     let (directory, lease) = (app.directory.clone(), call.lease(app)?);
-    let request_id = call.request_id().to_owned();
+    let (members, request_id) = (fields.members(), call.request_id().to_owned());
     let export = Export { directory, lease, page, members, lines_left, request_id };
     tokio::spawn(export.send(first, sender, place));
     Ok(response)
