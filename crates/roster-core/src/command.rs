@@ -273,7 +273,7 @@ pub enum Act {
         /// The user's id.
         id: UserId,
         /// The patch.
-        patch: Box<Json>,
+        patch: Arc<Json>,
         /// The preconditions.
         preconditions: Preconditions,
     },

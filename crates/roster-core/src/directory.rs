@@ -42,7 +42,7 @@ pub enum BulkWrite {
     /// Create a user, or update the one that exists.
     Create(Draft, Upsert),
     /// Patch a user by JSON Merge Patch.
-    Patch(UserId, Preconditions, Json),
+    Patch(UserId, Preconditions, Arc<Json>),
     /// Delete a user.
     Delete(UserId, Preconditions),
 }
@@ -88,7 +88,7 @@ impl Directory {
             act: match write {
                 BulkWrite::Create(draft, upsert) => self.new_user(draft, upsert),
                 BulkWrite::Patch(id, preconditions, patch) => {
-                    Act::Patch { id, patch: Box::new(patch), preconditions }
+                    Act::Patch { id, patch, preconditions }
                 }
                 BulkWrite::Delete(id, preconditions) => Act::Delete { id, preconditions },
             },
@@ -130,7 +130,7 @@ impl Directory {
         patch: Json,
         mut terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let (patch, preconditions) = (Box::new(patch), mem::take(&mut terms.preconditions));
+        let (patch, preconditions) = (Arc::new(patch), mem::take(&mut terms.preconditions));
         self.execute(Act::Patch { id, patch, preconditions }, terms).await
     }
 

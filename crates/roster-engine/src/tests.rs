@@ -94,7 +94,7 @@ fn create(n: u8, body: &str) -> Command {
 }
 
 fn patch(n: u8, body: &str) -> Command {
-    let patch = Box::new(tree(body));
+    let patch = Arc::new(tree(body));
     command(Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
 }
 

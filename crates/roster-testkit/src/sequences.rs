@@ -139,7 +139,7 @@ impl Pair {
             }
             Step::Patch(whom, body, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
-                Act::Patch { id, patch: Box::new(body), preconditions }
+                Act::Patch { id, patch: Arc::new(body), preconditions }
             }
             Step::Delete(whom, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;

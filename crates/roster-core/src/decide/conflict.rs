@@ -62,7 +62,7 @@ impl Command {
     /// The external id that a create matches by, if it matches by it.
     pub fn match_key(&self, rules: Rules) -> Result<Option<&str>, Refusal> {
         let Act::Create { draft, upsert, .. } = &self.act else { return Ok(None) };
-        if upsert.match_by != MatchBy::ExternalId || upsert.on_conflict == OnConflict::Fail {
+        if upsert.match_by != MatchBy::ExternalId {
             return Ok(None);
         }
         let violation = |code, detail| {
@@ -74,8 +74,12 @@ impl Command {
                           be used; `roster policy set unique-external-id true` changes that";
             return violation(ViolationCode::InvalidValue, detail);
         }
+        let is_invalid = !draft.violations.counting(|_| false).0.is_empty();
         match draft.values.get(&Attribute::ExternalId) {
-            Some(Value::Text(external_id)) => Ok(Some(external_id)),
+            // An invalid draft is rejected as a create is, and not skipped.
+            _ if is_invalid && upsert.on_conflict == OnConflict::Skip => Ok(None),
+            Some(Value::Text(external_id)) if !external_id.is_empty() => Ok(Some(external_id)),
+            None if is_invalid => Ok(None),
             _ => violation(ViolationCode::Required, "send it: match=external_id needs it"),
         }
     }

@@ -11,7 +11,7 @@ mod free;
 mod member;
 mod rule;
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
     attribute::Attribute,
@@ -45,7 +45,7 @@ pub struct Draft {
     /// The default type that responses to the caller contain for a primary address without a type.
     pub(crate) assumed_email_type: Option<&'static str>,
     /// The body as a JSON Merge Patch, for [`OnConflict::Merge`](crate::OnConflict::Merge).
-    pub(crate) patch: Option<Box<Json>>,
+    pub(crate) patch: Option<Arc<Json>>,
 }
 
 impl Draft {
@@ -73,7 +73,7 @@ impl Draft {
             let ignored = [Attribute::Id.name(), Attribute::Version.name()];
             members.retain(|(name, _)| !ignored.contains(&name.as_str()));
         }
-        Self { patch: Some(Box::new(patch)), ..Self::parse(tree) }
+        Self { patch: Some(Arc::new(patch)), ..Self::parse(tree) }
     }
 
     /// Checks a patch for many users: its members must be valid for any user, and it must not name

@@ -30,7 +30,7 @@ fn only_a_create_with_replace_becomes_a_replacement() {
     assert!(create(&body, OnConflict::Fail).updating(id()).is_none());
     assert!(create(&body, OnConflict::Skip).updating(id()).is_none());
     let preconditions = Preconditions::default;
-    let patch = Box::new(tree(&body));
+    let patch = std::sync::Arc::new(tree(&body));
     for act in [
         Act::Replace {
             id: id(),

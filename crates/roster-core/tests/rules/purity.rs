@@ -68,7 +68,7 @@ proptest! {
             let preconditions = Preconditions::default;
             let draft = draft(second);
             let replace = Act::Replace { id: id(), draft, preconditions: preconditions() };
-            let patch = Box::new(tree(&body(second)));
+            let patch = std::sync::Arc::new(tree(&body(second)));
             let patch = Act::Patch { id: id(), patch, preconditions: preconditions() };
             for act in [replace, patch] {
                 let Some(after) = twice(Some(&user), &command(act, at)) else { continue };

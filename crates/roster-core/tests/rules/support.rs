@@ -73,7 +73,7 @@ pub(crate) fn replace_by(current: &User, draft: Draft) -> Result<User, Refusal> 
 }
 
 pub(crate) fn patch(current: &User, body: &Value) -> Result<User, Refusal> {
-    let patch = Box::new(tree(body));
+    let patch = std::sync::Arc::new(tree(body));
     after(
         Some(current),
         Act::Patch { id: current.id, patch, preconditions: Preconditions::default() },

@@ -109,6 +109,11 @@ impl<T, R: Right> AuthorizedBody<T, R> {
         AuthorizedBody { permit, value: convert(value), call, bytes }
     }
 
+    /// The permit for another right that the write needs.
+    pub(crate) fn permit_to<S: Right>(&self) -> Result<Permit<S>, Problem> {
+        self.call.permit()
+    }
+
     /// What the directory checks and stores with the write.
     pub(crate) fn terms(&self, options: &WriteOptions) -> Terms {
         options.terms(&self.call, &self.bytes)

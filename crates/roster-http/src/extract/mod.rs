@@ -34,4 +34,4 @@ pub(crate) use precondition::{EntityTags, preconditions, tags, weak_precondition
 pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions, ReadRecord};
-pub(crate) use write_options::{WriteOptions, dry_run, upsert};
+pub(crate) use write_options::{WriteOptions, check_upsert, dry_run, refuse_preconditions, upsert};

@@ -2,7 +2,11 @@
 //! preferred wait and the preferred response.
 
 use axum::extract::FromRequestParts;
-use http::request::Parts;
+use http::{
+    HeaderMap,
+    header::{IF_MATCH, IF_NONE_MATCH},
+    request::Parts,
+};
 use roster_core::{MatchBy, Mode, OnConflict, Preconditions, Terms, Upsert};
 
 use super::{
@@ -12,7 +16,7 @@ use super::{
 use crate::{
     admission::Class,
     operation::Operation,
-    problem::Problem,
+    problem::{Fault, Problem, ProblemCode},
     request::{Call, RequestContext},
     state::AppState,
     time_limits::PreferredWait,
@@ -33,7 +37,7 @@ pub(crate) struct WriteOptions {
     pub(crate) preferred_return: Option<ReturnPreference>,
     /// `Prefer: wait`.
     preferred_wait: Option<PreferredWait>,
-    /// `If-Match` and `If-None-Match`. A write that creates a record ignores them.
+    /// `If-Match` and `If-None-Match`. A write that can only create a record ignores them.
     pub(crate) preconditions: Preconditions,
     /// `Idempotency-Key`.
     idempotency_key: Option<String>,
@@ -60,6 +64,10 @@ impl FromRequestParts<AppState> for WriteOptions {
             }
             Ok(())
         })?;
+        check_upsert(options.upsert)?;
+        if options.upsert.on_conflict != OnConflict::Fail {
+            refuse_preconditions(&parts.headers)?;
+        }
         Ok(options)
     }
 }
@@ -130,6 +138,26 @@ pub(crate) fn upsert(name: &str, value: &str, upsert: &mut Upsert) -> Result<boo
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Rejects `match=external_id` without an `on_conflict` that needs to find a user.
+pub(crate) fn check_upsert(upsert: Upsert) -> Result<(), Problem> {
+    if upsert.match_by == MatchBy::Unique || upsert.on_conflict != OnConflict::Fail {
+        return Ok(());
+    }
+    let detail = "match=external_id needs on_conflict=skip, replace or merge";
+    let fault = Fault::of_parameter("match", "conflicting-parameter", detail);
+    Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
+}
+
+/// Rejects the preconditions of a request with `on_conflict`, whose client does not know which user
+/// exists.
+pub(crate) fn refuse_preconditions(headers: &HeaderMap) -> Result<(), Problem> {
+    if !headers.contains_key(IF_MATCH) && !headers.contains_key(IF_NONE_MATCH) {
+        return Ok(());
+    }
+    let detail = "on_conflict takes no If-Match and no If-None-Match: use PUT or PATCH for them";
+    Err(Problem::saying(ProblemCode::InvalidRequest, detail))
 }
 
 fn unknown_parameter(operation: Option<Operation>) -> ParameterFault {

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    HeaderValue, Method, StatusCode,
+    HeaderMap, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
 };
 use roster_core::{
@@ -133,7 +133,7 @@ impl<'a> ListRequest<'a> {
     /// The response without a page, if the client has the page already or wants only headers.
     pub(super) async fn without_page(&self) -> Result<Option<Response>, Problem> {
         let headers = &self.call.parts.headers;
-        refuse_if_match(self.call, "lists have weak tags, which match no If-Match")?;
+        refuse_if_match(&self.call.parts.headers, "lists have weak tags, which match no If-Match")?;
         let known = tags(headers, &IF_NONE_MATCH)?;
         let head_only = self.call.parts.method == Method::HEAD;
         if known.is_none() && !head_only {
@@ -221,8 +221,8 @@ impl<'a> ListRequest<'a> {
 
 /// Refuses an `If-Match` that names a tag, for a response that has no strong one (RFC 9110 section
 /// 13.1.1).
-pub(super) fn refuse_if_match(call: &Call, detail: &'static str) -> Result<(), Problem> {
-    match tags(&call.parts.headers, &IF_MATCH)? {
+pub(super) fn refuse_if_match(headers: &HeaderMap, detail: &'static str) -> Result<(), Problem> {
+    match tags(headers, &IF_MATCH)? {
         Some(EntityTags::List(_)) => Err(Problem::saying(ProblemCode::VersionMismatch, detail)),
         Some(EntityTags::Any) | None => Ok(()),
     }

@@ -242,6 +242,11 @@ impl BodySender {
         Ok(Room { permit, sender: self })
     }
 
+    /// Waits until nobody receives the body any more.
+    pub async fn gone(&self) {
+        self.chunks.closed().await;
+    }
+
     /// Ends the body normally.
     pub fn finish(self) {
         self.complete.store(true, Ordering::Release);

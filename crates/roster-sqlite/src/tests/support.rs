@@ -50,7 +50,7 @@ pub(super) fn replace(at: u64, n: u64, user: &str) -> Command {
 }
 
 pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
-    let patch = Box::new(tree(patch));
+    let patch = std::sync::Arc::new(tree(patch));
     command(at, Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn create(n: u64, user: &str) -> Command {
 
 pub(crate) fn patch(at: u64, n: u64, patch: &str) -> Command {
     let preconditions = Preconditions::default();
-    command(at, Act::Patch { id: id(n), patch: Box::new(tree(patch)), preconditions })
+    command(at, Act::Patch { id: id(n), patch: std::sync::Arc::new(tree(patch)), preconditions })
 }
 
 pub(crate) fn delete(at: u64, n: u64) -> Command {

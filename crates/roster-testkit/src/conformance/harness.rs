@@ -162,7 +162,7 @@ impl Harness {
         body: Value,
         preconditions: Preconditions,
     ) -> Result<Outcome, Refusal> {
-        self.act(Act::Patch { id, patch: Box::new(tree(&body)), preconditions }).await
+        self.act(Act::Patch { id, patch: Arc::new(tree(&body)), preconditions }).await
     }
 
     /// Deletes a user, without a precondition.
@@ -224,7 +224,7 @@ pub fn deleting(id: UserId) -> Act {
 
 /// The act of patching a user.
 pub fn patching(id: UserId, body: &Value) -> Act {
-    Act::Patch { id, patch: Box::new(tree(body)), preconditions: Preconditions::default() }
+    Act::Patch { id, patch: Arc::new(tree(body)), preconditions: Preconditions::default() }
 }
 
 /// The act of restoring a deleted user.

@@ -83,9 +83,9 @@ enum Command {
     Keys(keys::KeysFlags),
     /// Print or change which values users may share
     ///
-    /// The policy belongs to the store: all processes that serve it apply the same one. A
-    /// PostgreSQL database may be served at the same time, and its processes apply a change within
-    /// seconds. A data directory must not be served.
+    /// The policy belongs to the store: all processes that serve it apply the same one. The store
+    /// may be served at the same time: the next write applies a change to a data directory, and
+    /// processes over PostgreSQL apply it within seconds.
     Policy(policy::PolicyFlags),
     /// Check all data of a directory, a PostgreSQL database or a backup
     ///

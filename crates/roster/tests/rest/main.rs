@@ -325,12 +325,16 @@ cases! {
         a_change_without_a_condition_changes_nobody,
         a_dry_run_shows_the_users_that_would_fail,
         a_change_by_conditions_also_needs_to_read,
+        a_patch_of_many_users_has_the_size_of_a_user,
+        a_dry_run_of_lines_is_compared_with_stored_users_alone,
+        a_limited_change_reports_each_batch_and_blocks_no_import,
     }
     mod upsert {
         a_user_that_exists_is_skipped_replaced_or_merged,
         a_user_is_found_by_its_external_id,
         a_repeated_request_gets_the_user_again,
         a_dry_run_of_an_upsert_changes_nothing,
+        an_upsert_needs_to_read_and_takes_no_preconditions,
     }
     mod intake {
         a_verdict_follows_its_commit_while_the_stream_rests,

@@ -72,7 +72,7 @@ pub(crate) async fn a_user_is_found_by_its_external_id(backend: Backend) {
     let replaced = post(&service, &query("replace"), &renamed).await.expect(200).json();
     assert_eq!((&replaced["id"], &replaced["username"]), (&ada["id"], &json!("countess")));
     let grace = json!({"external_id": "E8", "username": "grace"});
-    for on_conflict in ["fail", "skip", "replace", "merge"] {
+    for on_conflict in ["skip", "replace", "merge"] {
         let reply = post(&service, &query(on_conflict), &grace).await;
         reply.refused(409, "username-taken");
     }
@@ -126,4 +126,44 @@ pub(crate) async fn a_dry_run_of_an_upsert_changes_nothing(backend: Backend) {
         assert_eq!((&user["name"], &user["title"]), (&name, &title), "{on_conflict}");
     }
     assert_eq!(service.head().await.position, 1);
+}
+
+pub(crate) async fn an_upsert_needs_to_read_and_takes_no_preconditions(backend: Backend) {
+    let service = with_unique_external_ids(&backend).await;
+    service.user(json!({"username": "ada", "external_id": ""})).await;
+    let body = json!({"username": "ada", "external_id": "", "title": "T"});
+    for on_conflict in ["skip", "replace", "merge"] {
+        for (header, value) in [("if-match", "\"1\""), ("if-none-match", "*"), ("if-match", "x")] {
+            let request = service.request("POST", &format!("/users?on_conflict={on_conflict}"));
+            let reply = request.json(&body).header(header, value).send().await;
+            reply.refused(400, "invalid-request");
+        }
+        // An empty external id is that of nobody.
+        let query = format!("match=external_id&on_conflict={on_conflict}");
+        let faults = post(&service, &query, &body).await.refused(422, "invalid-user").faults();
+        assert_eq!(faults, [("/external_id".to_owned(), "required".to_owned())]);
+        let wrong = json!({"external_id": 7, "usernam": "x"});
+        let faults = post(&service, &query, &wrong).await.refused(422, "invalid-user").faults();
+        assert_eq!(faults[0].0, "/external_id", "{faults:?}");
+        assert_eq!(faults[0].1, "wrong-type", "{faults:?}");
+    }
+    let page = service.get("/users?username=ada").await.json();
+    let ada = service.put(&page["items"][0], json!({"username": "ada", "external_id": "E7"}));
+    ada.await.expect(200);
+    let invalid = json!({"external_id": "E7", "usernam": "x"});
+    let query = "match=external_id&on_conflict=skip";
+    post(&service, query, &invalid).await.refused(422, "invalid-user");
+    let faults = post(&service, "match=external_id", &body).await.refused(400, "invalid-query");
+    assert_eq!(faults.faults(), [("match".to_owned(), "conflicting-parameter".to_owned())]);
+
+    service.close().await;
+    let writer = service.new_key(&["users:write"]).await;
+    let token = writer["key"].as_str().expect("a key");
+    for query in ["on_conflict=skip", "on_conflict=skip&dry_run=true", "on_conflict=merge"] {
+        let request = service.request("POST", &format!("/users?{query}")).bearer(token);
+        let reply = request.json(&json!({"username": "ada"})).send().await;
+        reply.refused(403, "insufficient-scope");
+    }
+    let request = service.request("POST", "/users").bearer(token);
+    request.json(&json!({"username": "new"})).send().await.expect(201);
 }

@@ -43,7 +43,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     let parts = &call.parts;
     negotiate(&parts.headers, &[JSON])?;
     let _admitted = app.admission.admit(Class::of_list(parts.uri.query())).await?;
-    refuse_if_match(call, "events have no tag, so no If-Match matches")?;
+    refuse_if_match(&call.parts.headers, "events have no tag, so no If-Match matches")?;
     let id = user.map(parse_user_id).transpose()?;
     let query = EventListQuery::read(parts.uri.query(), id)?;
     let log = app.directory.log_id();

@@ -3,6 +3,8 @@
 pub(crate) mod bulk;
 mod list_query;
 
+use std::sync::Arc;
+
 use axum::{
     extract::{FromRequest as _, FromRequestParts as _, Request, State},
     response::Response,
@@ -10,6 +12,7 @@ use axum::{
 use roster_core::{
     Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal,
     access::{ReadUsers, WriteUsers},
+    limits::USER_BYTES_MAX,
     plan::Plan,
 };
 
@@ -74,6 +77,10 @@ pub(crate) async fn create(
     } else {
         AuthorizedBody::<Draft>::from_request(request, &app).await?
     };
+    if options.upsert.on_conflict != OnConflict::Fail {
+        // The response may contain a user that the caller did not write.
+        body.permit_to::<ReadUsers>()?;
+    }
     let terms = body.terms(&options);
     let write = app.directory.upsert(body.permit, body.value, options.upsert, terms);
     let outcome = options.execute(&app, write).await?;
@@ -96,11 +103,11 @@ pub(crate) async fn patch_many(
     if has_lines {
         return bulk::write_lines(&app, call, LineKind::Patch).await;
     }
-    let bytes_max = app.settings.body_bytes_max;
+    let bytes_max = app.settings.body_bytes_max.min(USER_BYTES_MAX);
     let body = call.read_and_authorize(&app, BodyKind::MergePatch, bytes_max, |patch| patch);
     let (call, patch, _) = body.await?;
     Draft::check_patch_of_many(&patch).map_err(|found| Failure::from(Refusal::Invalid(found)))?;
-    bulk::change_matching(&app, &call, MatchingChange::Patch(patch)).await
+    bulk::change_matching(&app, &call, MatchingChange::Patch(Arc::new(patch))).await
 }
 
 /// `DELETE /users`: deletes users that NDJSON or the query names.

@@ -1,11 +1,18 @@
 //! `PATCH` and `DELETE /users`: changes of many users, by lines and by conditions.
 
-use serde_json::{Value, json};
+use std::time::Duration;
 
-use super::{NDJSON, lines, read};
+use roster_http::AdmissionSettings;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{
+    NDJSON, lines, read,
+    talk::{Talk, authorization},
+};
 use crate::{
     client::Reply,
-    service::{Backend, Service},
+    service::{Backend, Service, Setup},
 };
 
 /// Sends lines with ids.
@@ -91,6 +98,9 @@ pub(crate) async fn each_line_patches_the_user_that_it_names(backend: Backend) {
     assert_eq!(json!(results.iter().map(told).collect::<Vec<_>>()), expected);
     assert_eq!(service.now(&users[1]).await["username"], "countess");
     assert_eq!(service.head().await.position, 5);
+    let tagged = service.request("PATCH", "/users").header("if-match", "\"1\"");
+    let tagged = tagged.body(NDJSON, lines(&body)).send().await;
+    tagged.refused(412, "version-mismatch");
     let marked = service.request("PATCH", "/users").header("idempotency-key", "k");
     let marked = marked.body(NDJSON, lines(&body)).send().await;
     marked.refused(400, "invalid-idempotency-key");
@@ -251,4 +261,66 @@ pub(crate) async fn a_change_by_conditions_also_needs_to_read(backend: Backend) 
     let request = service.request("DELETE", "/users?username=ada&confirm=1");
     let reply = request.bearer(both["key"].as_str().expect("a key")).send().await;
     results(reply, &json!({"deleted": 1, "failed": 0}));
+}
+
+pub(crate) async fn a_patch_of_many_users_has_the_size_of_a_user(backend: Backend) {
+    let (service, _) = with_users(&backend).await;
+    let nulls: serde_json::Map<String, Value> =
+        (0..8000).map(|n| (format!("a{n:06}"), Value::Null)).collect();
+    let patch = Some(json!({"attributes": nulls}));
+    let reply = matching(&service, "PATCH", "username=ada&dry_run=true", patch).await;
+    reply.refused(413, "body-too-large");
+}
+
+pub(crate) async fn a_dry_run_of_lines_is_compared_with_stored_users_alone(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let (ada, grace) = (id(&users[0]), id(&users[1]));
+    let body = [
+        json!({"id": ada, "username": "n1"}),
+        json!({"id": ada, "username": "n2"}),
+        json!({"id": grace, "username": "n1"}),
+    ];
+    for query in ["?dry_run=true", ""] {
+        let counts = json!({"patched": 3, "unchanged": 0, "failed": 0});
+        results(send(&service, "PATCH", query, &body).await, &counts);
+    }
+}
+
+pub(crate) async fn a_limited_change_reports_each_batch_and_blocks_no_import(backend: Backend) {
+    let pressure = AdmissionSettings {
+        rate_limit_per_s: 1,
+        rate_limit_burst: 1_200,
+        ..AdmissionSettings::default()
+    };
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
+    let users: Vec<Value> = (0..1_100).map(|n| json!({"username": format!("u{n}")})).collect();
+    let import = service.request("POST", "/users").body(NDJSON, lines(&users)).send().await;
+    assert!(import.expect(200).text().contains(r#""created":1100,"#));
+    service.close().await;
+    let [limited, other] = [
+        service.new_key(&["users:read", "users:write"]).await,
+        service.new_key(&["users:write"]).await,
+    ];
+    let token = limited["key"].as_str().expect("a key");
+    // Most of the limit is spent, so the run waits after its first batches.
+    let bad: Vec<Value> = (0..500).map(|_| json!({"id": "none"})).collect();
+    let bad = service.request("PATCH", "/users").body(NDJSON, lines(&bad));
+    bad.bearer(token).send().await.expect(200);
+    let request = "DELETE /users?filter=id%20pr&confirm=1100";
+    let mut stream = Talk::begin(&service, request, &authorization(Some(token))).await;
+    assert!(stream.head().await.starts_with("200 OK\r\n"));
+    // The results of the batches that were charged arrive although the next one has to wait.
+    for number in 1..=512 {
+        assert_eq!(stream.line().await.expect("a result")["line"], number);
+    }
+    let import = service.request("POST", "/users").body(NDJSON, "{\"username\":\"one\"}\n");
+    let import = import.bearer(other["key"].as_str().expect("a key")).send();
+    let import = timeout(Duration::from_secs(20), import).await.expect("a result");
+    assert!(import.expect(200).text().contains(r#""created":1,"#));
+    // The key ends, and so does the run, with the reason.
+    let id = limited["id"].as_str().expect("an id");
+    service.delete(&format!("/keys/{id}")).await.expect(204);
+    let (rest, whole) = stream.rest().await;
+    let [last] = rest.as_slice() else { panic!("{rest:?}") };
+    assert_eq!((&last["line"], &last["status"], whole), (&json!(513), &json!(401), false));
 }

@@ -3,6 +3,8 @@
 //! A line that cannot be parsed keeps its place among the others, so that results come in the order
 //! of lines.
 
+use std::sync::Arc;
+
 use roster_core::{
     Attribute, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Refusal,
     StoreError, Tags, Timestamp, UserId, Violation, ViolationCode,
@@ -115,7 +117,7 @@ fn read_write(kind: LineKind, text: &[u8]) -> Result<Result<BulkWrite, Violation
         }
         // The `version` of the line is a precondition, as in the body of any patch.
         LineKind::Patch => {
-            read_id(&tree).map(|id| BulkWrite::Patch(id, Preconditions::default(), tree))
+            read_id(&tree).map(|id| BulkWrite::Patch(id, Preconditions::default(), Arc::new(tree)))
         }
         LineKind::Delete => read_deletion(&tree),
     })
@@ -127,7 +129,6 @@ const ID_NEEDED: &str = "send one JSON object a line, with the id of a user";
 fn read_id(tree: &Json) -> Result<UserId, Violation> {
     match tree.member(Attribute::Id.name()) {
         Some(Json::Text(id)) => {
-            // An id in another format is that of no user.
             UserId::parse(id).ok_or_else(|| violation("id", ViolationCode::InvalidValue, ID_NEEDED))
         }
         Some(_) => Err(violation("id", ViolationCode::WrongType, ID_NEEDED)),

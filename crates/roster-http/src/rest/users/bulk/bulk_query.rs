@@ -3,7 +3,7 @@
 use roster_core::{MatchBy, Mode, OnConflict, Upsert};
 
 use crate::{
-    extract::{dry_run, read_each, unknown, upsert},
+    extract::{check_upsert, dry_run, read_each, unknown, upsert},
     problem::Problem,
 };
 
@@ -48,6 +48,9 @@ impl BulkQuery {
             }
             Ok(())
         })?;
+        if let LineKind::Create(options) = read.kind {
+            check_upsert(options)?;
+        }
         Ok(read)
     }
 }

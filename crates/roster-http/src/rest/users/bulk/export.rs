@@ -53,7 +53,7 @@ pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Prob
         UserListQuery::read(app, call, ListForm::Lines, |_| Ok(false))?;
     let lines_left = if query.has("limit") { page.limit } else { usize::MAX };
     page.limit = STREAMED_AT_ONCE;
-    refuse_if_match(call, "NDJSON has no tag, so no If-Match matches")?;
+    refuse_if_match(&call.parts.headers, "NDJSON has no tag, so no If-Match matches")?;
     if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());

@@ -9,7 +9,7 @@ use std::{mem, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Directory, Failure, Mode, Outcome, Upsert, access::WriteUsers, limits::USER_BYTES_MAX,
+    Caller, Directory, Failure, Mode, Outcome, access::WriteUsers, limits::USER_BYTES_MAX,
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -92,8 +92,7 @@ impl Intake {
     ) -> Self {
         let upsert = match query.kind {
             LineKind::Create(upsert) => Some(upsert),
-            LineKind::Patch => Some(Upsert::default()),
-            LineKind::Delete => None,
+            LineKind::Patch | LineKind::Delete => None,
         };
         let upsert = upsert.filter(|_| query.mode == Mode::DryRun);
         let clashes = upsert.map(|upsert| Clashes::new(app.directory.rules(), upsert));

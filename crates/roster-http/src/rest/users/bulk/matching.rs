@@ -5,7 +5,7 @@
 //! reads the users page by page and changes each one only if it still has the version that was
 //! read. The response is a stream of results. If the client disconnects, the run stops.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -38,15 +38,19 @@ use crate::{
         list::{refuse_if_match, separate},
         respond::{DRY_RUN, PRIVATE, TRUE, position},
     },
-    server::{BodySender, StreamedBody},
+    server::{BodySender, Gone, StreamedBody},
     state::AppState,
     transfers::Place,
 };
 
+/// The detail of the error of an `If-Match` for many users.
+pub(super) const NO_COMMON_VERSION: &str =
+    "each user has a version of its own, so no If-Match matches";
+
 /// A change of every user that matches.
 pub(crate) enum MatchingChange {
     /// Patch it by JSON Merge Patch.
-    Patch(Json),
+    Patch(Arc<Json>),
     /// Delete it.
     Delete,
 }
@@ -57,7 +61,7 @@ impl MatchingChange {
         let if_match = Some(Tags::Versions(vec![user.version]));
         let preconditions = Preconditions { if_match, if_none_match: None };
         match self {
-            Self::Patch(patch) => BulkWrite::Patch(user.id, preconditions, patch.clone()),
+            Self::Patch(patch) => BulkWrite::Patch(user.id, preconditions, Arc::clone(patch)),
             Self::Delete => BulkWrite::Delete(user.id, preconditions),
         }
     }
@@ -82,7 +86,7 @@ pub(crate) async fn change_matching(
             "a change of many users takes no Idempotency-Key: count the rest and confirm it";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
     }
-    refuse_if_match(call, "each user has a version of its own, so no If-Match matches")?;
+    refuse_if_match(&call.parts.headers, NO_COMMON_VERSION)?;
     let (mut mode, mut confirmed) = (Mode::Write, None);
     let take = |parameter: &Parameter<'_>| {
         let value = parameter.value();
@@ -225,86 +229,121 @@ struct Run {
     tally: Tally,
 }
 
+/// Why a run ends before all users are changed.
+enum Stop {
+    /// The client is gone.
+    Gone,
+    /// The caller's credential is no longer valid.
+    Revoked(Problem),
+    /// The users cannot be read.
+    Failed(StoreError),
+}
+
+impl From<Gone> for Stop {
+    fn from(_: Gone) -> Self {
+        Self::Gone
+    }
+}
+
 impl Run {
     async fn send(
         mut self,
-        mut query: PageQuery,
+        query: PageQuery,
         may_read: Permit<ReadUsers>,
         sender: BodySender,
         _place: Place,
     ) {
+        let changed = self.change_all(query, may_read, &sender).await;
+        // What was sent to the store is committed, so its results are sent in any case.
+        let mut sent = Ok(());
+        while !self.flight.is_empty() && sent.is_ok() {
+            let results = self.flight.next().await;
+            sent = self.send_results(results, &sender).await;
+        }
+        let whole = changed.is_ok() && sent.is_ok();
+        self.log_end(whole);
+        let last = match changed {
+            Ok(()) => self.tally.done(self.change.kind()).into_bytes(),
+            Err(Stop::Revoked(problem)) => {
+                let mut line = Vec::new();
+                let number = self.tally.lines() + 1;
+                LineResult::Failed(problem).write(number, &self.app.settings.base_url, &mut line);
+                line
+            }
+            Err(Stop::Failed(error)) => return self.log_failure(&error),
+            Err(Stop::Gone) => return,
+        };
+        let Ok(room) = sender.room().await else { return };
+        room.send(last);
+        if whole {
+            sender.finish();
+        }
+    }
+
+    async fn change_all(
+        &mut self,
+        mut query: PageQuery,
+        may_read: Permit<ReadUsers>,
+        sender: &BodySender,
+    ) -> Result<(), Stop> {
         loop {
-            let page = match read_page(&self.app.directory, may_read, &query).await {
-                Ok(page) => page,
-                Err(error) => return self.log_failure(&error),
-            };
+            let page = read_page(&self.app.directory, may_read, &query).await;
+            let page = page.map_err(Stop::Failed)?;
             for users in page.items.chunks(BATCH_LINES_MAX) {
-                if self.change(users, &sender).await.is_none() {
-                    return self.log_end(false);
-                }
+                self.change(users, sender).await?;
             }
             query.after = page.next;
             if query.after.is_none() || self.left == 0 {
-                break;
+                return Ok(());
             }
         }
-        while !self.flight.is_empty() {
-            let results = self.flight.next().await;
-            if self.send_results(results, &sender).await.is_none() {
-                return self.log_end(false);
-            }
-        }
-        let done = self.tally.done(self.change.kind());
-        self.log_end(true);
-        let Ok(room) = sender.room().await else { return };
-        room.send(done);
-        sender.finish();
     }
 
-    /// Sends a batch of changes to the store, once there is room for it. Returns `None` if the
-    /// client is gone or its credential is no longer valid.
-    async fn change(&mut self, users: &[Stored], sender: &BodySender) -> Option<()> {
+    /// Sends a batch of changes to the store, once there is room for it. Results of earlier batches
+    /// are sent while it waits.
+    async fn change(&mut self, users: &[Stored], sender: &BodySender) -> Result<(), Stop> {
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(users.len());
-        let users = users.get(..count)?;
+        let users = users.get(..count).unwrap_or_default();
         self.left -= u64::try_from(count).unwrap_or_default();
-        for _ in users {
-            while !self.charges.charge() {
-                tokio::select! {
-                    _ = self.lease.over() => return None,
-                    () = self.charges.wait() => {}
-                }
-            }
-        }
+        let mut charged = 0;
         let permit = loop {
+            while charged < count && self.charges.charge() {
+                charged += 1;
+            }
             let batches = Arc::clone(&self.app.transfers.batches);
+            let is_ready = charged == count && !self.flight.is_full();
             tokio::select! {
                 biased;
-                _ = self.lease.over() => return None,
+                problem = self.lease.over() => return Err(Stop::Revoked(problem)),
+                () = sender.gone() => return Err(Stop::Gone),
                 results = self.flight.next() => self.send_results(results, sender).await?,
-                permit = batches.acquire_owned(), if !self.flight.is_full() => break permit.ok()?,
+                permit = batches.acquire_owned(), if is_ready => break permit.ok(),
+                () = self.charges.wait(), if charged < count => {}
             }
         };
-        let may = self.lease.permit().await.ok()?;
+        let may = self.lease.permit().await.map_err(Stop::Revoked)?;
         let writes = users.iter().map(|user| self.change.of(user)).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
-        let results = async move {
+        // A task of its own releases the permit however long the client takes to read results.
+        let task = tokio::spawn(async move {
             let results = directory.write_many(may, writes, Mode::Write, &caller).await;
             drop(permit);
             results
+        });
+        let failed = || Err(Failure::Store(StoreError::Internal("a batch panicked".into())));
+        let results = async move {
+            task.await.unwrap_or_else(|_| iter::repeat_with(failed).take(count).collect())
         };
         self.flight.launch(results).await;
-        Some(())
+        Ok(())
     }
 
     async fn send_results(
         &mut self,
         results: Vec<Result<Outcome, Failure>>,
         sender: &BodySender,
-    ) -> Option<()> {
-        let room = tokio::select! {
-            _ = self.lease.over() => return None,
-            room = sender.room() => room.ok()?,
-        };
+    ) -> Result<(), Gone> {
+        let room = sender.room().await?;
         let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
             let result = result.map_err(Problem::from);
@@ -313,7 +352,7 @@ impl Run {
             result.write(self.tally.lines(), &self.app.settings.base_url, &mut out);
         }
         room.send(out);
-        Some(())
+        Ok(())
     }
 
     fn log_end(&self, whole: bool) {

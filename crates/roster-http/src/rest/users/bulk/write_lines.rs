@@ -9,20 +9,24 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
-use roster_core::Mode;
+use roster_core::{Mode, OnConflict};
 use tokio::sync::mpsc;
 
 use super::{
     bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     intake::Intake,
+    matching::NO_COMMON_VERSION,
     outbox::{Aside, deliver},
 };
 use crate::{
-    extract::{IDEMPOTENCY_KEY, NDJSON, check_lines, negotiate},
+    extract::{IDEMPOTENCY_KEY, NDJSON, check_lines, negotiate, refuse_preconditions},
     problem::{Problem, ProblemCode},
     request::UnreadCall,
-    rest::respond::{DRY_RUN, PRIVATE, TRUE},
+    rest::{
+        list::refuse_if_match,
+        respond::{DRY_RUN, PRIVATE, TRUE},
+    },
     server::StreamedBody,
     state::AppState,
 };
@@ -46,6 +50,11 @@ pub(crate) async fn write_lines(
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
     }
     let query = BulkQuery::read(call.parts.uri.query(), kind)?;
+    match query.kind {
+        LineKind::Create(upsert) if upsert.on_conflict == OnConflict::Fail => {}
+        LineKind::Create(_) => refuse_preconditions(headers)?,
+        LineKind::Patch | LineKind::Delete => refuse_if_match(headers, NO_COMMON_VERSION)?,
+    }
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
     let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
