@@ -5,6 +5,7 @@
 
 pub(crate) mod deleted_users;
 pub(crate) mod events;
+mod export;
 pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod keys;

@@ -344,6 +344,8 @@ cases! {
     }
     mod export {
         every_user_comes_in_the_order_of_ids_as_it_is_kept,
+        groups_and_deleted_users_are_exported_too,
+        an_export_of_groups_has_more_than_one_page,
         what_came_out_goes_in_again_and_is_the_same,
         an_export_follows_its_pages_to_the_end,
         conditions_and_members_go_with_an_export,

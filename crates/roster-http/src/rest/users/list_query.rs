@@ -162,19 +162,10 @@ fn out_of_place(
     if form == ListForm::Change {
         return OF_LISTS.iter().copied().filter(|(name, _)| query.has(name)).collect();
     }
-    let is_sorted = page.sort != PageQuery::first(0).sort;
-    let in_lines = form == ListForm::Lines;
-    let mut found = Vec::new();
-    if is_sorted && in_lines {
-        found.push(("sort", "NDJSON comes in the order of ids; leave sort out"));
+    if form == ListForm::Page {
+        return Vec::new();
     }
-    if in_lines && query.has("cursor") {
-        found.push(("cursor", "NDJSON is one answer without pages; leave cursor out"));
-    }
-    if in_lines && query.count {
-        found.push(("count", "NDJSON has no place for a total; count the lines"));
-    }
-    found
+    query.out_of_place_in_lines(page.sort != PageQuery::first(0).sort)
 }
 
 /// The problem of a filter that is none.
