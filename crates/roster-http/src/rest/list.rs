@@ -14,6 +14,7 @@ use http::{
 };
 use roster_core::{
     Capped, Position, Stored,
+    filter::FilterFault,
     json::write_text,
     limits::PAGE_SIZE_DEFAULT,
     list::{PageKey, Total},
@@ -244,6 +245,14 @@ pub(super) fn refuse_if_match(call: &Call, detail: &'static str) -> Result<(), P
         Some(EntityTags::List(_)) => Err(Problem::saying(ProblemCode::VersionMismatch, detail)),
         Some(EntityTags::Any) | None => Ok(()),
     }
+}
+
+/// The problem of a filter that is none.
+pub(super) fn unparsed(fault: FilterFault) -> Problem {
+    let detail = format!("at byte {}: {}", fault.position, fault.detail);
+    let fault =
+        Fault::of_parameter("filter", "invalid-filter", fault.detail).with_position(fault.position);
+    Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(fault.into())
 }
 
 /// The link to the next page (RFC 8288).

@@ -376,6 +376,7 @@ cases! {
         a_walk_over_deleted_users_goes_on_when_the_last_one_is_purged,
         a_cursor_of_deleted_users_is_valid_for_its_list_and_order,
         every_error_of_a_query_for_deleted_users_is_listed,
+        a_filter_finds_deleted_users,
         polling_unchanged_deleted_users_is_answered_304,
         a_restored_user_is_back_as_it_was_with_the_next_version,
         a_restore_below_a_base_path_tells_the_whole_path,

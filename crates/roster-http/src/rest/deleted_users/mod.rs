@@ -51,10 +51,12 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
+    let is_scan = deleted_query.filter.is_some();
+    let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
     let page = app.directory.list_deleted(call.permit::<WriteUsers>()?, deleted_query).await?;
     let total = query.count.then_some(Total::Exactly(page.total));
     let next = page.next.map(|DeletedKey { at, id }| PageKey { key: SortKey::Time(at), id });
-    let facts = PageFacts { position: page.position, next, total, examined: None };
+    let facts = PageFacts { position: page.position, next, total, examined: page.examined };
     let items = (page.items.as_slice(), page.items.iter().map(size).sum());
     list.respond((&query, &cursors), facts, items, |deleted, out| shown.write(deleted, out))
 }
