@@ -15,8 +15,8 @@ use crate::problem::{Fault, Problem, ProblemCode};
 /// An error of a parameter: its code, and a text.
 pub(crate) type ParameterFault = (&'static str, String);
 
-/// Passes each parameter to `take`. A repeated parameter other than `fields` is an error. All errors
-/// make one problem.
+/// Passes each parameter to `take`. A repeated parameter other than `fields` is an error. All
+/// errors make one problem.
 pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,

@@ -37,8 +37,8 @@ use crate::{
 /// The forms of the list.
 const FORMS: [Media; 2] = [JSON, NDJSON];
 
-/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first, or all of them
-/// as NDJSON.
+/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first, or all of
+/// them as NDJSON.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
     if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
         let DeletedListQuery { page, shown, query, .. } = DeletedListQuery::read(&app, &call)?;
