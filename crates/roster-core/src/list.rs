@@ -176,7 +176,7 @@ pub struct DeletedKey {
 }
 
 /// A query for one page of deleted users; ties of the time are ordered by id.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeletedQuery {
     /// The direction of the order by time of deletion.
     pub direction: Direction,
@@ -186,8 +186,13 @@ pub struct DeletedQuery {
     pub limit: usize,
     /// Only users that were deleted before this time.
     pub before: Option<Timestamp>,
+    /// The condition, which is tested on each record; `None` if every deleted user matches. Deleted
+    /// users are in no group.
+    pub filter: Option<Arc<Filter>>,
     /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
+    /// With a filter, the page ends early once this many rows were examined.
+    pub examined_max: usize,
 }
 
 impl DeletedQuery {
@@ -198,7 +203,9 @@ impl DeletedQuery {
             after: None,
             limit,
             before: None,
+            filter: None,
             bytes_max: limits::PAGE_BYTES_MAX,
+            examined_max: limits::PAGE_EXAMINED_MAX,
         }
     }
 
@@ -222,6 +229,8 @@ pub struct DeletedPage {
     pub next: Option<DeletedKey>,
     /// The log position of the page's snapshot.
     pub position: i64,
-    /// The number of deleted users that are kept.
+    /// The number of deleted users that are kept, whether or not they match.
     pub total: u64,
+    /// The number of examined rows, if it ended the page.
+    pub examined: Option<usize>,
 }

@@ -2,11 +2,15 @@
 
 use roster_core::{
     Deleted, Head, StoreError, UserId,
+    filter::Memberships,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
     page::Flow,
 };
 
-use crate::database::{Cell, Database, Dialect, Values, first};
+use crate::database::{Cell, Database, Dialect, Values, corrupt, first};
+
+/// The number of rows that are read at a time to be tested.
+const PORTION: usize = 256;
 
 /// The deleted user of an id.
 pub const DELETED_USER: &str =
@@ -38,39 +42,86 @@ pub fn deleted_users<D: Dialect>(direction: Direction, after: bool, before: bool
     )
 }
 
-/// Reads a page of deleted users.
+/// Reads a page of deleted users. With a filter, rows are read in portions and tested.
 pub async fn deleted_page<D: Database>(
     db: D,
     head: Head,
     query: &DeletedQuery,
 ) -> Result<DeletedPage, D::Error> {
-    let total = head.deleted.unsigned_abs();
-    let mut page = DeletedPage { items: Vec::new(), next: None, position: head.position, total };
+    let mut walk = Walk::new(query, head);
     if query.limit == 0 {
-        return Ok(page);
+        return Ok(walk.page);
     }
-    let (after, before) = query.bounds();
-    let mut parameters = Vec::new();
-    if let Some(DeletedKey { at, id }) = after {
-        parameters.extend([at.as_millis().into(), id.into()]);
+    let portion = if query.filter.is_some() { PORTION } else { query.limit.saturating_add(1) };
+    let mut begin = query.clone();
+    loop {
+        let (after, before) = begin.bounds();
+        let mut parameters = Vec::new();
+        if let Some(DeletedKey { at, id }) = after {
+            parameters.extend([at.as_millis().into(), id.into()]);
+        }
+        parameters.extend(before.map(|before| Cell::from(before.as_millis())));
+        parameters.push(i64::try_from(portion).unwrap_or(i64::MAX).into());
+        let sql = deleted_users::<D>(query.direction, after.is_some(), before.is_some());
+        let (mut flow, mut count) = (Flow::Next, 0);
+        let take = |row: Values| {
+            count += 1;
+            flow = walk.take(deleted_of(&row)?)?;
+            Ok(flow)
+        };
+        db.each(&sql, &parameters, take).await?;
+        if flow == Flow::Stop || count < portion {
+            return Ok(walk.page);
+        }
+        begin.after = walk.examined_last;
     }
-    parameters.extend(before.map(|before| Cell::from(before.as_millis())));
-    parameters.push(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1).into());
-    let (mut last, mut bytes) = (None, 0);
-    let take = |row: Values| {
-        if page.items.len() >= query.limit || bytes >= query.bytes_max {
-            page.next = last;
+}
+
+/// A page under construction.
+struct Walk<'q> {
+    query: &'q DeletedQuery,
+    page: DeletedPage,
+    /// The last user on the page.
+    last: Option<DeletedKey>,
+    /// The last examined user.
+    examined_last: Option<DeletedKey>,
+    examined: usize,
+    bytes: usize,
+}
+
+impl<'q> Walk<'q> {
+    fn new(query: &'q DeletedQuery, head: Head) -> Self {
+        let (position, total) = (head.position, head.deleted.unsigned_abs());
+        let page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
+        Self { query, page, last: None, examined_last: None, examined: 0, bytes: 0 }
+    }
+
+    fn take(&mut self, found: Deleted) -> Result<Flow, StoreError> {
+        let Self { query, page, .. } = self;
+        let is_full = page.items.len() >= query.limit || self.bytes >= query.bytes_max;
+        if let Some(filter) = &query.filter {
+            if self.examined >= query.examined_max.max(1) {
+                page.examined = (!is_full).then_some(self.examined);
+                page.next = self.examined_last;
+                return Ok(Flow::Stop);
+            }
+            self.examined += 1;
+            self.examined_last = Some(DeletedKey { at: found.at, id: found.stored.id });
+            let matched = filter.matches_record(&found.stored.record, &Memberships::default());
+            let place = |member| format!("deleted_users.record of {}, {member}", found.stored.id);
+            if !matched.map_err(|fault| corrupt(&place(fault.member)))? {
+                return Ok(Flow::Next);
+            }
+        }
+        if is_full {
+            page.next = self.last;
             return Ok(Flow::Stop);
         }
-        let found = deleted_of(&row)?;
-        bytes += found.stored.record.len();
-        last = Some(DeletedKey { at: found.at, id: found.stored.id });
+        self.bytes += found.stored.record.len();
+        self.last = Some(DeletedKey { at: found.at, id: found.stored.id });
         page.items.push(found);
         Ok(Flow::Next)
-    };
-    let sql = deleted_users::<D>(query.direction, after.is_some(), before.is_some());
-    db.each(&sql, &parameters, take).await?;
-    Ok(page)
+    }
 }
 
 fn deleted_of(row: &Values) -> Result<Deleted, StoreError> {

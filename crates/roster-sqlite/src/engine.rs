@@ -56,11 +56,11 @@ impl Store for Sqlite {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        ready(
-            self.readers.read(|connection| {
-                snapshot(connection, |rows, head| deleted_page(rows, head, &query))
-            }),
-        )
+        let is_short = query.filter.is_none();
+        let read = move |connection: &_| {
+            snapshot(connection, |rows, head| deleted_page(rows, head, &query))
+        };
+        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {

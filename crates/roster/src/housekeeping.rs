@@ -14,7 +14,7 @@ use roster_core::{
     Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
     Timestamp,
     access::{Authority, Permit, PurgeUsers},
-    limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX},
+    limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
 };
 use roster_http::{Duty, HousekeepingMetrics};
@@ -215,7 +215,9 @@ const fn overdue(before: Timestamp, limit: usize) -> DeletedQuery {
         after: None,
         limit,
         before: Some(before),
+        filter: None,
         bytes_max: PAGE_BYTES_MAX,
+        examined_max: PAGE_EXAMINED_MAX,
     }
 }
 

@@ -13,22 +13,23 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
 };
 use roster_core::{
-    Position, Stored,
+    Capped, Position, Stored,
+    filter::FilterFault,
     json::write_text,
     limits::PAGE_SIZE_DEFAULT,
     list::{PageKey, Total},
 };
 use sha2::{Digest, Sha256};
 
-use super::respond::{PRIVATE, position};
+use super::respond::{PRIVATE, position, write_record};
 use crate::{
     admission::{AdmissionGuard, Class},
     cursor::ListCursors,
     extract::{
         EntityTags, Fields, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
-        tags, target,
+        refused, tags, target,
     },
-    problem::{Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
@@ -66,6 +67,29 @@ impl<'a> ListQuery<'a> {
             },
         )?;
         Ok(Self { given, ..read })
+    }
+
+    /// The parameters that have no place in NDJSON, each with the reason.
+    pub(super) fn out_of_place_in_lines(
+        &self,
+        is_sorted: bool,
+    ) -> Vec<(&'static str, &'static str)> {
+        let conflicts = [
+            (is_sorted, "sort", "NDJSON comes in the order of ids; leave sort out"),
+            (self.has("cursor"), "cursor", "NDJSON is one answer without pages; leave cursor out"),
+            (self.count, "count", "NDJSON has no place for a total; count the lines"),
+        ];
+        let found = conflicts.into_iter().filter(|(is_found, ..)| *is_found);
+        found.map(|(_, name, detail)| (name, detail)).collect()
+    }
+
+    /// Refuses parameters that have no place in NDJSON.
+    pub(super) fn refuse_in_lines(&self, is_sorted: bool) -> Result<(), Problem> {
+        let mut faults = Capped::default();
+        for (name, detail) in self.out_of_place_in_lines(is_sorted) {
+            faults.push(|| Fault::of_parameter(name, "conflicting-parameter", detail));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(refused(faults)) }
     }
 
     /// Whether the client sent this parameter.
@@ -185,15 +209,10 @@ impl<'a> ListRequest<'a> {
         items: &[Stored],
         fields: &Fields,
     ) -> Result<Response, Problem> {
-        if let Some(members) = fields.members() {
-            let write = |item: &Stored, out: &mut _| members.project(&item.record, out);
-            return self.respond(query, page, (items, 0), write);
-        }
-        let bytes = items.iter().map(|item| item.record.len()).sum();
-        self.respond(query, page, (items, bytes), |item, out| {
-            out.extend_from_slice(&item.record);
-            Some(())
-        })
+        let members = fields.members();
+        let whole = members.is_none().then(|| items.iter().map(|item| item.record.len()).sum());
+        let items = (items, whole.unwrap_or_default());
+        self.respond(query, page, items, |item, out| write_record(item, members.as_ref(), out))
     }
 
     /// Adds the headers of a page, whether or not it is sent.
@@ -226,6 +245,14 @@ pub(super) fn refuse_if_match(headers: &HeaderMap, detail: &'static str) -> Resu
         Some(EntityTags::List(_)) => Err(Problem::saying(ProblemCode::VersionMismatch, detail)),
         Some(EntityTags::Any) | None => Ok(()),
     }
+}
+
+/// The problem of a filter that is none.
+pub(super) fn unparsed(fault: FilterFault) -> Problem {
+    let detail = format!("at byte {}: {}", fault.position, fault.detail);
+    let fault =
+        Fault::of_parameter("filter", "invalid-filter", fault.detail).with_position(fault.position);
+    Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(fault.into())
 }
 
 /// The link to the next page (RFC 8288).

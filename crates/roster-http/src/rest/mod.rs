@@ -6,6 +6,7 @@
 pub(crate) mod caller;
 pub(crate) mod deleted_users;
 pub(crate) mod events;
+mod export;
 pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod keys;

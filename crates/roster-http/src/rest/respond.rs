@@ -8,7 +8,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
 };
-use roster_core::{LogId, Mode, Outcome, Position, Preconditions, Stored};
+use roster_core::{LogId, Mode, Outcome, Position, Preconditions, Stored, project::Members};
 
 use crate::{
     extract::{Fields, JSON, ReturnPreference, WriteOptions},
@@ -37,6 +37,21 @@ pub(super) fn read_response(
         return Ok(without_content(StatusCode::NOT_MODIFIED, stored.version));
     }
     Ok(record(stored))
+}
+
+/// Appends a record with its selected members; `None` if it cannot be read.
+pub(super) fn write_record(
+    stored: &Stored,
+    members: Option<&Members>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    match members {
+        None => {
+            out.extend_from_slice(&stored.record);
+            Some(())
+        }
+        Some(members) => members.project(&stored.record, out),
+    }
 }
 
 /// A record with its selected members.

@@ -166,10 +166,13 @@ pub fn deleted_question() -> BoxedStrategy<DeletedQuestion> {
     let rare = |strategy| prop_oneof![3 => Just(None), 1 => option::of(strategy)];
     let after = prop_oneof![2 => Just(None), 1 => (-50_i64..500, any::<Index>()).prop_map(Some)];
     let bytes_max = select(&[1, 700, usize::MAX][..]);
-    (select(&DIRECTIONS[..]), 1_usize..6, rare(-50_i64..500), after, bytes_max)
-        .prop_map(|(direction, limit, before, after, bytes_max)| {
+    let filter = prop_oneof![2 => Just(None), 1 => filter().prop_map(Some)];
+    (select(&DIRECTIONS[..]), 1_usize..6, rare(-50_i64..500), after, bytes_max, filter)
+        .prop_map(|(direction, limit, before, after, bytes_max, filter)| {
             let before = before.map(after_start);
-            let query = DeletedQuery { direction, before, bytes_max, ..DeletedQuery::first(limit) };
+            let filter = filter.map(|text| Arc::new(parsed(&text)));
+            let first = DeletedQuery::first(limit);
+            let query = DeletedQuery { direction, before, filter, bytes_max, ..first };
             DeletedQuestion { query, after }
         })
         .boxed()

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    Clock as _, Deleted, Rules, Timestamp, UserId,
+    Clock as _, Deleted, Rules, Timestamp, User, UserId,
+    filter::Memberships,
     limits::PAGE_BYTES_MAX,
     list::{DeletedKey, DeletedQuery, Direction},
 };
@@ -13,7 +14,7 @@ use serde_json::json;
 use super::{
     harness::{Harness, deleting, view},
     order::DIRECTIONS,
-    reads::oldest_first,
+    reads::{filter, oldest_first},
 };
 
 pub const RULES: Rules = super::DEFAULT;
@@ -69,6 +70,36 @@ pub async fn the_deleted_are_listed_in_the_order_they_left(harness: Harness) {
             assert_eq!(harness.walk_deleted(way(direction, limit)).await, expected, "{limit}");
         }
         expected.reverse();
+    }
+}
+
+pub async fn a_filter_of_the_deleted_is_tested_on_each(harness: Harness) {
+    let gone = gone(&harness).await;
+    for (text, least) in [
+        ("username eq \"U7\"", 1),
+        ("username eq \"u99\"", 0),
+        ("username sw \"u1\"", 5),
+        ("not (username sw \"u1\")", 5),
+        ("groups.value pr", 0),
+    ] {
+        let filter = filter(text);
+        let is_met = |deleted: &Deleted| {
+            let user = User::from_record(&deleted.stored.record).expect("a record");
+            filter.matches(&user, &Memberships::default())
+        };
+        let mut expected: Vec<Deleted> = gone.iter().filter(|one| is_met(one)).cloned().collect();
+        assert!(expected.len() >= least && expected.len() < gone.len(), "{text}");
+        for direction in DIRECTIONS {
+            for limit in [1, 3, 100] {
+                let query = DeletedQuery { filter: Some(filter.clone()), ..way(direction, limit) };
+                assert_eq!(harness.walk_deleted(query.clone()).await, expected, "{text}");
+                let first = harness.deleted_page(query.clone()).await;
+                assert_eq!((first.total, first.examined), (20, None), "{text}");
+                let short = DeletedQuery { examined_max: 2, ..query };
+                assert_eq!(harness.walk_deleted(short).await, expected, "{text}, in short looks");
+            }
+            expected.reverse();
+        }
     }
 }
 

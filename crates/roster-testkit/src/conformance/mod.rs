@@ -245,6 +245,7 @@ macro_rules! conformance {
                 a_deleted_user_is_kept_with_the_moment_it_left,
                 who_lives_or_never_was_is_not_among_the_deleted,
                 the_deleted_are_listed_in_the_order_they_left,
+                a_filter_of_the_deleted_is_tested_on_each,
                 by_default_the_last_to_leave_comes_first,
                 a_page_of_the_deleted_tells_all_that_are_kept_and_its_position,
                 only_those_who_left_before_a_moment_are_listed_where_asked,
@@ -368,6 +369,7 @@ macro_rules! conformance {
                 words_follow_every_write_of_one_batch,
                 a_refused_write_leaves_the_words_alone,
                 a_search_is_walked_counted_and_ordered_like_any_list,
+                a_word_of_many_users_is_found_in_every_order,
             }
             $crate::conformance_cases! { $factory, events:
                 events_are_pulled_by_kind_and_by_user,

@@ -4,6 +4,7 @@
 use roster_core::{
     OnConflict, Rules, Status,
     list::{PageQuery, Sort, SortBy, Total},
+    plan::SORTED_ROWS_MAX,
 };
 use serde_json::json;
 
@@ -272,6 +273,33 @@ pub async fn a_search_is_walked_counted_and_ordered_like_any_list(harness: Harne
                     }
                 }
             }
+        }
+    }
+}
+
+/// More users than are sorted after indexes found them.
+pub async fn a_word_of_many_users_is_found_in_every_order(harness: Harness) {
+    let names = ["Ada", "Ada Love", "Grace"];
+    let body = |number: usize| {
+        let name = names.get(number % 3).unwrap_or(&"Ada");
+        json!({"username": format!("u{}", (number * 7) % 1_600), "name": name})
+    };
+    let acts = (0..1_600).map(|number| harness.creating(&body(number))).collect();
+    assert!(harness.apply(acts).await.iter().all(Result::is_ok));
+    let mut expected = harness.walk(PageQuery::first(1000)).await;
+    expected.retain(|user| super::harness::view(user)["name"] != "Grace");
+    assert!(expected.len() > SORTED_ROWS_MAX);
+    for by in [SortBy::Username, SortBy::UpdatedAt] {
+        for direction in DIRECTIONS {
+            order(&mut expected, by, direction);
+            let sort = Sort { by, direction };
+            let query =
+                PageQuery { sort, words: words("ad"), count: true, ..PageQuery::first(300) };
+            let total = u64::try_from(expected.len()).expect("few");
+            assert_eq!(harness.page(query.clone()).await.total, Some(Total::Exactly(total)));
+            assert_eq!(harness.walk(query.clone()).await, expected, "{sort:?}");
+            let short = PageQuery { examined_max: 500, ..query };
+            assert_eq!(harness.walk(short).await, expected, "{sort:?} in short looks");
         }
     }
 }

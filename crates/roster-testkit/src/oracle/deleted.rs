@@ -2,7 +2,10 @@
 
 use std::cmp::Ordering;
 
-use roster_core::list::{DeletedKey, DeletedPage, DeletedQuery, Direction};
+use roster_core::{
+    filter::Memberships,
+    list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
+};
 
 use super::Kept;
 
@@ -21,7 +24,11 @@ pub(super) fn page<'a>(
                 .after
                 .is_none_or(|after| compare(query.direction, place, &after) == Ordering::Greater)
     });
-    let mut page = DeletedPage { items: Vec::new(), next: None, position, total };
+    let no_groups = Memberships::default();
+    all.retain(|(_, kept)| {
+        query.filter.as_ref().is_none_or(|filter| filter.matches(&kept.user, &no_groups))
+    });
+    let mut page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
     let (mut last, mut bytes) = (None, 0);
     for (place, kept) in all {
         if page.items.len() == query.limit || bytes >= query.bytes_max {

@@ -353,6 +353,8 @@ cases! {
     }
     mod export {
         every_user_comes_in_the_order_of_ids_as_it_is_kept,
+        groups_and_deleted_users_are_exported_too,
+        an_export_of_groups_has_more_than_one_page,
         what_came_out_goes_in_again_and_is_the_same,
         an_export_follows_its_pages_to_the_end,
         conditions_and_members_go_with_an_export,
@@ -383,6 +385,7 @@ cases! {
         a_walk_over_deleted_users_goes_on_when_the_last_one_is_purged,
         a_cursor_of_deleted_users_is_valid_for_its_list_and_order,
         every_error_of_a_query_for_deleted_users_is_listed,
+        a_filter_finds_deleted_users,
         polling_unchanged_deleted_users_is_answered_304,
         a_restored_user_is_back_as_it_was_with_the_next_version,
         a_restore_below_a_base_path_tells_the_whole_path,

@@ -150,7 +150,7 @@ pub(crate) async fn responses_to_rejected_requests(backend: Backend) {
     page.note("query", &service.get("/users?limit=0&sort=title&nope=1&status=x&limit=2").await);
     page.note("escape", &service.get("/users?username=%zz").await);
     page.note("cursor", &service.get("/users?cursor=nonsense").await);
-    page.note("parameter of a user", &service.get(&format!("{NOBODY}?fields=id")).await);
+    page.note("parameter of a user", &service.get(&format!("{NOBODY}?filter=id+pr")).await);
     page.note("unknown code", &service.get("/problems/nope").await);
     page.settle("refused_requests");
 }

@@ -2,6 +2,7 @@
 //!
 //! Error texts here mention deleted users, so that callers do not search the collection.
 
+mod list_query;
 mod record;
 
 use axum::{extract::State, response::Response};
@@ -10,60 +11,53 @@ use http::header::CONTENT_LOCATION;
 use roster_core::{
     Failure, Mode, Outcome, Refusal, Stored, Taken,
     access::{PurgeUsers, WriteUsers},
-    list::{DeletedKey, DeletedQuery, Direction, PageKey, SortKey, Total},
+    list::{DeletedKey, PageKey, SortKey, Total},
 };
 
-use self::record::{Shown, size};
+use self::{
+    list_query::{DeletedListQuery, DeletedUsers},
+    record::{Shown, size},
+};
 use super::{
-    list::{ListQuery, ListRequest, PageFacts},
+    export::export,
+    list::{ListRequest, PageFacts},
     respond::{delete_response, insert, read_response, write_response},
 };
 use crate::{
     admission::Class,
-    cursor::List,
     extract::{
-        AcceptsJson, Authorized, DeletedUserIdPath, Fields, JSON, ReadRecord, WriteOptions,
-        deleted_user_not_found, invalid, unknown,
+        AcceptsJson, Authorized, DeletedUserIdPath, JSON, Media, NDJSON, ReadRecord, WriteOptions,
+        deleted_user_not_found, negotiate,
     },
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
 
-/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first.
+/// The forms of the list.
+const FORMS: [Media; 2] = [JSON, NDJSON];
+
+/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first, or all of
+/// them as NDJSON.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
-    let (mut direction, mut fields) = (Direction::Descending, Fields::of_deleted_users());
-    let query = ListQuery::read(call.parts.uri.query(), |parameter| {
-        match (parameter.name.as_ref(), parameter.value().as_ref()) {
-            ("fields", names) => fields.add(names)?,
-            ("sort", "deleted_at") => direction = Direction::Ascending,
-            ("sort", "-deleted_at") => direction = Direction::Descending,
-            ("sort", _) => return Err(invalid("give deleted_at or -deleted_at")),
-            _ => return Err(unknown()),
-        }
-        Ok(())
-    })?;
-    let sort = match direction {
-        Direction::Ascending => "deleted_at",
-        Direction::Descending => "-deleted_at",
-    };
-    let cursors = app.cursors.of(List::DeletedUsers, call.authority().actor());
-    let cursors = cursors.with("sort", Some(sort));
-    let after = query.after(&cursors, |after| match after.key {
-        SortKey::Time(at) => Some(DeletedKey { at, id: after.id }),
-        SortKey::Id | SortKey::Text(_) => None,
-    })?;
+    if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
+        let DeletedListQuery { page, shown, query, .. } = DeletedListQuery::read(&app, &call)?;
+        query.refuse_in_lines(false)?;
+        return export(&app, &call, &query, DeletedUsers::new(page, shown)).await;
+    }
+    let list = ListRequest::admit(&app, &call, &FORMS).await?;
+    let DeletedListQuery { page: deleted_query, shown, query, cursors } =
+        DeletedListQuery::read(&app, &call)?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let deleted_query = DeletedQuery { after, direction, ..DeletedQuery::first(query.limit) };
+    let is_scan = deleted_query.filter.is_some();
+    let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
     let page = app.directory.list_deleted(call.permit::<WriteUsers>()?, deleted_query).await?;
     let total = query.count.then_some(Total::Exactly(page.total));
     let next = page.next.map(|DeletedKey { at, id }| PageKey { key: SortKey::Time(at), id });
-    let facts = PageFacts { position: page.position, next, total, examined: None };
+    let facts = PageFacts { position: page.position, next, total, examined: page.examined };
     let items = (page.items.as_slice(), page.items.iter().map(size).sum());
-    let shown = Shown::new(&fields, app.settings.deleted_keep);
     list.respond((&query, &cursors), facts, items, |deleted, out| shown.write(deleted, out))
 }
 

@@ -1,16 +1,20 @@
 //! Groups and their members: `/groups`, `/groups/{group_id}` and its `/members`.
 
+mod list_query;
+
 use std::collections::BTreeSet;
 
 use axum::{extract::State, response::Response};
 use roster_core::{
     Failure, Json, Outcome, UserId,
     access::{ReadUsers, WriteUsers},
-    group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, group_name_key},
-    list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
+    group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery},
+    list::{PageKey, SortKey, Total},
 };
 
+use self::list_query::{GroupListQuery, Groups};
 use super::{
+    export::export,
     list::{ListQuery, ListRequest, PageFacts},
     respond::{create_response, delete_response, read_response, shown, write_response},
 };
@@ -18,70 +22,38 @@ use crate::{
     admission::Class,
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, MemberPath,
-        ParameterFault, ReadRecord, WriteOptions, boolean, invalid, parse_group_id, parse_user_id,
-        text, unknown,
+        AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, Media, MemberPath,
+        NDJSON, ReadRecord, WriteOptions, boolean, negotiate, parse_group_id, parse_user_id,
+        unknown,
     },
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
 
+/// The forms of the list.
+const FORMS: [Media; 2] = [JSON, NDJSON];
+
 /// How many bytes a member takes on a page.
 const MEMBER_BYTES: usize = 64;
 
-/// `GET /groups`: returns a page of the groups.
+/// `GET /groups`: returns a page of the groups, or all of them as NDJSON.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
-    let (mut name_key, mut external_id, mut member) = (None, None, None);
-    let (mut sort, mut fields) = (GroupQuery::first(0).sort, Fields::of_groups());
-    let query = ListQuery::read(call.parts.uri.query(), |parameter| {
-        let value = parameter.value();
-        match parameter.name.as_ref() {
-            "display_name" => name_key = Some(group_name_key(&text(&value)?)),
-            "external_id" => external_id = Some(text(&value)?),
-            "sort" => sort = group_sort(&value)?,
-            "fields" => fields.add(&value)?,
-            "member_id" => {
-                let id = UserId::parse(&value);
-                member = Some(id.ok_or_else(|| invalid("give the id of a user or of a group"))?);
-            }
-            _ => return Err(unknown()),
-        }
-        Ok(())
-    })?;
-    let cursors = app.cursors.of(List::Groups, call.authority().actor());
-    let cursors = cursors.with("display_name", &name_key).with("external_id", &external_id);
-    let cursors = cursors.with("member_id", member);
-    let is_by_name = sort.by == SortBy::Name;
-    let is_default = !is_by_name && sort.direction == Direction::Ascending;
-    let cursors = cursors.with("sort", (!is_default).then(|| format!("{sort:?}")));
-    let is_of_order = |after: &PageKey| matches!(after.key, SortKey::Text(_)) == is_by_name;
-    let after = query.after(&cursors, |after| is_of_order(after).then(|| after.clone()))?;
+    if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
+        let GroupListQuery { page, fields, query, .. } = GroupListQuery::read(&app, &call)?;
+        query.refuse_in_lines(page.sort != GroupQuery::first(0).sort)?;
+        return export(&app, &call, &query, Groups::new(page, &fields)).await;
+    }
+    let list = ListRequest::admit(&app, &call, &FORMS).await?;
+    let GroupListQuery { page: group_query, fields, query, cursors } =
+        GroupListQuery::read(&app, &call)?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let first = GroupQuery::first(query.limit);
-    let group_query =
-        GroupQuery { sort, after, count: query.count, name_key, external_id, member, ..first };
     let page = app.directory.groups().list(call.permit()?, group_query).await?;
     let facts =
         PageFacts { position: page.position, next: page.next, total: page.total, examined: None };
     list.respond_records((&query, &cursors), facts, &page.items, &fields)
-}
-
-/// The order of a list of groups.
-fn group_sort(text: &str) -> Result<Sort, ParameterFault> {
-    let (name, direction) = match text.strip_prefix('-') {
-        Some(name) => (name, Direction::Descending),
-        None => (text, Direction::Ascending),
-    };
-    let by = match name {
-        "id" | "created_at" => SortBy::Id,
-        "display_name" => SortBy::Name,
-        _ => return Err(invalid("give id, created_at or display_name, with - for descending")),
-    };
-    Ok(Sort { by, direction })
 }
 
 /// `GET /users/{user_id}/groups`: returns a page of the groups that a user is a direct member of;

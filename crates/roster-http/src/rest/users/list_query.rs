@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use roster_core::{
     Attribute, Status, UserId,
-    filter::{Expression, Filter, FilterFault},
+    filter::{Expression, Filter},
     keys::username_lookup,
     limits::{ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX},
     list::{Direction, PageQuery, Sort, SortBy},
@@ -20,9 +20,9 @@ use crate::{
     extract::{
         Fields, Parameter, ParameterFault, duplicate, invalid, read_all, refused, text, unknown,
     },
-    problem::{Fault, Problem, ProblemCode},
+    problem::{Fault, Problem},
     request::Call,
-    rest::list::ListQuery,
+    rest::list::{ListQuery, unparsed},
     state::AppState,
 };
 
@@ -162,27 +162,10 @@ fn out_of_place(
     if form == ListForm::Change {
         return OF_LISTS.iter().copied().filter(|(name, _)| query.has(name)).collect();
     }
-    let is_sorted = page.sort != PageQuery::first(0).sort;
-    let in_lines = form == ListForm::Lines;
-    let mut found = Vec::new();
-    if is_sorted && in_lines {
-        found.push(("sort", "NDJSON comes in the order of ids; leave sort out"));
+    if form == ListForm::Page {
+        return Vec::new();
     }
-    if in_lines && query.has("cursor") {
-        found.push(("cursor", "NDJSON is one answer without pages; leave cursor out"));
-    }
-    if in_lines && query.count {
-        found.push(("count", "NDJSON has no place for a total; count the lines"));
-    }
-    found
-}
-
-/// The problem of a filter that is none.
-fn unparsed(fault: FilterFault) -> Problem {
-    let detail = format!("at byte {}: {}", fault.position, fault.detail);
-    let fault =
-        Fault::of_parameter("filter", "invalid-filter", fault.detail).with_position(fault.position);
-    Problem::saying(ProblemCode::InvalidFilter, detail).with_faults(fault.into())
+    query.out_of_place_in_lines(page.sort != PageQuery::first(0).sort)
 }
 
 fn unsearchable(fault: SearchFault) -> ParameterFault {

@@ -63,6 +63,66 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: 
     assert_eq!(users(reply), all);
 }
 
+pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) {
+    let service = backend.open().await;
+    let lines = |target: &str| service.request("GET", target).header("accept", NDJSON).send();
+    for target in ["/groups", "/deleted-users"] {
+        assert_eq!(lines(target).await.expect(200).text(), "");
+    }
+    let (mut groups, mut deleted) = (Vec::new(), Vec::new());
+    for name in ["one", "two", "three"] {
+        let body = json!({"display_name": name, "external_id": "A-7"});
+        let group = service.request("POST", "/groups").json(&body).send().await.expect(201);
+        groups.push(group.text().to_owned());
+        let user = service.left(json!({"username": name})).await;
+        deleted.push(service.get(&kept(&user)).await.expect(200).text().to_owned());
+        service.clock.step(1000);
+    }
+    let oldest_first = deleted.clone();
+    deleted.reverse();
+    for (target, expected) in [
+        ("/groups", &groups[..]),
+        ("/groups?external_id=A-7&limit=2", &groups[..2]),
+        ("/groups?display_name=TWO", &groups[1..2]),
+        ("/deleted-users", &deleted[..]),
+        ("/deleted-users?limit=1", &deleted[..1]),
+        ("/deleted-users?sort=deleted_at", &oldest_first[..]),
+    ] {
+        let reply = lines(target).await.expect(200);
+        assert_eq!(reply.text().lines().collect::<Vec<_>>(), expected, "{target}");
+        assert_eq!((reply.header("content-type"), reply.header("vary")), (NDJSON, "Accept"));
+        assert_eq!((reply.find("etag"), reply.find("link")), (None, None), "{target}");
+        assert!(reply.header("roster-position").ends_with("-9"), "{target}");
+        let head = service.request("HEAD", target).header("accept", NDJSON).send().await;
+        assert_eq!(head.expect(200).header("content-type"), NDJSON, "{target}");
+    }
+    let named = lines("/groups?fields=display_name&limit=1").await.expect(200).json();
+    assert_eq!(named.as_object().map(serde_json::Map::len), Some(3), "{named}");
+    let dated = lines("/deleted-users?fields=deleted_at&limit=1").await.expect(200).json();
+    assert_eq!(dated.as_object().map(serde_json::Map::len), Some(3), "{dated}");
+    for (target, parameter) in [
+        ("/groups?count=true", "count"),
+        ("/groups?sort=display_name", "sort"),
+        ("/deleted-users?count=true", "count"),
+    ] {
+        let faults = lines(target).await.refused(400, "invalid-query").faults();
+        let expected = (parameter.to_owned(), "conflicting-parameter".to_owned());
+        assert_eq!(faults, [expected], "{target}");
+    }
+}
+
+pub(crate) async fn an_export_of_groups_has_more_than_one_page(backend: Backend) {
+    let service = backend.open().await;
+    let mut expected = Vec::new();
+    for number in 0..2100 {
+        let body = json!({"display_name": format!("g{number}")});
+        let group = service.request("POST", "/groups").json(&body).send().await.expect(201);
+        expected.push(group.text().to_owned());
+    }
+    let lines = service.request("GET", "/groups").header("accept", NDJSON).send().await;
+    assert_eq!(lines.expect(200).text().lines().collect::<Vec<_>>(), expected);
+}
+
 const NOBODY: [Value; 0] = [];
 
 pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(backend: Backend) {
@@ -224,7 +284,8 @@ pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
     }
     // Other lists do not have this media type.
     let gone = service.left(json!({"username": "gone"})).await;
-    for target in [path(&user), kept(&gone), "/deleted-users".to_owned(), "/events".to_owned()] {
+    let groups = format!("{}/groups", path(&user));
+    for target in [path(&user), kept(&gone), groups, "/events".to_owned()] {
         let reply = service.request("GET", &target).header("accept", NDJSON).send().await;
         reply.refused(406, "not-acceptable");
     }

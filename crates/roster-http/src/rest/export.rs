@@ -1,0 +1,200 @@
+//! Lists as `application/x-ndjson`: all records in one response.
+//!
+//! It is read in pages, one page ahead of the one that is sent, so a slow client uses two pages of
+//! memory and nothing of the store. Each line is a record as it was committed at or after
+//! `Roster-Position`. After an error the body ends without its end mark. An overloaded store is
+//! asked again first, because the client would have to start again from the beginning. Before each
+//! page is sent, the caller's credential is checked again.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderMap, Method,
+    header::{CACHE_CONTROL, CONTENT_TYPE, VARY},
+};
+use roster_core::{
+    Directory, StoreError,
+    access::{Permit, Right},
+};
+use tokio::time::sleep;
+
+use super::{
+    list::{BY_ACCEPT, ListQuery, refuse_if_match},
+    respond,
+};
+use crate::{
+    access::Lease,
+    extract::NDJSON,
+    problem::Problem,
+    request::Call,
+    server::{BodySender, Room, StreamedBody},
+    state::AppState,
+    transfers::Place,
+};
+
+/// Pauses in milliseconds before a page is read again after a transient error.
+const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
+
+/// The list that an export reads.
+pub(super) trait ExportSource: Send + Sync + 'static {
+    /// What the caller must be allowed to do.
+    type Right: Right + Send;
+    type Item: Send + Sync;
+    /// The position where a page starts.
+    type Key: Send;
+
+    /// Reads the current page.
+    fn read(
+        &self,
+        directory: &Directory,
+        may: Permit<Self::Right>,
+    ) -> impl Future<Output = Result<ExportPage<Self::Item, Self::Key>, StoreError>> + Send;
+
+    /// Makes the page after this position the current one.
+    fn continue_after(&mut self, key: Self::Key);
+
+    /// Appends the line of a record, without its end; `None` if the record cannot be read.
+    fn write(&self, item: &Self::Item, out: &mut Vec<u8>) -> Option<()>;
+}
+
+/// A page of a source.
+pub(super) struct ExportPage<I, K> {
+    pub(super) items: Vec<I>,
+    /// The position where the next page starts; `None` at the end.
+    pub(super) next: Option<K>,
+    pub(super) position: i64,
+}
+
+/// The response with all records of a source, or with as many as the query's limit.
+pub(super) async fn export<S: ExportSource>(
+    app: &AppState,
+    call: &Call,
+    query: &ListQuery<'_>,
+    source: S,
+) -> Result<Response, Problem> {
+    let may = call.permit()?;
+    let lines_left = if query.has("limit") { query.limit } else { usize::MAX };
+    refuse_if_match(&call.parts.headers, "NDJSON has no tag, so no If-Match matches")?;
+    if call.parts.method == Method::HEAD {
+        let position = app.directory.head().await?.position;
+        let mut response = Response::new(Body::empty());
+        describe(app, response.headers_mut(), position);
+        return Ok(response);
+    }
+    let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals)?;
+    let first = source.read(&app.directory, may).await?;
+    let (body, sender) = StreamedBody::new(call.peer());
+    let mut response = body.into_response();
+    describe(app, response.headers_mut(), first.position);
+    let (directory, lease) = (app.directory.clone(), call.lease(app)?);
+    let request_id = call.request_id().to_owned();
+    let export = Export { directory, lease, source, lines_left, request_id };
+    tokio::spawn(export.send(first, sender, place));
+    Ok(response)
+}
+
+fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
+    headers.insert(CONTENT_TYPE, NDJSON.header());
+    headers.insert(CACHE_CONTROL, respond::PRIVATE);
+    headers.insert(VARY, BY_ACCEPT);
+    respond::position(headers, app.directory.log_id(), position);
+}
+
+/// Reads a page, again after a transient error.
+pub(super) async fn read_again<T, F>(read: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    for pause_ms in PAUSES_MS {
+        match read().await {
+            Err(error) if error.is_transient() => sleep(Duration::from_millis(pause_ms)).await,
+            read => return read,
+        }
+    }
+    read().await
+}
+
+/// A running export.
+struct Export<S: ExportSource> {
+    directory: Directory,
+    lease: Lease<S::Right>,
+    source: S,
+    /// How many records may still be sent.
+    lines_left: usize,
+    request_id: String,
+}
+
+impl<S: ExportSource> Export<S> {
+    async fn send(mut self, first: ExportPage<S::Item, S::Key>, sender: BodySender, _place: Place) {
+        let mut read = Ok(first);
+        loop {
+            let mut page = match read {
+                Ok(page) => page,
+                Err(error) => return self.log_failure(&error),
+            };
+            page.items.truncate(self.lines_left);
+            self.lines_left -= page.items.len();
+            let Some(lines) = self.lines(&page.items) else {
+                let place = "a record that could not be projected".to_owned();
+                return self.log_failure(&StoreError::Corrupt { place });
+            };
+            let next = page.next.take().filter(|_| self.lines_left > 0);
+            drop(page);
+            let Some(room) = self.room(&sender).await else { return };
+            // Checked as late as possible: the page may have waited for room.
+            let may = match self.lease.permit().await {
+                Ok(may) => may,
+                Err(problem) => return self.log_stop(&problem),
+            };
+            room.send(lines);
+            let Some(next) = next else { return sender.finish() };
+            self.source.continue_after(next);
+            // Waits until the page before is being sent, so that at most two pages are in memory.
+            if self.room(&sender).await.is_none() {
+                return;
+            }
+            read = read_again(|| self.source.read(&self.directory, may)).await;
+        }
+    }
+
+    /// Waits for room for a page. Returns `None` if the client is gone or its credential is no
+    /// longer valid.
+    async fn room<'s>(&mut self, sender: &'s BodySender) -> Option<Room<'s>> {
+        let problem = tokio::select! {
+            biased;
+            problem = self.lease.over() => problem,
+            room = sender.room() => return room.ok(),
+        };
+        self.log_stop(&problem);
+        None
+    }
+
+    /// The records of a page, one per line; `None` if a record cannot be projected.
+    fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        for item in items {
+            self.source.write(item, &mut out)?;
+            out.push(b'\n');
+        }
+        Some(out)
+    }
+
+    fn log_stop(&self, problem: &Problem) {
+        let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
+        tracing::warn!(
+            request_id,
+            code,
+            "an export was stopped: its caller's credential is no longer valid"
+        );
+    }
+
+    fn log_failure(&self, error: &StoreError) {
+        let request_id = self.request_id.as_str();
+        let cause: &dyn std::error::Error = error;
+        tracing::error!(request_id, cause, "an export failed");
+    }
+}
