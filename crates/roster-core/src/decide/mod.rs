@@ -222,7 +222,9 @@ fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
     let kept = short_form::remove_cleared(&mut members, patch);
     let mut draft = Draft::parse(json::merge(Json::Object(members), patch.clone()));
     draft.check_removals(patch);
-    kept.into_iter().for_each(|short_form| draft.add_kept_entries(short_form));
+    for short_form in kept {
+        draft.add_kept_entries(short_form);
+    }
     (draft, intent)
 }
 
