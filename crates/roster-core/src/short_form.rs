@@ -5,8 +5,12 @@
 //! entry with that value. If only L is present, L is stored. If neither is present, the list is
 //! cleared. If both are present, the one that differs from the stored record wins. If both differ
 //! from it and from each other, the intention is unknown and the write is rejected.
+//!
+//! A patch that removes S and does not contain L removes L too, if L has one entry.
 
 use crate::{
+    attribute::{Attribute, Kind},
+    json::Json,
     part::Part,
     profile::{Entry, Scalar, primary},
 };
@@ -34,6 +38,27 @@ pub fn resolve(
     } else {
         Err(Conflict)
     }
+}
+
+/// Removes the list of each short form that a patch removes, if it has the primary entry alone and
+/// the patch does not contain it. Returns the short forms whose lists have further entries: nothing
+/// says which of these is the primary one from then on.
+pub fn remove_cleared(record: &mut Vec<(String, Json)>, patch: &Json) -> Vec<Attribute> {
+    let mut kept = Vec::new();
+    for short_form in Attribute::ALL.iter().copied() {
+        let Kind::ShortForm { list, .. } = short_form.kind() else { continue };
+        let is_cleared = patch.member(short_form.name()) == Some(&Json::Null);
+        if !is_cleared || patch.member(list.name()).is_some() {
+            continue;
+        }
+        let stored = record.iter().position(|(name, _)| name == list.name());
+        match stored.and_then(|at| record.get(at).map(|(_, value)| (at, value))) {
+            Some((_, Json::Array(entries))) if entries.len() > 1 => kept.push(short_form),
+            Some((at, _)) => drop(record.remove(at)),
+            None => {}
+        }
+    }
+    kept
 }
 
 fn has_value(entry: Option<&Entry>, value: &str) -> bool {

@@ -19,6 +19,9 @@ use roster_core::{Actor, access::Authority};
 use crate::{
     admission::{RateLimitState, Reason, holds_too_much},
     authorization::{authorize, identity},
+    compression::{self, compress},
+    description,
+    extract::AcceptedCoding,
     middleware::{CorsGrant, check_direct, check_limits, check_origin},
     operation::Operation,
     problem::{Problem, ProblemCode, ProblemExtension},
@@ -84,6 +87,9 @@ where
                 started,
                 method: parts.method.clone(),
                 is_scim: scim::is_below(app.settings.base_path(), &parts),
+                coding: operation
+                    .filter(|operation| operation.is_compressible())
+                    .map(|_| compression::accepted(&parts.headers)),
                 cors: app.cors.grant(&parts, app.access.is_open()),
                 rate_limit: None,
             };
@@ -152,6 +158,8 @@ struct After {
     started: Instant,
     method: Method,
     is_scim: bool,
+    /// The coding that the caller accepts, if the response may have one.
+    coding: Option<AcceptedCoding>,
     cors: CorsGrant,
     rate_limit: Option<RateLimitState>,
 }
@@ -168,6 +176,11 @@ impl After {
         if let Some(problem) =
             problem.and_then(|ProblemExtension(problem)| Arc::into_inner(problem))
         {
+            let mut problem = problem;
+            if let (ProblemCode::InvalidQuery, Some(operation)) = (problem.code, context.operation)
+            {
+                problem.suggest_parameters(description::query_parameters(operation.id()));
+            }
             if let Some(reason) = Reason::of(problem.code) {
                 app.admission.refusals.count(reason);
             }
@@ -178,6 +191,9 @@ impl After {
         let bytes = length(response.body()).unwrap_or(0);
         if self.method.is_safe() && !context.peer.memory().may_hold(bytes) {
             response = self.write(app, &context, holds_too_much());
+        }
+        if let Some(accepted) = self.coding {
+            response = compress(response, accepted);
         }
         self.measure(app, &context, duration, response.status().as_u16());
         let headers = response.headers_mut();

@@ -138,6 +138,24 @@ impl Metrics {
     }
 }
 
+/// A page of OpenMetrics in the older text format of Prometheus, in which a counter is declared
+/// under the name of its sample and there are no units and no end.
+pub(crate) fn as_prometheus_text(page: &str) -> String {
+    let is_counter = |name: &str| page.contains(&format!("\n# TYPE {name} counter\n"));
+    let mut text = String::with_capacity(page.len() + 1024);
+    for line in page.lines().filter(|line| !line.starts_with("# UNIT ") && *line != "# EOF") {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some(what), Some(name), Some(rest)) if is_counter(name) => {
+                text.extend(["# ", what, " ", name, "_total ", rest]);
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// What is counted about connections.
 fn register_connections(registry: &mut Registry, server: &ServerCounters) {
     for (name, help, counter) in [

@@ -159,6 +159,29 @@ impl Operation {
         matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)
     }
 
+    /// Whether its response may be long and is compressed for callers that accept that. None of
+    /// these responses contains a secret.
+    pub const fn is_compressible(self) -> bool {
+        matches!(
+            self,
+            Self::ListUsers
+                | Self::ListUserEvents
+                | Self::ListUserGroups
+                | Self::ListDeletedUsers
+                | Self::ListGroups
+                | Self::ListMembers
+                | Self::ListEvents
+                | Self::ScimListUsers
+                | Self::ScimSearchUsers
+                | Self::ScimSearch
+                | Self::ScimListGroups
+                | Self::ScimSearchGroups
+                | Self::ScimGetUser
+                | Self::ScimGetGroup
+                | Self::ScimListSchemas
+        )
+    }
+
     /// Whether its body is a JSON Merge Patch.
     pub const fn is_merge_patch(self) -> bool {
         matches!(self, Self::PatchUser | Self::PatchUsers | Self::PatchGroup)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::State,
     handler::Handler,
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, any, on},
@@ -164,7 +165,7 @@ fn not_offered(route: &Route) -> MethodRouter<AppState> {
 }
 
 /// What answers where there is no route.
-async fn not_found(method: Method, uri: Uri) -> Response {
+async fn not_found(State(app): State<AppState>, method: Method, uri: Uri) -> Response {
     if uri.path() == "*" && method == Method::OPTIONS {
         return allowing(EVERY_METHOD);
     }
@@ -175,7 +176,32 @@ async fn not_found(method: Method, uri: Uri) -> Response {
         let detail = "the target * goes with OPTIONS alone";
         return Problem::saying(ProblemCode::InvalidRequest, detail).into_response();
     }
-    Problem::new(ProblemCode::NotFound).into_response()
+    let base = app.settings.base_path();
+    let problem = match uri.path().strip_prefix(base).and_then(similar_path) {
+        Some(path) => {
+            let detail = format!("paths are compared exactly, and this one is not {base}{path}");
+            Problem::saying(ProblemCode::NotFound, detail)
+        }
+        None => Problem::new(ProblemCode::NotFound),
+    };
+    problem.into_response()
+}
+
+/// The path of an operation that differs from this one only in its case and in slashes. The
+/// segments that the template names are not repeated.
+fn similar_path(path: &str) -> Option<&'static str> {
+    fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
+        path.trim_matches('/').split('/')
+    }
+    let sent = segments(path);
+    let is_similar = |template: &&str| {
+        let named = segments(template);
+        named.clone().count() == sent.clone().count()
+            && named.zip(sent.clone()).all(|(named, sent)| {
+                named.eq_ignore_ascii_case(sent) || (named.starts_with('{') && !sent.is_empty())
+            })
+    };
+    Operation::ALL.iter().map(|operation| operation.path()).find(is_similar)
 }
 
 /// The response to `OPTIONS` (RFC 9110 section 9.3.7).

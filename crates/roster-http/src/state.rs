@@ -15,6 +15,7 @@ use crate::{
     access::Access,
     admission::Admission,
     cursor::Cursors,
+    documents::Documents,
     dropped_attributes::DroppedAttributes,
     extract::JsonParser,
     metrics::Metrics,
@@ -42,6 +43,7 @@ pub(crate) struct Shared {
     pub(crate) cursors: Cursors,
     pub(crate) metrics: Metrics,
     pub(crate) pages: Pages,
+    pub(crate) documents: Documents,
     pub(crate) transfers: Transfers,
     pub(crate) json: JsonParser,
     /// Where SCIM's pages by index ended, if the store does not keep that.
@@ -74,6 +76,7 @@ impl AppState {
             dropped_attributes,
             admission,
             pages: Pages::new(&settings),
+            documents: Documents::default(),
             transfers: Transfers::new(),
             json: JsonParser::new(),
             walk_places: Mutex::default(),

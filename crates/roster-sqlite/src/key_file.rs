@@ -3,7 +3,11 @@
 //! Holds the lock of the directory until it is dropped. It does not read the uniqueness policy, so
 //! that creating a key needs no setting.
 
-use std::{future, path::PathBuf, sync::Mutex};
+use std::{
+    future,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
 
 use roster_core::{
     Answer, Rules, StoreError, Timestamp,
@@ -27,6 +31,11 @@ use crate::{
 pub struct KeyFile {
     connection: Mutex<Connection>,
     _lock: DirectoryLock,
+}
+
+/// Whether a directory has a store.
+pub fn has_store(directory: &Path) -> bool {
+    directory.join(connection::DATABASE).exists()
 }
 
 impl KeyFile {

@@ -42,7 +42,7 @@ mod writer;
 
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};
 pub use check::{Findings, Line, check};
-pub use key_file::KeyFile;
+pub use key_file::{KeyFile, has_store};
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
 pub use schema::MIGRATIONS;

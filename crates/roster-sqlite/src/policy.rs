@@ -16,6 +16,7 @@ use crate::{
     columns::id_of,
     connection,
     failure::ReadResult,
+    key_file::has_store,
     lock::DirectoryLock,
     open_error::OpenError,
     settings::Settings,
@@ -128,7 +129,7 @@ pub(crate) const fn column(key: PolicyKey) -> &'static str {
 /// Opens the database of a directory that holds one. The lock is absent if another process has it.
 fn open(directory: &Path) -> Result<(Option<DirectoryLock>, Connection), OpenError> {
     let settings = Settings::new(directory.to_owned(), Rules::default());
-    if !connection::path(&settings).exists() {
+    if !has_store(directory) {
         return Err(OpenError::NoStore);
     }
     match DirectoryLock::take(directory) {

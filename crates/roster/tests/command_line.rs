@@ -255,4 +255,43 @@ fn a_port_in_use_is_named() {
     assert_eq!((status, out.as_str()), (Some(1), ""));
     let port = taken.local_addr().unwrap().port();
     assert!(err.contains(&format!("error: port {port} on 127.0.0.1 is in use")), "{err}");
+    assert!(!err.contains("stopped"), "it never ran: {err}");
+}
+
+#[test]
+fn a_flag_for_the_port_leads_to_listen() {
+    for arguments in [&["serve", "--port", "8081"][..], &["health", "--host=x"]] {
+        let (status, _, err) = run(arguments);
+        assert_eq!(status, Some(2));
+        assert!(err.contains("use --listen ADDRESS:PORT"), "{err}");
+    }
+    let (_, _, err) = run(&["backup", "--port", "8081", "x"]);
+    assert!(!err.contains("--listen"), "{err}");
+}
+
+#[test]
+fn commands_on_a_directory_without_a_store_create_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("typo");
+    for command in [
+        "keys list",
+        "keys rotate 3hGk9PzQ7a",
+        "keys revoke 3hGk9PzQ7a",
+        "policy show",
+        "policy set email-uniqueness none",
+        "check",
+        "backup x.backup",
+    ] {
+        let words: Vec<_> = command.split(' ').chain(["--data", data.to_str().unwrap()]).collect();
+        let (status, out, err) = run(&words);
+        assert_eq!((status, out.as_str()), (Some(1), ""), "{command}");
+        assert!(err.contains("no Roster database") || err.contains("holds no store"), "{err}");
+        assert!(!data.exists(), "{command}");
+    }
+    // The first key may be created before the first start.
+    let create = ["keys", "create", "a", "--scope", "scim", "--data", data.to_str().unwrap()];
+    let (status, _, err) = run(&create);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(err.contains("a new data directory is created"), "{err}");
+    assert_eq!(run(&["keys", "list", "--data", data.to_str().unwrap()]).0, Some(0));
 }

@@ -91,10 +91,16 @@ impl KeyDesk {
         Ok((key, token))
     }
 
-    /// Revokes a key permanently.
-    pub async fn revoke(&self, _may: Permit<RunKeys>, id: KeyId) -> Result<ApiKey, KeyFailure> {
-        let change = KeyChange { act: KeyAct::Revoke { id }, at: self.clock.now() };
-        self.store.change_keys(change).await
+    /// Revokes a key permanently. Returns also whether it was revoked now, not before.
+    pub async fn revoke(
+        &self,
+        _may: Permit<RunKeys>,
+        id: KeyId,
+    ) -> Result<(ApiKey, bool), KeyFailure> {
+        let at = self.clock.now();
+        let key = self.store.change_keys(KeyChange { act: KeyAct::Revoke { id }, at }).await?;
+        let is_revoked_now = key.revoked_at == Some(at);
+        Ok((key, is_revoked_now))
     }
 
     /// All keys, if they changed since this generation. Authentication uses it.

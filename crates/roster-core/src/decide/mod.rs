@@ -23,6 +23,7 @@ use crate::{
     keys::Keys,
     limits::USER_BYTES_MAX,
     search_keys::{IndexDelta, SearchKeys},
+    short_form,
     user::User,
     user_schema::UserSchema,
     violation::{Violation, ViolationCode},
@@ -218,8 +219,12 @@ fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
     let Json::Object(mut members) = stored else { return (Draft::default(), intent) };
     // Only a version that the patch names is a precondition, so the stored one is removed.
     members.retain(|(name, _)| name != Attribute::Version.name());
+    let kept = short_form::remove_cleared(&mut members, patch);
     let mut draft = Draft::parse(json::merge(Json::Object(members), patch.clone()));
     draft.check_removals(patch);
+    for short_form in kept {
+        draft.add_kept_entries(short_form);
+    }
     (draft, intent)
 }
 

@@ -95,6 +95,18 @@ impl Draft {
         }
     }
 
+    /// Adds the violation of a patch that removes a short form whose list has several entries.
+    pub(crate) fn add_kept_entries(&mut self, short_form: Attribute) {
+        let Kind::ShortForm { list, .. } = short_form.kind() else { return };
+        self.add_violation(Excuse::Never, ViolationCode::ConflictingShortForm, || {
+            let list = list.name();
+            let detail = format!(
+                "{list} has further entries; send {list} with those to keep, or null to clear it"
+            );
+            (format!("/{}", short_form.name()), detail)
+        });
+    }
+
     fn add_unknown_member(&mut self, name: &str) {
         let pointer = || crate::text::Pointer::root().member(name);
         if matches!(name, "password" | "passwd" | "password_hash" | "passwordHash") {

@@ -14,7 +14,7 @@ use super::{
     answers::{complete_paths, complete_responses},
     forms::schemas_of_writes,
     problem_page::explanation,
-    tree::{at, items, map_texts, members, object, remove, set, string},
+    tree::{at, items, map_texts, members, object, reference, remove, set, string, text_at},
 };
 
 const DOCUMENT: &str = include_str!("../../openapi/document.json");
@@ -175,4 +175,16 @@ pub(super) fn operations(document: &Json) -> Vec<(&str, &str, &Json)> {
         }
     }
     found
+}
+
+/// The names of the query parameters of an operation, its path's included.
+pub(super) fn query_parameters(document: &Json, path: &str, operation: &Json) -> Vec<String> {
+    let shared = items(at(document, &["paths", path, "parameters"]));
+    let own = items(at(operation, &["parameters"]));
+    let resolved = shared.iter().chain(own).map(|parameter| {
+        let name = reference(parameter);
+        name.map_or(parameter, |name| at(document, &["components", "parameters", name]))
+    });
+    let in_query = resolved.filter(|parameter| text_at(parameter, &["in"]) == "query");
+    in_query.map(|parameter| text_at(parameter, &["name"]).to_owned()).collect()
 }

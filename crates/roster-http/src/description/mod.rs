@@ -14,6 +14,8 @@ mod problem_page;
 mod tests;
 mod tree;
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use bytes::Bytes;
 use roster_core::{Json, UserSchema, json::write_json};
 
@@ -38,6 +40,20 @@ pub fn operations() -> Vec<(String, String, String)> {
         (method.to_ascii_uppercase(), path.to_owned(), id)
     });
     named.collect()
+}
+
+/// The names of the query parameters of an operation.
+pub(crate) fn query_parameters(operation_id: &str) -> &'static [String] {
+    static NAMES: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+        let document = document("", &UserSchema::default());
+        let operations = assemble::operations(&document).into_iter();
+        let named = operations.map(|(_, path, operation)| {
+            let id = tree::text_at(operation, &["operationId"]).to_owned();
+            (id, assemble::query_parameters(&document, path, operation))
+        });
+        named.collect()
+    });
+    NAMES.get(operation_id).map_or(&[], Vec::as_slice)
 }
 
 /// The document as a tree; empty where its parts are not JSON, which the tests rule out.

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, header::ACCEPT};
 use crate::problem::{Problem, ProblemCode};
 
 /// A media type of a response: the whole value of `Content-Type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Media(pub(crate) &'static str);
 
 /// JSON.
@@ -19,6 +19,8 @@ pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
 /// Metrics for Prometheus.
 pub(crate) const OPENMETRICS: Media =
     Media("application/openmetrics-text; version=1.0.0; charset=utf-8");
+/// Metrics in the older text format of Prometheus.
+pub(crate) const PROMETHEUS_TEXT: Media = Media("text/plain; version=0.0.4; charset=utf-8");
 
 impl Media {
     /// The value of `Content-Type`.
@@ -83,7 +85,7 @@ fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
 }
 
 /// A weight in thousandths (RFC 9110 section 12.4.2). An invalid one counts as 1.
-fn thousandths(text: &str) -> u16 {
+pub(super) fn thousandths(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     match (whole, format!("{fraction:0<3}").parse::<u16>()) {
         ("0", Ok(weight)) if fraction.len() <= 3 => weight,

@@ -6,6 +6,7 @@ mod accept;
 mod authorized;
 mod body;
 mod collection;
+mod content_coding;
 mod fields;
 mod idempotency;
 mod parse;
@@ -16,13 +17,16 @@ mod query;
 mod read_options;
 mod write_options;
 
-pub(crate) use accept::{HTML, JSON, Media, NDJSON, OPENMETRICS, SCIM_JSON, negotiate};
+pub(crate) use accept::{
+    HTML, JSON, Media, NDJSON, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON, negotiate,
+};
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
 pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};
 pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
     refused, target, text, unknown,
 };
+pub(crate) use content_coding::{AcceptedCoding, Coding};
 pub(crate) use fields::Fields;
 pub(crate) use idempotency::{IDEMPOTENCY_KEY, idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;

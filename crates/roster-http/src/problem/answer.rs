@@ -13,7 +13,7 @@ use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
-use roster_core::{Capped, Json, StoreError, Violation, json::write_json};
+use roster_core::{Capped, Json, StoreError, Violation, json::write_json, text::nearest};
 
 use super::registry::ProblemCode;
 
@@ -112,6 +112,19 @@ impl Problem {
     pub(crate) fn with_faults(mut self, faults: Capped<Fault>) -> Self {
         self.errors = faults;
         self
+    }
+
+    /// Adds to each unknown query parameter the known one that it most likely means.
+    pub(crate) fn suggest_parameters(&mut self, known: &[String]) {
+        let errors = mem::take(&mut self.errors);
+        self.errors = errors.map(|mut fault| {
+            if let (Place::Parameter(name), "unknown-parameter") = (&fault.place, &*fault.code)
+                && let Some(meant) = nearest(name, known.iter().map(String::as_str))
+            {
+                fault.detail = format!("{}; did you mean {meant}?", fault.detail).into();
+            }
+            fault
+        });
     }
 
     /// Adds a header.

@@ -10,15 +10,17 @@ use axum::{
 };
 use http::{
     HeaderValue,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
+    header::{CACHE_CONTROL, CONTENT_TYPE, VARY},
 };
 use roster_core::{StoreError, access::ReadMetrics};
 use tokio::time::timeout;
 
 use crate::{
-    extract::{Authorized, JSON, NoParameters, OPENMETRICS, negotiate},
+    extract::{Authorized, JSON, NoParameters, OPENMETRICS, PROMETHEUS_TEXT, negotiate},
+    metrics,
     problem::{NO_STORE, Problem, ProblemCode},
     request::Call,
+    rest::list::BY_ACCEPT,
     state::AppState,
 };
 
@@ -52,11 +54,14 @@ pub(crate) async fn get_metrics(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    let media = negotiate(&call.parts.headers, &[OPENMETRICS])?;
+    let media = negotiate(&call.parts.headers, &[OPENMETRICS, PROMETHEUS_TEXT])?;
     let head = timeout(COUNTERS_WAIT_MAX, app.directory.head()).await.ok().and_then(Result::ok);
     let page = app.metrics.page(head, app.directory.wal_bytes());
     let page = page.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-    Ok(answer(media.header(), page))
+    let page = if media == PROMETHEUS_TEXT { metrics::as_prometheus_text(&page) } else { page };
+    let mut response = answer(media.header(), page);
+    response.headers_mut().insert(VARY, BY_ACCEPT);
+    Ok(response)
 }
 
 fn answer(content_type: HeaderValue, body: impl IntoResponse) -> Response {

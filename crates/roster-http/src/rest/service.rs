@@ -1,14 +1,11 @@
 //! What the service says about itself: the service document, the description, the reference, and
 //! a page for each problem.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{extract::State, response::Response};
 use bytes::Bytes;
 use http::{
     HeaderValue,
-    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY},
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY},
 };
 
 use crate::{
@@ -17,7 +14,6 @@ use crate::{
     pages::service_document,
     problem::{Problem, ProblemCode},
     request::Call,
-    rest::list::BY_ACCEPT,
     state::AppState,
 };
 
@@ -93,12 +89,12 @@ fn document(
 ) -> Result<Response, Problem> {
     let media = negotiate(&call.parts.headers, offered)?;
     let body = made(media).ok_or_else(|| Problem::new(ProblemCode::ProblemNotFound))?;
-    let headers = [(CONTENT_TYPE, media.header()), (CACHE_CONTROL, NO_CACHE)];
-    let mut response = (headers, body).into_response();
+    let path = call.parts.uri.path();
+    let mut response = app.documents.respond(path, media, body, &call.parts.headers)?;
     let headers = response.headers_mut();
-    if offered.len() > 1 {
-        headers.insert(VARY, BY_ACCEPT);
-    }
+    headers.insert(CACHE_CONTROL, NO_CACHE);
+    let varies = if offered.len() > 1 { "Accept, Accept-Encoding" } else { "Accept-Encoding" };
+    headers.insert(VARY, HeaderValue::from_static(varies));
     if media == HTML {
         headers.insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
     }

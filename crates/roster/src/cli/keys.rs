@@ -15,7 +15,7 @@ use roster_core::access::{
 };
 use roster_core::{Clock, StoreError, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
-use roster_sqlite::KeyFile;
+use roster_sqlite::{KeyFile, has_store};
 
 use super::data_flags::StoreFlags;
 use crate::clock::SystemClock;
@@ -75,18 +75,27 @@ pub(super) fn run(flags: KeysFlags) -> anyhow::Result<ExitCode> {
     let runtime = runtime.context("threads cannot be started")?;
     runtime.block_on(async {
         let clock = Arc::new(SystemClock::default());
-        let desk = KeyDesk::new(open(flags.store).await?, clock.clone());
+        let creates = matches!(flags.act, Act::Create { .. });
+        let desk = KeyDesk::new(open(flags.store, creates).await?, clock.clone());
         execute(&desk, &*clock, flags.act).await
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(flags: StoreFlags) -> anyhow::Result<Arc<dyn KeyStore>> {
+async fn open(flags: StoreFlags, creates: bool) -> anyhow::Result<Arc<dyn KeyStore>> {
     let config = flags.load()?;
     if let Some(database) = &config.database {
         let table = KeyTable::open(Connector::parse(database.as_str())?).await;
         let table = table.with_context(|| format!("the store in {database} cannot be opened"))?;
         return Ok(Arc::new(table));
+    }
+    // The first key may be created before the first start. Other commands create nothing.
+    if !has_store(&config.data) {
+        let path = config.data.display();
+        if !creates {
+            bail!("there is no Roster database in {path}");
+        }
+        writeln!(io::stderr().lock(), "a new data directory is created: {path}")?;
     }
     let directory = DataDir::open(&config.data)?;
     let file = KeyFile::open(directory.path().to_owned()).context(
@@ -117,8 +126,10 @@ async fn execute(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Result<
             print(&key, &token)
         }
         Act::Revoke { id } => {
-            let key = desk.revoke(permit, key_id(&id)?).await.map_err(failed)?;
-            writeln!(io::stdout().lock(), "{} ({}) is revoked", key.id, key.name)?;
+            let revoked = desk.revoke(permit, key_id(&id)?).await;
+            let (key, is_revoked_now) = revoked.map_err(failed)?;
+            let words = if is_revoked_now { "is revoked" } else { "was revoked before" };
+            writeln!(io::stdout().lock(), "{} ({}) {words}", key.id, key.name)?;
             Ok(())
         }
     }

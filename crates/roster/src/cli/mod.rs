@@ -32,6 +32,7 @@ mod version;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, Error};
 use clap::{Parser, Subcommand};
 
 use crate::config::{EXIT_CONFIG, Faults};
@@ -111,7 +112,8 @@ enum Command {
 pub fn run() -> ExitCode {
     // Files that a command creates may contain personal data, so only their owner may read them.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
-    let outcome = match Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
+    let outcome = match cli.command {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
         Command::Backup(flags) => backup::run(flags),
         Command::Restore(flags) => restore::run(flags),
@@ -128,6 +130,22 @@ pub fn run() -> ExitCode {
         say(&format!("error: {error:#}"));
         if error.is::<Faults>() { ExitCode::from(EXIT_CONFIG) } else { ExitCode::FAILURE }
     })
+}
+
+/// Names the flag that an unknown one most likely means, where the names are not alike.
+fn with_tip(mut error: Error) -> Error {
+    let is_of_the_address = error.get(ContextKind::InvalidArg).is_some_and(|argument| {
+        ["--port", "--host", "--bind", "--address", "-p"].contains(&&*argument.to_string())
+    });
+    let takes_listen = error.get(ContextKind::Usage).is_some_and(|usage| {
+        let usage = usage.to_string();
+        ["serve", "check-config", "health"].iter().any(|name| usage.contains(name))
+    });
+    if is_of_the_address && takes_listen {
+        let tip = "use --listen ADDRESS:PORT, such as --listen 127.0.0.1:8080";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// Writes a line to stderr. If that fails, only the exit status reports the error.

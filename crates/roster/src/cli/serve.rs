@@ -71,7 +71,10 @@ fn run(
     // After a second signal, work may still run on other threads. Do not wait for it.
     runtime.shutdown_background();
     data.close()?;
-    tracing::info!("stopped");
+    // A start that fails never ran: the error is the last line.
+    if status.is_ok() {
+        tracing::info!("stopped");
+    }
     status
 }
 

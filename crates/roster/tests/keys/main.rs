@@ -10,7 +10,7 @@ mod streams;
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -52,6 +52,7 @@ fn id(key: &str) -> &str {
 }
 
 over_each_engine! {
+    a_key_that_is_revoked_twice_is_logged_once,
     keys_are_made_listed_rotated_and_revoked_offline,
     a_start_that_finds_no_key_makes_the_first_one,
     a_service_that_requires_a_key_starts_without_one,
@@ -84,6 +85,24 @@ fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
         let said = refused(&keys(&place, &arguments));
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
+}
+
+fn a_key_that_is_revoked_twice_is_logged_once(engine: Engine) {
+    let place = Place::new(engine);
+    let one = out(&keys(&place, &["create", "one", "--scope", "scim"]));
+    let two = out(&keys(&place, &["create", "two", "--scope", "scim"]));
+    let admin = out(&keys(&place, &["create", "admin", "--scope", "all"]));
+    let mut service = Process::start(place.serve_telling(BINARY, "info").stderr(Stdio::piped()));
+    let line = format!("Authorization: Bearer {admin}\r\n");
+    for _ in 0..2 {
+        let reply = service.ask_with(&line, "DELETE", &format!("/keys/{}", id(&one)), "");
+        assert_eq!(reply.status, 204);
+    }
+    service.signal("TERM");
+    let (_, log) = service.end();
+    assert_eq!(log.matches("a key was revoked").count(), 1, "{log}");
+    assert!(out(&keys(&place, &["revoke", id(&two)])).ends_with("(two) is revoked"));
+    assert!(out(&keys(&place, &["revoke", id(&two)])).ends_with("(two) was revoked before"));
 }
 
 fn a_service_that_requires_a_key_starts_without_one(engine: Engine) {

@@ -215,3 +215,16 @@ pub(crate) async fn measurements_are_given_even_when_the_store_is_away(backend: 
     service.store.fail(Fault::Unavailable);
     service.get("/metrics").await.expect(200);
 }
+
+pub(crate) async fn measurements_also_come_as_plain_text(backend: Backend) {
+    let service = backend.open().await;
+    service.user(json!({"username": "ada"})).await;
+    let request = service.request("GET", "/metrics").header("accept", "text/plain");
+    let page = request.send().await.expect(200);
+    assert_eq!(page.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    assert_eq!(page.header("vary"), "Accept");
+    // The older format declares a counter under the name of its samples, and has no units.
+    assert!(page.text().contains("# TYPE roster_http_requests_total counter\n"), "{}", page.text());
+    assert!(page.text().contains("\nroster_users{status=\"active\"} 1\n"), "{}", page.text());
+    assert!(!page.text().contains("# UNIT") && !page.text().contains("# EOF"));
+}

@@ -11,6 +11,7 @@ mod body_authority;
 mod bulk;
 mod caller;
 mod client;
+mod compression;
 mod cors;
 mod cursors;
 mod deleted_users;
@@ -180,6 +181,7 @@ cases! {
         the_default_username_does_not_follow_the_email,
         the_short_form_and_its_list_obey_their_table,
         a_patch_of_the_short_form_moves_the_primary_entry,
+        a_patch_that_removes_the_short_form_clears_its_only_entry,
         a_password_is_refused_with_the_reason,
         an_unknown_member_is_refused_with_the_one_that_was_meant,
         all_errors_are_listed_at_once,
@@ -227,9 +229,17 @@ cases! {
         a_known_method_that_is_not_offered_is_405_with_allow,
         an_unknown_method_is_501,
         a_path_is_compared_exactly,
+        a_path_that_is_nearly_one_of_ours_is_named,
         an_unknown_parameter_is_refused_everywhere,
+        an_unknown_parameter_is_refused_with_the_one_that_was_meant,
         a_broken_escape_in_the_query_is_refused,
         only_an_acceptable_form_is_sent,
+    }
+    mod compression {
+        lists_and_exports_are_compressed_for_those_who_accept_it,
+        what_must_not_be_compressed_is_sent_as_it_is,
+        an_unchanged_document_is_304_in_each_coding,
+        the_tag_of_the_description_follows_the_schema,
     }
     mod lists {
         every_order_holds_in_both_directions_and_at_every_page_size,
@@ -450,6 +460,7 @@ cases! {
         readiness_asks_one_question_while_the_store_hangs,
         a_service_that_is_about_to_stop_says_so_and_serves_on,
         measurements_are_given_even_when_the_store_is_away,
+        measurements_also_come_as_plain_text,
     }
     mod pressure {
         a_caller_beyond_its_limit_is_429_on_every_operation_but_health,

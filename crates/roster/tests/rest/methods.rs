@@ -167,6 +167,55 @@ pub(crate) async fn a_path_is_compared_exactly(backend: Backend) {
     }
 }
 
+pub(crate) async fn a_path_that_is_nearly_one_of_ours_is_named(backend: Backend) {
+    let service = backend.open().await;
+    for (target, meant) in [
+        ("/users/", "/users"),
+        ("//users", "/users"),
+        ("/Users", "/users"),
+        ("/USERS/x/Events/", "/users/{user_id}/events"),
+        ("/Metrics", "/metrics"),
+        ("/scim/v2/users", "/scim/v2/Users"),
+    ] {
+        let reply = service.get(target).await.expect(404).json();
+        let detail = format!("paths are compared exactly, and this one is not {meant}");
+        assert_eq!(reply["detail"], detail, "{target}");
+    }
+    for target in ["/people", "/users//events", "/users/a/b"] {
+        let reply = service.get(target).await.expect(404).json();
+        let detail = "nothing is at this path; the service document is at /";
+        assert_eq!(reply["detail"], detail, "{target}");
+    }
+}
+
+pub(crate) async fn an_unknown_parameter_is_refused_with_the_one_that_was_meant(backend: Backend) {
+    let service = backend.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let group = group_path(&service.group("team").await);
+    for (method, target, typed, meant) in [
+        ("GET", "/users", "limt", Some("limit")),
+        ("GET", "/users", "userName", Some("username")),
+        ("GET", "/users", "colour", None),
+        ("POST", "/users", "dryrun", Some("dry_run")),
+        ("PATCH", &user, "dry-run", Some("dry_run")),
+        ("GET", &user, "limt", None),
+        ("GET", &format!("{user}/events"), "afer", Some("after")),
+        ("GET", "/groups", "displayName", Some("display_name")),
+        ("GET", &format!("{group}/members"), "cusror", Some("cursor")),
+        ("GET", "/deleted-users", "sorted", None),
+        ("GET", "/deleted-users", "sotr", Some("sort")),
+        ("GET", "/events", "user-id", Some("user_id")),
+    ] {
+        let request = service.request(method, &format!("{target}?{typed}=1"));
+        let request = if method == "GET" { request } else { request.json(&json!({})) };
+        let reply = request.send().await.refused(400, "invalid-query").json();
+        let detail = reply["errors"][0]["detail"].as_str().expect("a detail");
+        let suggested = detail.split_once("; did you mean ").map(|(_, rest)| rest);
+        let expected = meant.map(|meant| format!("{meant}?"));
+        assert_eq!(suggested, expected.as_deref(), "{method} {target}?{typed}: {detail}");
+    }
+}
+
 pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;

@@ -28,7 +28,7 @@ pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(backend: B
         assert_eq!(html.header("content-type"), "text/html; charset=utf-8");
         assert!(html.text().contains(code), "{code}");
         assert!(html.header("content-security-policy").contains("default-src 'none'"));
-        assert_eq!(html.header("vary"), "Accept");
+        assert_eq!(html.header("vary"), "Accept, Accept-Encoding");
     }
     page(&service, "/problems/nope", "*/*").await.refused(404, "problem-not-found");
     page(&service, "/problems/Internal", "*/*").await.refused(404, "problem-not-found");

@@ -96,6 +96,38 @@ pub(crate) async fn a_patch_of_the_short_form_moves_the_primary_entry(backend: B
     assert_eq!(reply.json()["email"], "b@x.org");
 }
 
+pub(crate) async fn a_patch_that_removes_the_short_form_clears_its_only_entry(backend: Backend) {
+    let service = backend.open().await;
+    for (short, list, one, two) in [
+        ("email", "emails", "a@x.org", "b@x.org"),
+        ("phone_number", "phone_numbers", "+1 22", "+1 33"),
+        ("picture", "photos", "https://x.org/a", "https://x.org/b"),
+    ] {
+        let user = service.user(json!({"username": short, short: one, "title": "Dr."})).await;
+        let reply = service.patch(&user, json!({short: null})).await.expect(200).json();
+        assert_eq!((reply.get(short), reply.get(list)), (None, None), "{reply}");
+        assert_eq!((&reply["version"], &reply["title"]), (&json!(2), &json!("Dr.")), "{reply}");
+        // What is gone already may be removed again.
+        let reply = service.patch(&user, json!({short: null})).await.expect(200).json();
+        assert_eq!(reply["version"], 2);
+        // Nothing says which of several entries is to be the primary one.
+        let entries = json!([{"value": one, "primary": true}, {"value": two}]);
+        service.patch(&user, json!({list: entries})).await.expect(200);
+        let refused = service.patch(&user, json!({short: null})).await;
+        let refused = refused.refused(422, "invalid-user");
+        let fault = (format!("/{short}"), "conflicting-short-form".to_owned());
+        assert_eq!(refused.faults(), [fault]);
+        assert!(refused.text().contains(&format!("send {list} with those to keep")));
+        // The patch that names both says it.
+        let body = json!({short: null, list: [{"value": two}]});
+        let reply = service.patch(&user, body).await.expect(200).json();
+        assert_eq!(reply[short], two);
+        let both = json!({short: null, list: null});
+        let reply = service.patch(&user, both).await.expect(200).json();
+        assert_eq!((reply.get(short), reply.get(list)), (None, None));
+    }
+}
+
 pub(crate) async fn a_password_is_refused_with_the_reason(backend: Backend) {
     let service = backend.open().await;
     let reply = service.post(json!({"username": "ada", "password": "hunter2"})).await;

@@ -152,7 +152,8 @@ fn every_explanation_is_as_described() {
             ("content-type", "application/json"),
             ("x-request-id", "r1"),
             ("cache-control", "no-cache"),
-            ("vary", "Accept"),
+            ("vary", "Accept, Accept-Encoding"),
+            ("etag", "\"5891b5b522d5df086d0ff0b110fbd9d2\""),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec(),

@@ -136,9 +136,11 @@ pub(crate) async fn revoke(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let key = app.access.keys.revoke(permit, id).await?;
+    let (key, is_revoked_now) = app.access.keys.revoke(permit, id).await?;
     app.access.keys_changed().await?;
-    note(&call, "a key was revoked", key.id);
+    if is_revoked_now {
+        note(&call, "a key was revoked", key.id);
+    }
     Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, NO_STORE)]).into_response())
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: 
     service.delete(&path(&all.remove(4))).await.expect(204);
     all[0] = service.patch(&all[0], json!({"nickname": "A"})).await.expect(200).json();
     let reply = export(&service, "").await.expect(200);
-    assert_eq!(reply.header("vary"), "Accept");
+    assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
     assert_eq!(reply.header("cache-control"), "private, no-cache");
     assert!(reply.header("roster-position").ends_with("-7"));
     assert_eq!((reply.find("etag"), reply.find("link")), (None, None));
@@ -90,7 +90,8 @@ pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) 
     ] {
         let reply = lines(target).await.expect(200);
         assert_eq!(reply.text().lines().collect::<Vec<_>>(), expected, "{target}");
-        assert_eq!((reply.header("content-type"), reply.header("vary")), (NDJSON, "Accept"));
+        assert_eq!(reply.header("content-type"), NDJSON);
+        assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
         assert_eq!((reply.find("etag"), reply.find("link")), (None, None), "{target}");
         assert!(reply.header("roster-position").ends_with("-9"), "{target}");
         let head = service.request("HEAD", target).header("accept", NDJSON).send().await;
@@ -275,7 +276,8 @@ pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
     ] {
         let reply = service.request("GET", "/users").header("accept", accept).send().await;
         let reply = reply.expect(200);
-        assert_eq!((reply.header("content-type"), reply.header("vary")), (expected, "Accept"));
+        assert_eq!(reply.header("content-type"), expected);
+        assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
     }
     for accept in ["text/csv", "application/ndjson", "application/x-ndjson;q=0"] {
         let reply = service.request("GET", "/users").header("accept", accept).send().await;

@@ -63,13 +63,17 @@ pub(super) fn rows() -> Vec<Row> {
             "accept: a problem as HTML",
             "RFC 9110 section 12.5.5: what was chosen by Accept says so in Vary",
             accept("/problems/not-found", "text/html"),
-            ours(200).with("content-type", "text/html; charset=utf-8").with("vary", "Accept"),
+            ours(200)
+                .with("content-type", "text/html; charset=utf-8")
+                .with("vary", "Accept, Accept-Encoding"),
         ),
         row(
             "accept: a problem as JSON",
             "RFC 9110 section 12.5.5",
             get("/problems/not-found", ""),
-            ours(200).with("content-type", "application/json").with("vary", "Accept"),
+            ours(200)
+                .with("content-type", "application/json")
+                .with("vary", "Accept, Accept-Encoding"),
         ),
         with("accept coding: gzip is taken", CODING, "Accept-Encoding: gzip, br\r\n"),
         with(
